@@ -1,0 +1,17 @@
+// Compiles src and bench into dist, and puts the Lua scripts and the default configuration beside them.
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+
+if (process.argv.includes('--clean')) rmSync(join(root, 'dist'), { recursive: true, force: true })
+const built = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
+  stdio: 'inherit',
+})
+if (built.status !== 0) process.exit(built.status ?? 1)
+cpSync(join(root, 'src/ledger/lua'), join(root, 'dist/src/ledger/lua'), { recursive: true })
+cpSync(join(root, 'config'), join(root, 'dist/config'), { recursive: true })

@@ -1,0 +1,130 @@
+// Prepares a fresh clone, and costs next to nothing when all is there: checks Node, installs the
+// dependencies, builds, and provides Redis. Needs nothing but Node itself.
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { provideRedis } from './provide-redis.mjs'
+
+const NODE_MIN = [20, 19]
+/** What a build is made from. */
+const BUILD_INPUTS = ['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json']
+
+/** A step of the set-up failed; the message says which, and what to do. */
+export class SetupError extends Error {
+  name = 'SetupError'
+}
+
+/** @throws SetupError if this Node is too old */
+export function checkNode(version = process.versions.node) {
+  const [major, minor] = version.split('.').map(Number)
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return
+  const wanted = NODE_MIN.join('.')
+  throw new SetupError(`Node ${version} is too old: Tollgate needs ${wanted} or newer`)
+}
+
+/**
+ * Whether node_modules holds what package-lock.json asks for, by what npm itself recorded there.
+ * Times would not tell: a checkout makes an unchanged lock file new.
+ */
+export function dependenciesMatch(lock, installed) {
+  const wanted = Object.entries(lock.packages).filter(([path]) => path !== '')
+  const present = installed.packages
+  const missing = wanted.some(([path, entry]) => !present[path] && !entry.optional)
+  if (missing) return false
+  return Object.entries(present).every(([path, entry]) => {
+    const asked = lock.packages[path]
+    // A lock file written on one system may not know the optional packages of another.
+    if (asked === undefined) return entry.optional === true
+    return asked.version === entry.version && asked.integrity === entry.integrity
+  })
+}
+
+function hasDependencies(root) {
+  const record = join(root, 'node_modules/.package-lock.json')
+  if (!existsSync(record)) return false
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return dependenciesMatch(lock, JSON.parse(readFileSync(record, 'utf8')))
+}
+
+function installDependencies(root, say) {
+  if (hasDependencies(root)) return
+  say('Dependencies: npm ci')
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  const ci = spawnSync('npm', ['ci', ...quiet], { cwd: root, encoding: 'utf8' })
+  if (ci.error) throw new SetupError(`npm cannot be run: ${ci.error.message}`)
+  if (ci.status === 0) return
+  if (!ci.stderr.includes('EUSAGE')) {
+    throw new SetupError(`npm ci failed:\n${ci.stderr.trim()}`)
+  }
+  // npm 11 wants the optional packages of every system in the lock file, npm 10 does not.
+  say('Dependencies: this npm wants more in the lock file; npm install --no-save')
+  run('npm', ['install', '--no-save', ...quiet], root, 'npm install')
+  if (!hasDependencies(root)) {
+    throw new SetupError('package-lock.json does not fit package.json: run npm install')
+  }
+}
+
+/** Latest change of a file or folder, in ms. A folder changes when a file in it comes or goes. */
+function changedMs(path) {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return 0
+  if (!found.isDirectory()) return found.mtimeMs
+  return readdirSync(path).reduce(
+    (latest, name) => Math.max(latest, changedMs(join(path, name))),
+    found.mtimeMs,
+  )
+}
+
+export function isBuildCurrent(root) {
+  const stamp = changedMs(join(root, 'dist/.stamp'))
+  return stamp > 0 && BUILD_INPUTS.every((name) => changedMs(join(root, name)) <= stamp)
+}
+
+function build(root, say) {
+  if (isBuildCurrent(root)) return
+  say('Build: compiling src and bench')
+  // What changes while the compiler runs is newer than the stamp.
+  const begun = new Date()
+  run(process.execPath, [join(root, 'scripts/build.mjs')], root, 'the build')
+  const stamp = join(root, 'dist/.stamp')
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, '')
+  utimesSync(stamp, begun, begun)
+}
+
+/** Progress of the step goes to standard error, so that our own output stays short. */
+function run(command, parameters, cwd, step) {
+  const ran = spawnSync(command, parameters, { cwd, stdio: ['ignore', 2, 2] })
+  if (ran.error) throw new SetupError(`${step} cannot be run: ${ran.error.message}`)
+  if (ran.status !== 0) throw new SetupError(`${step} failed; the reason is above`)
+}
+
+/** All steps in order. Does, and says, only what is missing. */
+export function setUp(root, say) {
+  checkNode()
+  installDependencies(root, say)
+  build(root, say)
+  provideRedis({ folder: join(root, 'data/redis'), say })
+}
+
+function main() {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)))
+  try {
+    setUp(root, (line) => process.stdout.write(`${line}\n`))
+  } catch (error) {
+    const named = error instanceof SetupError || error?.name === 'RedisUnavailableError'
+    process.stderr.write(`${named ? `${error.name}: ${error.message}` : error.stack}\n`)
+    process.exitCode = 1
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main()

@@ -1,0 +1,95 @@
+/** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
+import type { Collection, Db, IndexDescription } from 'mongodb'
+import type { BalanceDocument, LineDocument } from './documents.ts'
+import { type AccountDocument, AccountEntity } from './entities/account.ts'
+import type { EntityDefinition } from './entities/entity.ts'
+import { type PlanDocument, PlanEntity } from './entities/plan.ts'
+import { type PrepaidIncludeDocument, PrepaidIncludeEntity } from './entities/prepaid-include.ts'
+import { type RateDocument, RateEntity } from './entities/rate.ts'
+import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
+
+export type {
+  AggregationCursor,
+  AnyBulkWriteOperation,
+  BulkWriteResult,
+  Collection,
+  Filter,
+  FindCursor,
+  UpdateFilter,
+  WithId,
+} from 'mongodb'
+
+/** A number that only grows. `feed:<collection>`: the revision of a collection (revisions.ts). */
+export interface CounterDocument {
+  _id: string
+  seq: number
+}
+
+export interface Collections {
+  /** Subscribers and accounts, told apart by `type`. */
+  readonly subscribers: Collection<SubscriberDocument | AccountDocument>
+  readonly plans: Collection<PlanDocument>
+  readonly rates: Collection<RateDocument>
+  readonly prepaidincludes: Collection<PrepaidIncludeDocument>
+  /** Written by the recorder and billing. */
+  readonly lines: Collection<LineDocument>
+  /** Projection of the live balances; only the recorder writes it. */
+  readonly balances: Collection<BalanceDocument>
+  readonly counters: Collection<CounterDocument>
+}
+
+export interface EntityDocuments {
+  subscribers: SubscriberDocument | AccountDocument
+  plans: PlanDocument
+  rates: RateDocument
+  prepaidincludes: PrepaidIncludeDocument
+}
+
+/** The collections whose documents are entities: with revisions, schema and feed. */
+export type EntityCollection = keyof EntityDocuments
+
+/** What is stored in each entity collection. Subscribers come before accounts: the usual case. */
+export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefinition[]>> = {
+  subscribers: [SubscriberEntity, AccountEntity],
+  plans: [PlanEntity],
+  rates: [RateEntity],
+  prepaidincludes: [PrepaidIncludeEntity],
+}
+
+const RECORD_INDEXES: Readonly<Record<'lines' | 'balances', IndexDescription[]>> = {
+  lines: [
+    { key: { stamp: 1 }, unique: true },
+    { key: { sid: 1, urt: 1 } },
+    { key: { aid: 1, billrun: 1 } },
+  ],
+  balances: [{ key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true }],
+}
+
+export function collectionsOf(db: Db): Collections {
+  return {
+    subscribers: db.collection('subscribers'),
+    plans: db.collection('plans'),
+    rates: db.collection('rates'),
+    prepaidincludes: db.collection('prepaidincludes'),
+    lines: db.collection('lines'),
+    balances: db.collection('balances'),
+    counters: db.collection('counters'),
+  }
+}
+
+/** Creates the missing indexes of every collection, each collection within the time of one operation. */
+export async function ensureIndexes(
+  collections: Collections,
+  run: <T>(what: string, operation: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const create = (name: keyof Collections, indexes: readonly IndexDescription[]) =>
+    run(`create indexes of ${name}`, () =>
+      (collections[name] as unknown as Collection).createIndexes([...indexes]),
+    )
+  for (const [name, definitions] of Object.entries(ENTITIES)) {
+    const indexes = definitions.flatMap((definition) => definition.indexes)
+    await create(name as EntityCollection, indexes)
+  }
+  await create('lines', RECORD_INDEXES.lines)
+  await create('balances', RECORD_INDEXES.balances)
+}

@@ -1,0 +1,144 @@
+import {
+  type Db,
+  MongoClient,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerClosedError,
+  MongoServerError,
+  MongoSystemError,
+  MongoTopologyClosedError,
+} from 'mongodb'
+import { redactUrl } from '../config/error.ts'
+import { type Collections, collectionsOf, ensureIndexes } from './collections.ts'
+import { CatalogUnavailableError, CatalogUrlError } from './errors.ts'
+
+export interface CatalogOptions {
+  /** mongodb:// or mongodb+srv://; may carry a password. */
+  url: string
+  database: string
+  /** How long one operation may take before it counts as an outage. */
+  timeoutMs: number
+  /** Shown in the server's log and in currentOp. */
+  appName: string
+}
+
+/** The typed collections of one database, and what keeps their outages in one shape. */
+export interface Catalog extends Collections {
+  /**
+   * Does one operation on the collections. An outage, or no end within `timeoutMs`, becomes
+   * `CatalogUnavailableError` with `what` in its text; other errors pass through.
+   */
+  run<T>(what: string, operation: () => Promise<T>): Promise<T>
+  /** Creates the indexes that are missing; safe to repeat. */
+  ensureIndexes(): Promise<void>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Connections of one thread: it batches its work, so a few go far. */
+const CONNECTIONS_MAX = 16
+
+/**
+ * The catalogue on a MongoDB that need not be up yet: the first operation connects, and each one
+ * after an outage tries again. Throws `CatalogUrlError` if the URL is of no use.
+ */
+export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
+  const client = createClient(options)
+  const db = client.db(options.database)
+  const run = runner(options.timeoutMs)
+  const collections = collectionsOf(db)
+  return {
+    ...collections,
+    run,
+    ensureIndexes: () => ensureIndexes(collections, run),
+    ping: () => run('ping', () => pingOnce(db)),
+    close: () => client.close(),
+  }
+}
+
+function createClient({ url, timeoutMs, appName }: CatalogOptions): MongoClient {
+  try {
+    return new MongoClient(url, {
+      appName,
+      serverSelectionTimeoutMS: timeoutMs,
+      connectTimeoutMS: timeoutMs,
+      socketTimeoutMS: timeoutMs,
+      waitQueueTimeoutMS: timeoutMs,
+      maxPoolSize: CONNECTIONS_MAX,
+      ignoreUndefined: true,
+      // What is acknowledged is forgotten here (streams are trimmed), so it must be on disk there.
+      writeConcern: { w: 'majority', journal: true },
+    })
+  } catch (error) {
+    // The driver quotes the URL, or parts of it: only what cannot hold a secret is passed on.
+    const isPlain = !url.includes('@') && !url.includes('?')
+    const reason = isPlain && error instanceof Error ? `: ${error.message}` : ''
+    throw new CatalogUrlError(`MongoDB URL ${redactUrl(url)} cannot be used${reason}`)
+  }
+}
+
+async function pingOnce(db: Db): Promise<void> {
+  await db.command({ ping: 1 })
+}
+
+function runner(timeoutMs: number): Catalog['run'] {
+  return async (what, operation) => {
+    let timer: NodeJS.Timeout | undefined
+    const deadline = new Promise<never>((_resolve, reject) => {
+      // The driver's own limits are per step (select, connect, send, retry) and would add up.
+      timer = setTimeout(() => {
+        reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${timeoutMs} ms`))
+      }, timeoutMs)
+    })
+    try {
+      return await Promise.race([operation(), deadline])
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      throw new CatalogUnavailableError(`MongoDB: ${what}: ${(error as Error).message}`, {
+        cause: error,
+      })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Server error codes of a server that is there, but cannot serve: failing over, stopping, refusing. */
+const OUTAGE_CODES: ReadonlySet<number> = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  13, // Unauthorized
+  18, // AuthenticationFailed
+  50, // MaxTimeMSExpired
+  64, // WriteConcernFailed
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  133, // FailedToSatisfyReadPreference
+  189, // PrimarySteppedDown
+  262, // ExceededTimeLimit
+  9001, // SocketException
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11602, // InterruptedDueToReplStateChange
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+])
+
+const CLIENT_OUTAGES = [
+  MongoNetworkError,
+  MongoSystemError,
+  MongoNotConnectedError,
+  MongoServerClosedError,
+  MongoTopologyClosedError,
+  MongoClientClosedError,
+] as const
+
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof MongoError)) return false
+  if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
+  if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
+  // The pool's "waited too long for a connection" is not exported as a class.
+  return error.name === 'MongoWaitQueueTimeoutError'
+}

@@ -1,0 +1,202 @@
+/** The catalogue that a newcomer finds: small, and one of each kind. */
+import { ObjectId } from 'mongodb'
+import { MICROS_PER_UNIT } from '../domain/money.ts'
+import { ENTITIES, type EntityCollection } from './collections.ts'
+import type { Catalog } from './connection.ts'
+import { DuplicateEntityError } from './errors.ts'
+import { type ProfileFence, writeEntity } from './write.ts'
+
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+
+export const DEMO_ACCOUNT = 1
+/** A date before any event of a demonstration. */
+const SINCE = new Date(Date.UTC(2020, 0, 1))
+
+interface DemoEntity {
+  collection: EntityCollection
+  document: Record<string, unknown>
+}
+
+/** The first credit of a bucket; `sid` 0 for the account's shared ones. */
+export interface InitialCredit {
+  aid: number
+  sid: number
+  prepaidIncludeId: number
+  /** Units, or micros of money; credit positive. */
+  amount: number
+  /** Makes the top-up one that can be repeated. */
+  operationId: string
+}
+
+const subscriber = (sid: number, more: Record<string, unknown> = {}): DemoEntity => ({
+  collection: 'subscribers',
+  document: {
+    type: 'subscriber',
+    sid,
+    aid: DEMO_ACCOUNT,
+    from: SINCE,
+    plan: 'DEMO_PREPAID',
+    firstname: 'Demo',
+    lastname: `Subscriber ${sid}`,
+    // Numbers that no network gives out: the drama range, and the test network 001-01.
+    msisdn: `447700900${String(sid % 1000).padStart(3, '0')}`,
+    imsi: [`00101000000${sid}`],
+    ...more,
+  },
+})
+
+const rate = (key: string, usaget: string, price: object): DemoEntity => ({
+  collection: 'rates',
+  document: {
+    key,
+    description: `Demo ${usaget}`,
+    from: SINCE,
+    tariff_category: 'retail',
+    pricing_method: 'tiered',
+    rates: { [usaget]: { BASE: price } },
+  },
+})
+
+const flat = (interval: number, price: number) => [{ from: 0, to: 'UNLIMITED', interval, price }]
+
+const prepaidInclude = (external_id: number, name: string, more: object): DemoEntity => ({
+  collection: 'prepaidincludes',
+  document: { external_id, name, from: SINCE, shared: false, unlimited: false, ...more },
+})
+
+const DEMO_ENTITIES: readonly DemoEntity[] = [
+  prepaidInclude(1, 'MONEY', {
+    charging_by: 'total_cost',
+    charging_by_usaget: 'total_cost',
+    priority: 10,
+  }),
+  prepaidInclude(2, 'DATA_PACK', {
+    charging_by: 'usagev',
+    charging_by_usaget: 'data',
+    priority: 50,
+  }),
+  prepaidInclude(3, 'SHARED_DATA', {
+    charging_by: 'usagev',
+    charging_by_usaget: 'data',
+    priority: 30,
+    shared: true,
+  }),
+  rate('DATA', 'data', { rate: flat(MIB, 0.01) }),
+  rate('DATA_10', 'data', { rate: flat(MIB, 0.002) }),
+  rate('CALL', 'call', { access: 0.05, rate: flat(60, 0.1) }),
+  rate('SMS', 'sms', { rate: flat(1, 0.04) }),
+  {
+    collection: 'plans',
+    document: {
+      name: 'DEMO_PREPAID',
+      description: 'Demo prepaid',
+      from: SINCE,
+      connection_type: 'prepaid',
+      price: [{ from: 0, to: 'UNLIMITED', price: 0 }],
+      recurrence: { frequency: 1, start: 1 },
+      upfront: false,
+      disallowed_rates: [],
+    },
+  },
+  {
+    collection: 'subscribers',
+    document: { type: 'account', aid: DEMO_ACCOUNT, from: SINCE, lastname: 'Demo account' },
+  },
+  subscriber(1001),
+  subscriber(1002),
+  subscriber(1003),
+  subscriber(1004, { barred: true }),
+]
+
+const credit = (sid: number, prepaidIncludeId: number, amount: number): InitialCredit => ({
+  aid: DEMO_ACCOUNT,
+  sid,
+  prepaidIncludeId,
+  amount,
+  operationId: `seed-demo-${sid}-${prepaidIncludeId}`,
+})
+
+const DEMO_CREDITS: readonly InitialCredit[] = [
+  credit(1001, 1, 10 * MICROS_PER_UNIT),
+  credit(1001, 2, GIB),
+  credit(1002, 1, 5 * MICROS_PER_UNIT),
+  credit(1003, 1, 20 * MICROS_PER_UNIT),
+  credit(1004, 1, 10 * MICROS_PER_UNIT),
+  credit(0, 3, 5 * GIB),
+]
+
+/** Where the seed stands, in the collection of counters: it may be killed between any two steps. */
+const MARK = 'seed:demo'
+const BEGUN = 1
+const FINISHED = 2
+
+export interface DemoSeed {
+  /** `collection name` of what was created now. */
+  created: string[]
+  /** Credits to give; empty if the store was in use or was seeded before. */
+  credits: readonly InitialCredit[]
+}
+
+/**
+ * Creates the demo catalogue if the store holds no entities. A seed that was cut off goes on where it
+ * was, and asks for its credits again until `finishDemoSeed` says that they were given.
+ */
+export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence): Promise<DemoSeed> {
+  const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
+  if (mark?.seq === FINISHED) return { created: [], credits: [] }
+  if (mark === null) {
+    if (!(await isEmpty(catalog))) return { created: [], credits: [] }
+    await setMark(catalog, BEGUN)
+  }
+  const created: string[] = []
+  for (const [index, { collection, document }] of DEMO_ENTITIES.entries()) {
+    if (await create(catalog, collection, { ...document, _id: demoId(index) }, fence)) {
+      const name = document['key'] ?? document['name'] ?? document['sid'] ?? document['aid']
+      created.push(`${collection} ${name}`)
+    }
+  }
+  return { created, credits: DEMO_CREDITS }
+}
+
+/** To be called when the credits of the seed were given. */
+export function finishDemoSeed(catalog: Catalog): Promise<void> {
+  return setMark(catalog, FINISHED)
+}
+
+/** Always the same id for the same entity, so that no seed can create it twice. */
+function demoId(index: number): ObjectId {
+  return new ObjectId(`5eed${String(index).padStart(20, '0')}`)
+}
+
+async function create(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: Record<string, unknown>,
+  fence: ProfileFence | undefined,
+): Promise<boolean> {
+  const options = { mode: 'insert', timeZone: 'UTC', ...(fence && { fence }) } as const
+  try {
+    await writeEntity(catalog, collection, document, options)
+    return true
+  } catch (error) {
+    if (error instanceof DuplicateEntityError) return false
+    throw error
+  }
+}
+
+async function isEmpty(catalog: Catalog): Promise<boolean> {
+  for (const collection of Object.keys(ENTITIES) as EntityCollection[]) {
+    const any = await catalog.run(`look into ${collection}`, () =>
+      (catalog[collection] as Catalog['plans']).findOne({}),
+    )
+    if (any !== null) return false
+  }
+  return true
+}
+
+async function setMark(catalog: Catalog, seq: number): Promise<void> {
+  await catalog.run('write seed mark', () =>
+    catalog.counters.updateOne({ _id: MARK }, { $set: { seq } }, { upsert: true }),
+  )
+}

@@ -1,0 +1,25 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+
+/** A plan revision (spec/entity-api.md 4.3): the fields that charging reads. */
+export const PlanSchema = Type.Object({
+  name: entityKey(),
+  ...revisionFields,
+  connection_type: Type.Union([Type.Literal('prepaid'), Type.Literal('postpaid')], {
+    description: "'prepaid' or 'postpaid'",
+  }),
+  disallowed_rates: Type.Optional(Type.Array(text(), { description: 'a list of rate keys' })),
+  /** Price overrides and inclusive units: compile.ts says what it takes of them. */
+  rates: Type.Optional(Type.Unknown()),
+  include: Type.Optional(Type.Unknown()),
+})
+
+export type PlanDocument = Static<typeof PlanSchema> & Stored
+
+export const PlanEntity: EntityDefinition = {
+  schema: PlanSchema,
+  indexes: [{ key: { name: 1, from: 1 } }, REV_INDEX],
+  identity: ['name'],
+  dates: REVISION_DATES,
+}

@@ -1,0 +1,31 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+
+/** Definition of a bucket (spec/entity-api.md 4.9, spec/realtime.md 6.3). */
+export const PrepaidIncludeSchema = Type.Object({
+  name: text(),
+  external_id: positiveInteger(),
+  ...revisionFields,
+  /** Higher pays first. */
+  priority: Type.Integer({ description: 'an integer' }),
+  charging_by: Type.Union(
+    [Type.Literal('usagev'), Type.Literal('cost'), Type.Literal('total_cost')],
+    { description: "'usagev', 'cost' or 'total_cost'" },
+  ),
+  charging_by_usaget: text(),
+  shared: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  unlimited: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  /** Restrictions and extensions of what it pays for: compile.ts says what it takes of them. */
+  allowed_in: Type.Optional(Type.Unknown()),
+  additional_charging_usaget: Type.Optional(Type.Unknown()),
+})
+
+export type PrepaidIncludeDocument = Static<typeof PrepaidIncludeSchema> & Stored
+
+export const PrepaidIncludeEntity: EntityDefinition = {
+  schema: PrepaidIncludeSchema,
+  indexes: [{ key: { external_id: 1, name: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  identity: ['external_id'],
+  dates: REVISION_DATES,
+}

@@ -1,0 +1,54 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+
+/** A number, or the same as decimal text where a JSON number would not be exact. */
+export type Amount = number | string
+
+/** One price step of a rate (spec/entity-api.md 4.5). */
+export interface TierDocument {
+  /** Absent: where the tier before ends. */
+  from?: Amount
+  to: Amount | 'UNLIMITED'
+  interval: Amount
+  price: Amount
+  /** Absent or true: a begun interval is charged whole. */
+  ceil?: boolean
+  /** How a person entered it; means nothing here. */
+  uom_display?: object
+}
+
+/** The price of a usage type, for everybody (`BASE`) or for one plan. */
+export interface PriceDocument {
+  access?: Amount
+  rate: TierDocument[]
+}
+
+/** Prices by usage type, then by `BASE` or plan name. */
+export type PricesDocument = Record<string, Record<string, PriceDocument>>
+
+/**
+ * A rate revision. `rates` is checked by compile.ts, whose words for what is wrong in a price are
+ * better than a schema's.
+ */
+export const RateSchema = Type.Object({
+  key: entityKey(),
+  ...revisionFields,
+  rates: Type.Unsafe<PricesDocument>(Type.Object({}, { description: 'an object of usage types' })),
+  pricing_method: Type.Optional(
+    Type.Union([Type.Literal('tiered'), Type.Literal('volume')], {
+      description: "'tiered' or 'volume'",
+    }),
+  ),
+  tariff_category: Type.Optional(Type.String({ description: 'a text' })),
+  rounding_rules: Type.Optional(Type.Unknown()),
+})
+
+export type RateDocument = Static<typeof RateSchema> & Stored
+
+export const RateEntity: EntityDefinition = {
+  schema: RateSchema,
+  indexes: [{ key: { key: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  identity: ['key'],
+  dates: REVISION_DATES,
+}

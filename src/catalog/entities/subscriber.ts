@@ -1,0 +1,46 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+import { serviceEntries } from './service-entry.ts'
+
+/** A subscriber revision (spec/entity-api.md 4.2). Custom fields are kept as they are. */
+export const SubscriberSchema = Type.Object({
+  type: Type.Literal('subscriber', { description: "'subscriber'" }),
+  sid: positiveInteger(),
+  aid: positiveInteger(),
+  ...revisionFields,
+  plan: text(),
+  msisdn: Type.Optional(text()),
+  imsi: Type.Optional(Type.Array(text(), { description: 'a list of texts' })),
+  /** True: every request for units is denied; what was used is still settled. */
+  barred: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  services: Type.Optional(serviceEntries()),
+  activation_date: Type.Optional(date()),
+  deactivation_date: Type.Optional(date()),
+  plan_activation: Type.Optional(date()),
+  plan_deactivation: Type.Optional(date()),
+})
+
+export type SubscriberDocument = Static<typeof SubscriberSchema> & Stored
+
+export const SubscriberEntity: EntityDefinition = {
+  schema: SubscriberSchema,
+  indexes: [
+    { key: { sid: 1, from: 1 } },
+    { key: { aid: 1, from: 1 } },
+    { key: { msisdn: 1 } },
+    { key: { imsi: 1 } },
+    REV_INDEX,
+  ],
+  identity: ['type', 'sid', 'aid'],
+  dates: [
+    ...REVISION_DATES,
+    'activation_date',
+    'deactivation_date',
+    'plan_activation',
+    'plan_deactivation',
+    'services.*.from',
+    'services.*.to',
+    'services.*.creation_time',
+  ],
+}

@@ -1,0 +1,40 @@
+/** MongoDB cannot be used now. Whether a write arrived is unknown; reading again later is safe. */
+export class CatalogUnavailableError extends Error {
+  override name = 'CatalogUnavailableError'
+}
+
+/** The URL of MongoDB cannot be used. Carries no cause: the driver's own error quotes the password. */
+export class CatalogUrlError extends Error {
+  override name = 'CatalogUrlError'
+}
+
+/** A field of an entity that cannot be used: which one (dotted path) and why. */
+export class CompileError extends Error {
+  override name = 'CompileError'
+  readonly path: string
+  readonly reason: string
+
+  constructor(path: string, reason: string) {
+    super(path === '' ? reason : `${path} ${reason}`)
+    this.path = path
+    this.reason = reason
+  }
+}
+
+/** A unique field (or group of fields) of the entity is taken. */
+export class DuplicateEntityError extends Error {
+  override name = 'DuplicateEntityError'
+  readonly collection: string
+  readonly fields: readonly string[]
+
+  constructor(collection: string, fields: readonly string[]) {
+    super(`${collection}: there is already one with the same ${fields.join(', ') || 'key'}`)
+    this.collection = collection
+    this.fields = fields
+  }
+}
+
+/** The revision to replace is not there, belongs to another entity, or was changed meanwhile. */
+export class EntityConflictError extends Error {
+  override name = 'EntityConflictError'
+}

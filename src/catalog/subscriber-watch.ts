@@ -1,0 +1,70 @@
+/** Tells which subscribers changed; their profiles are not kept here but cached where they are used. */
+import type { Clock } from '../runtime/clock.ts'
+import type { RawDocument } from './compile.ts'
+import type { Catalog } from './connection.ts'
+import { createCursor, readChanges } from './follow.ts'
+import { LATE_WRITES_MAX } from './revisions.ts'
+
+/**
+ * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and what is known of
+ * the identifiers that it has now (also that nobody has them). `sid` 0: the account itself.
+ */
+export type SubscriberChange =
+  | { scope: 'all' }
+  | { scope: 'one'; aid: number; sid: number; msisdn: string; imsi: readonly string[] }
+
+export interface SubscriberWatch {
+  /** Tells of what changed up to this revision number. Rejects if it cannot read. */
+  follow(number: number): Promise<void>
+}
+
+interface Dependencies {
+  catalog: Catalog
+  clock: Clock
+  tell: (change: SubscriberChange) => void
+}
+
+export function createSubscriberWatch({ catalog, clock, tell }: Dependencies): SubscriberWatch {
+  const cursor = createCursor(clock)
+  /** Number of the last told write of recent documents: the look back finds them again. */
+  const told = new Map<string, number>()
+
+  const tellOnce = (document: RawDocument): void => {
+    const id = String(document._id)
+    if (told.get(id) === document.rev) return
+    tell(changeOf(document))
+    told.set(id, document.rev)
+  }
+
+  return {
+    async follow(number) {
+      const step = cursor.step(number)
+      if (step === 'nothing') return
+      if (step === 'reload') {
+        // What was cached before the first look may be older than this number.
+        told.clear()
+        tell({ scope: 'all' })
+      } else {
+        for await (const page of readChanges(catalog, 'subscribers', cursor.readAbove())) {
+          for (const document of page) tellOnce(document)
+        }
+      }
+      cursor.done(number)
+      for (const [id, rev] of told) {
+        if (rev <= number - LATE_WRITES_MAX) told.delete(id)
+      }
+    },
+  }
+}
+
+/** The document may be anything that somebody stored: what is not there has no cache entry either. */
+function changeOf(document: RawDocument): SubscriberChange {
+  const { aid, sid, msisdn, imsi } = document
+  return {
+    scope: 'one',
+    aid: typeof aid === 'number' ? aid : 0,
+    sid: typeof sid === 'number' ? sid : 0,
+    msisdn: typeof msisdn === 'string' ? msisdn : '',
+    imsi: Array.isArray(imsi) ? imsi.filter((value) => typeof value === 'string') : [],
+  }
+}

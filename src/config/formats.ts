@@ -1,0 +1,68 @@
+import { FormatRegistry } from '@sinclair/typebox'
+
+/** What a text setting must look like beyond being text: a test, and the words for the error. */
+type Format = { readonly test: (text: string) => boolean; readonly expects: string }
+
+const PLACEHOLDERS: ReadonlySet<string> = new Set(['usaget', 'USAGET', 'rating_group'])
+
+export const FORMATS = {
+  loopback: {
+    test: isLoopback,
+    expects:
+      'must be loopback until authentication lands: localhost, ::1 or an address in 127.0.0.0/8',
+  },
+  'redis-url': {
+    test: (text) =>
+      text === 'embedded' || hasUrlForm(text, ['redis:', 'rediss:']) || /^unix:\/\/\/./.test(text),
+    expects: "must be 'embedded', redis://host…, rediss://host… or unix:///path",
+  },
+  'mongo-url': {
+    // A replica set lists several hosts, which is no URL for the URL parser.
+    test: (text) => text === 'embedded' || /^mongodb(\+srv)?:\/\/[^/\s]+/.test(text),
+    expects: "must be 'embedded', mongodb://host… or mongodb+srv://host…",
+  },
+  'time-zone': { test: isTimeZone, expects: 'must be an IANA time zone, as in Europe/Paris' },
+  'rate-key': {
+    test: isRateKey,
+    expects:
+      'must be a list of different keys; placeholders are {usaget}, {USAGET}, {rating_group}',
+  },
+  'database-name': {
+    test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),
+    expects: 'must be 1 to 63 letters, digits, _ or -',
+  },
+} as const satisfies Record<string, Format>
+
+export type FormatName = keyof typeof FORMATS
+
+for (const [name, format] of Object.entries(FORMATS)) FormatRegistry.Set(name, format.test)
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true
+  const parts = host.split('.')
+  const areOctets = parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+  return parts.length === 4 && parts[0] === '127' && areOctets
+}
+
+function hasUrlForm(text: string, protocols: readonly string[]): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return protocols.includes(url.protocol) && url.hostname !== ''
+}
+
+function isTimeZone(name: string): boolean {
+  // Offsets such as +02:00 are known to Intl, but have no summer time and are no IANA names.
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isRateKey(template: string): boolean {
+  const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '')
+  const rest = template.replace(/\{[^{}]*\}/g, '')
+  return template.length > 0 && !/[{}\s]/.test(rest) && names.every((n) => PLACEHOLDERS.has(n))
+}

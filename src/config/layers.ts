@@ -1,0 +1,128 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { type ConfigProblem, redactUrl } from './error.ts'
+import { FORMATS, type FormatName } from './formats.ts'
+import { nearest } from './nearest.ts'
+import { ConfigSchema, isSection, leavesOf } from './schema.ts'
+
+/** One value and where it was written: a file, or a variable. */
+export type Setting = { readonly value: unknown; readonly source: string }
+
+/** One source read: the settings that it gives by path, and all that is wrong with it. */
+export type Layer = {
+  readonly settings: ReadonlyMap<string, Setting>
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** The variable that names the file; the only TOLLGATE_ variable that is no setting. */
+export const FILE_VARIABLE = 'TOLLGATE_CONFIG'
+
+const LEAVES = leavesOf(ConfigSchema)
+const PATHS = LEAVES.map((leaf) => leaf.path)
+const SECTIONS = Object.keys(ConfigSchema.properties)
+const VARIABLES = LEAVES.map((leaf) => leaf.variable)
+const LEAF_BY_VARIABLE = new Map(LEAVES.map((leaf) => [leaf.variable, leaf]))
+
+/** Settings of a parsed YAML document. An empty document, or an empty section, sets nothing. */
+export function documentLayer(document: unknown, source: string): Layer {
+  const settings = new Map<string, Setting>()
+  const problems: ConfigProblem[] = []
+  const visit = (value: unknown, schema: TObject, prefix: string): void => {
+    if (value === null || value === undefined) return
+    if (!isMapping(value)) {
+      const key = prefix === '' ? 'document' : prefix
+      problems.push({ key, source, reason: 'must be a section with keys of its own' })
+      return
+    }
+    for (const [key, child] of Object.entries(value)) {
+      const path = prefix === '' ? key : `${prefix}.${key}`
+      const properties: Record<string, TSchema> = schema.properties
+      const childSchema = Object.hasOwn(properties, key) ? properties[key] : undefined
+      if (childSchema === undefined) {
+        problems.push({ key: path, source, reason: unknownReason(path, [...PATHS, ...SECTIONS]) })
+      } else if (isSection(childSchema)) {
+        visit(child, childSchema, path)
+      } else {
+        const reason = problemOf(childSchema, child)
+        if (reason === undefined) settings.set(path, { value: child, source })
+        else problems.push({ key: path, source, reason })
+      }
+    }
+  }
+  visit(document, ConfigSchema, '')
+  return { settings, problems }
+}
+
+/** Settings of the environment: all variables that begin with `TOLLGATE_`. */
+export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
+  const settings = new Map<string, Setting>()
+  const problems: ConfigProblem[] = []
+  for (const [name, raw] of Object.entries(env)) {
+    if (!name.startsWith('TOLLGATE_') || name === FILE_VARIABLE || raw === undefined) continue
+    const leaf = LEAF_BY_VARIABLE.get(name)
+    if (leaf === undefined) {
+      const reason = unknownReason(name, [...VARIABLES, FILE_VARIABLE])
+      problems.push({ key: name, source: 'environment', reason })
+      continue
+    }
+    const value = fromText(leaf.schema, raw)
+    const reason = problemOf(leaf.schema, value)
+    if (reason === undefined) settings.set(leaf.path, { value, source: name })
+    else problems.push({ key: leaf.path, source: name, reason })
+  }
+  return { settings, problems }
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function unknownReason(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near === undefined
+    ? 'is not a known setting'
+    : `is not a known setting; did you mean ${near}?`
+}
+
+/** Why a value does not fit, or undefined if it does. */
+function problemOf(schema: TSchema, value: unknown): string | undefined {
+  if (Value.Check(schema, value)) return undefined
+  const isSecret = schema['format'] === 'redis-url' || schema['format'] === 'mongo-url'
+  if (isSecret && typeof value === 'string' && !URL.canParse(value)) {
+    // Nobody can say which part of a broken URL is the password.
+    return `${expectation(schema)} (what is written there is not shown)`
+  }
+  return `${expectation(schema)}, not ${shown(value)}`
+}
+
+function expectation(schema: TSchema): string {
+  if (Array.isArray(schema['anyOf'])) {
+    return `must be one of ${schema['anyOf'].map((option: TSchema) => option['const']).join(', ')}`
+  }
+  if (schema['type'] === 'array') return expectation(schema['items'])
+  if (schema['type'] === 'integer') {
+    return `must be an integer from ${schema['minimum']} to ${schema['maximum']}`
+  }
+  if (schema['type'] === 'boolean') return 'must be true or false'
+  const format: string | undefined = schema['format']
+  return format === undefined
+    ? 'must be a text that is not empty'
+    : FORMATS[format as FormatName].expects
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (typeof value === 'object') return 'a section'
+  return typeof value === 'string' ? `'${redactUrl(value)}'` : String(value)
+}
+
+/** The value that a text stands for, by the type of its setting; left as text if it is not one. */
+function fromText(schema: TSchema, raw: string): unknown {
+  const trimmed = raw.trim()
+  if (schema['type'] === 'array') return trimmed.split(',').map((item) => item.trim())
+  if (schema['type'] === 'boolean') return { true: true, false: false }[trimmed] ?? raw
+  const isNumeric = schema['type'] === 'integer' || typeof schema['anyOf']?.[0]?.const === 'number'
+  if (isNumeric && /^-?\d+$/.test(trimmed)) return Number(trimmed)
+  return isNumeric ? raw : trimmed
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Value } from '@sinclair/typebox/value'
+import { LineCounter, parseDocument } from 'yaml'
+import { ConfigError, redactUrl } from './error.ts'
+import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
+import { type Config, ConfigSchema } from './schema.ts'
+
+export type LoadOptions = {
+  /** YAML file of the operator; without it the one that TOLLGATE_CONFIG names, if any. */
+  readonly file?: string
+  /** Variables of the process; without it those of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** Same distance from src/config (development) and dist/src/config (built). */
+export const DEFAULT_FILE = fileURLToPath(new URL('../../config/default.yaml', import.meta.url))
+
+/**
+ * The configuration of this process: default document, then file, then `TOLLGATE_*` variables.
+ * Throws a {@link ConfigError} that lists every problem with its key and source.
+ */
+export function loadConfig(options: LoadOptions = {}): Config {
+  const env = options.env ?? process.env
+  const file = options.file ?? env[FILE_VARIABLE]
+  const layers = [readLayer(DEFAULT_FILE)]
+  if (file !== undefined) layers.push(readLayer(file))
+  layers.push(environmentLayer(env))
+
+  const problems = layers.flatMap((layer) => layer.problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const merged = merge(layers)
+  if (!Value.Check(ConfigSchema, merged)) {
+    const missing = [...Value.Errors(ConfigSchema, merged)].map(({ path }) => ({
+      key: path.slice(1).replaceAll('/', '.'),
+      source: DEFAULT_FILE,
+      reason: 'is missing in the default document',
+    }))
+    throw new ConfigError(missing)
+  }
+  checkTogether(merged, layers)
+  return freeze(merged)
+}
+
+function readLayer(file: string): Layer {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error
+    throw new ConfigError([{ key: 'file', source: file, reason: `cannot be read: ${code}` }])
+  }
+  const lineCounter = new LineCounter()
+  // Without prettyErrors the message does not quote the text, which may hold a password.
+  const document = parseDocument(text, { prettyErrors: false, lineCounter })
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => ({
+      key: `line ${lineCounter.linePos(error.pos[0]).line}`,
+      source: file,
+      reason: `is not YAML: ${redactUrl(error.message)}`,
+    }))
+    throw new ConfigError(problems)
+  }
+  try {
+    return documentLayer(document.toJS(), file)
+  } catch {
+    throw new ConfigError([{ key: 'document', source: file, reason: 'has unusable aliases' }])
+  }
+}
+
+function merge(layers: readonly Layer[]): Record<string, Record<string, unknown>> {
+  const merged: Record<string, Record<string, unknown>> = {}
+  for (const layer of layers) {
+    for (const [path, { value }] of layer.settings) {
+      const [section = '', key = ''] = path.split('.')
+      merged[section] ??= {}
+      merged[section][key] = value
+    }
+  }
+  return merged
+}
+
+/** Settings that are right by themselves but not together. */
+function checkTogether(config: Config, layers: readonly Layer[]): void {
+  const sourceOf = (path: string) =>
+    layers.findLast((layer) => layer.settings.has(path))?.settings.get(path)?.source ?? DEFAULT_FILE
+  const needMs = config.session.validityMs + config.session.graceMs + config.ledger.replayMs
+  if (config.ledger.directoryTtlMs < needMs) {
+    const terms = ['session.validityMs', 'session.graceMs', 'ledger.replayMs']
+    const sum = terms.map((path) => `${path} (${sourceOf(path)})`).join(' + ')
+    const key = 'ledger.directoryTtlMs'
+    const reason = `must be at least ${needMs}, which is ${sum}`
+    throw new ConfigError([{ key, source: sourceOf(key), reason }])
+  }
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const child of Object.values(value)) freeze(child)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,37 @@
+/**
+ * The known name that somebody probably meant, or undefined if none is near: same letters in other
+ * case, same last part in another section, or a few letters off (a third of its length).
+ */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase()
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const lower = candidate.toLowerCase()
+    const isSameLeaf = wanted.split('.').at(-1) === lower.split('.').at(-1)
+    const distance = isSameLeaf
+      ? Math.min(1, editDistance(wanted, lower))
+      : editDistance(wanted, lower)
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Number of single letters to insert, delete or replace (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column += 1) {
+      const replace = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1)
+      const insert = (current[column - 1] ?? 0) + 1
+      const remove = (previous[column] ?? 0) + 1
+      current.push(Math.min(replace, insert, remove))
+    }
+    previous = current
+  }
+  return previous[to.length] ?? 0
+}

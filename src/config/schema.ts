@@ -1,0 +1,122 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import type { FormatName } from './formats.ts'
+
+/**
+ * What a person may write: every setting, its type and its range. Defaults and reasons are in
+ * config/default.yaml; a test keeps both equal.
+ */
+
+const section = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+
+const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
+
+const text = (format: FormatName) => Type.String({ format })
+
+const oneOf = <T extends string | number>(...values: readonly T[]) =>
+  Type.Union(values.map((value) => Type.Literal(value)))
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600 * SECOND_MS
+const DAY_MS = 24 * HOUR_MS
+const port = () => integer(0, 65_535)
+
+export const ConfigSchema = section({
+  data: section({ dir: Type.String({ minLength: 1 }) }),
+  redis: section({
+    url: text('redis-url'),
+    commandTimeoutMs: integer(10, 60 * SECOND_MS),
+    connectTimeoutMs: integer(10, 60 * SECOND_MS),
+    appendfsync: oneOf('everysec', 'always'),
+  }),
+  mongo: section({
+    url: text('mongo-url'),
+    database: text('database-name'),
+    timeoutMs: integer(10, 60 * SECOND_MS),
+  }),
+  realtime: section({
+    host: text('loopback'),
+    port: port(),
+    bodyBytesMax: integer(1024, 16 * 1024 * 1024),
+    workers: integer(0, 256),
+    batchSizeMax: integer(1, 1024),
+    batchesInFlightMax: integer(1, 64),
+    inFlightMax: integer(1, 1_000_000),
+    requestTimeoutMs: integer(10, 60 * SECOND_MS),
+    servicesMax: integer(1, 256),
+  }),
+  admin: section({ host: text('loopback'), port: port() }),
+  ledger: section({
+    partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+    commitAttemptsMax: integer(1, 100),
+    replayMs: integer(SECOND_MS, DAY_MS),
+    operationKeepMs: integer(60 * SECOND_MS, 30 * DAY_MS),
+    directoryTtlMs: integer(60 * SECOND_MS, 60 * DAY_MS),
+    ownersCachedMax: integer(1, 10_000_000),
+  }),
+  session: section({
+    validityMs: integer(SECOND_MS, 7 * DAY_MS),
+    graceMs: integer(0, DAY_MS),
+  }),
+  rating: section({
+    rateKeys: Type.Array(text('rate-key'), { minItems: 1, maxItems: 16, uniqueItems: true }),
+    timeZone: text('time-zone'),
+    cycleDay: integer(1, 28),
+    eventAgeMsMax: integer(0, 3_660 * DAY_MS),
+    eventFutureMsMax: integer(0, DAY_MS),
+  }),
+  catalog: section({
+    pollMs: integer(10, 60 * SECOND_MS),
+    profilesCachedMax: integer(1, 10_000_000),
+    unknownTtlMs: integer(0, HOUR_MS),
+  }),
+  recorder: section({
+    enabled: Type.Boolean(),
+    batchEntriesMax: integer(1, 100_000),
+    blockMs: integer(1, 60 * SECOND_MS),
+  }),
+  sweep: section({
+    intervalMs: integer(10, HOUR_MS),
+    batchMax: integer(1, 100_000),
+  }),
+  log: section({
+    level: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+  }),
+  shutdown: section({ timeoutMs: integer(100, 10 * 60 * SECOND_MS) }),
+})
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T
+
+/** What the code receives: complete, typed, frozen to the bottom. */
+export type Config = DeepReadonly<Static<typeof ConfigSchema>>
+
+/** One setting: where it is, and what it may be. */
+export type Leaf = {
+  readonly path: string
+  readonly variable: string
+  readonly schema: TSchema
+}
+
+/** Name of the environment variable of a setting: `redis.url` → `TOLLGATE_REDIS_URL`. */
+export function variableOf(path: string): string {
+  const snake = path.replace(/\./g, '_').replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+  return `TOLLGATE_${snake.toUpperCase()}`
+}
+
+/** Every setting of a schema, in the order of the schema. */
+export function leavesOf(schema: TObject, prefix = ''): readonly Leaf[] {
+  return Object.entries(schema.properties).flatMap(([key, child]) => {
+    const path = prefix === '' ? key : `${prefix}.${key}`
+    if (isSection(child)) return leavesOf(child, path)
+    return [{ path, variable: variableOf(path), schema: child }]
+  })
+}
+
+/** Whether a schema has keys of its own, and is not a setting. */
+export function isSection(schema: TSchema): schema is TObject {
+  return schema['type'] === 'object'
+}

@@ -1,0 +1,76 @@
+/**
+ * Every way a charge request can end, with its status, return code (design.md §6) and text.
+ * A denial is an answer, a failure is an outage, malformed never reached charging.
+ */
+export const reasons = {
+  granted: { status: 'granted', code: 1, text: 'Success' },
+  noCredit: { status: 'denied', code: -1, text: 'No available balances' },
+  unknownSubscriber: { status: 'denied', code: -2, text: 'Subscriber not found' },
+  noRate: { status: 'denied', code: -3, text: 'No rate, or rate is blocked' },
+  pricing: { status: 'denied', code: -4, text: 'Pricing failed' },
+  unknownSession: { status: 'denied', code: -7, text: 'Unknown session' },
+  sessionClosed: { status: 'denied', code: -8, text: 'Session is closed' },
+  outOfOrder: { status: 'denied', code: -9, text: 'Request number out of order' },
+  numberReused: { status: 'denied', code: -10, text: 'Request number reused with other content' },
+  barred: { status: 'denied', code: -11, text: 'Subscriber is barred' },
+  malformed: { status: 'denied', code: -20, text: 'Malformed request' },
+  overloaded: { status: 'failed', code: -90, text: 'Overloaded' },
+  contention: { status: 'failed', code: -90, text: 'Overloaded: account is contended' },
+  storeDown: { status: 'failed', code: -91, text: 'Store is down' },
+  corrupt: { status: 'failed', code: -91, text: 'Stored account is damaged' },
+  timedOut: {
+    status: 'failed',
+    code: -92,
+    text: 'Timed out: repeat the request to learn its outcome',
+  },
+} as const satisfies Record<string, { status: OutcomeStatus; code: number; text: string }>
+
+export type OutcomeStatus = 'granted' | 'denied' | 'failed'
+export type Reason = keyof typeof reasons
+
+/** The answer for one service, in the order of the request. */
+export interface ServiceOutcome {
+  ratingGroup: number
+  usaget: string
+  reason: Reason
+  /** Units that may be used now, base units. */
+  granted: number
+  /** How long the grant holds; 0 if nothing was granted. */
+  validityMs: number
+  /** True if no further units are available after these. */
+  finalUnit: boolean
+}
+
+/** One bucket as reported to the network element. Credit is positive. */
+export interface BalanceReport {
+  prepaidIncludeId: number
+  kind: 'units' | 'money'
+  usaget: string
+  /** Units, or micros. */
+  free: number
+  reserved: number
+  /** End of validity, epoch ms. */
+  toMs: number
+}
+
+/**
+ * The outcome of a charge request. Plain data: it crosses a thread boundary and is stored for
+ * replay.
+ */
+export interface ChargeOutcome {
+  reason: Reason
+  /** Why, for a person; empty where the reason says it all. */
+  detail: string
+  /** 0 if the subscriber is not known. */
+  aid: number
+  sid: number
+  /** Identifies the first processing of this request; a replay carries the same. Empty if none. */
+  transactionId: string
+  services: ServiceOutcome[]
+  balances: BalanceReport[] | null
+}
+
+/** An outcome that has nothing but its reason. */
+export function plainOutcome(reason: Reason, detail = '', aid = 0, sid = 0): ChargeOutcome {
+  return { reason, detail, aid, sid, transactionId: '', services: [], balances: null }
+}

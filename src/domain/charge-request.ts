@@ -1,0 +1,44 @@
+/**
+ * What a network element asks for, after its dialect has been decoded (design.md §1, §2).
+ * `start` opens a session, `update` reports and asks on, `release` closes, `event` is a one-shot
+ * debit.
+ */
+export type RequestKind = 'start' | 'update' | 'release' | 'event'
+
+/** The identifier by which a request names its subscriber. `none`: the session directory knows. */
+export type SubscriberKey = 'sid' | 'msisdn' | 'imsi' | 'none'
+
+/** One rated service of a request. Volumes are integers in base units (bytes, seconds, events). */
+export interface ServiceRequest {
+  /** Rating group of the network element; -1 if it named none. */
+  ratingGroup: number
+  /** Usage type, such as `data`, `call`, `sms`. */
+  usaget: string
+  /** Units asked for; -1 if the request asks for none, which only settles. */
+  requested: number
+  /** Units used since the last report. */
+  used: number
+  /** Called number or other destination; empty if none. */
+  calledNumber: string
+}
+
+/** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
+export interface ChargeRequest {
+  kind: RequestKind
+  /** The network element's identity; sessions of two origins never meet. */
+  origin: string
+  sessionId: string
+  /** Request number within the session; -1 if the dialect carries none. */
+  requestNumber: number
+  subscriberKey: SubscriberKey
+  subscriberValue: string
+  /** Event time, epoch ms: chooses tariff and cycle. */
+  eventTimeMs: number
+  /** False if the node's clock stood in for an absent event time. */
+  eventTimeGiven: boolean
+  services: ServiceRequest[]
+  /** Report the remaining balances. */
+  wantBalances: boolean
+  /** Price and answer, but move nothing. */
+  pretend: boolean
+}

@@ -1,0 +1,49 @@
+/**
+ * Billing cycles: monthly, half-open, starting on a day of the month in the operator's time zone.
+ */
+import { instantOf, localTime } from './time.ts'
+
+export interface Cycle {
+  /** `billrun_key`: YYYYMM of the month in which the cycle ends. */
+  key: string
+  fromMs: number
+  toMs: number
+}
+
+/**
+ * The cycle that holds an instant. A cycle that starts on day 1 and fills July ends with the first
+ * instant of August: its key is of the month it ends in, taken at its end: 08.
+ */
+export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
+  const { year, month, day } = localTime(zone, atMs)
+  const start = day >= cycleDay ? monthFrom(year, month, 0) : monthFrom(year, month, -1)
+  const end = monthFrom(start.year, start.month, 1)
+  return {
+    key: `${end.year}${String(end.month).padStart(2, '0')}`,
+    fromMs: startOf(zone, start, cycleDay),
+    toMs: startOf(zone, end, cycleDay),
+  }
+}
+
+interface Month {
+  year: number
+  month: number
+}
+
+function monthFrom(year: number, month: number, add: number): Month {
+  const index = year * 12 + (month - 1) + add
+  return { year: Math.floor(index / 12), month: (index % 12) + 1 }
+}
+
+function startOf(zone: string, { year, month }: Month, day: number): number {
+  return instantOf(zone, { year, month, day, hour: 0, minute: 0, second: 0 })
+}
+
+/** Remembers the last cycle of a zone: nearly every event of a node falls in the same one. */
+export function createCycleFinder(zone: string, cycleDay: number): (atMs: number) => Cycle {
+  let last: Cycle = { key: '', fromMs: 0, toMs: 0 }
+  return (atMs) => {
+    if (atMs < last.fromMs || atMs >= last.toMs) last = cycleAt(atMs, zone, cycleDay)
+    return last
+  }
+}

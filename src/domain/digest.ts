@@ -1,0 +1,39 @@
+import type { ChargeRequest } from './charge-request.ts'
+
+/**
+ * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
+ * time that the node itself supplied is left out, since it differs at each arrival.
+ */
+export function digestOf(request: ChargeRequest): number {
+  let hash: Hash = { high: 0xdeadbeef, low: 0x41c6ce57 }
+  hash = mix(hash, request.kind)
+  hash = mix(hash, `${request.subscriberKey}\u0000${request.subscriberValue}\u0000`)
+  hash = mix(hash, `${request.requestNumber}${request.pretend ? 'p' : ''}`)
+  if (request.eventTimeGiven) hash = mix(hash, `@${request.eventTimeMs}`)
+  for (const service of request.services) {
+    const { ratingGroup, usaget, requested, used, calledNumber } = service
+    hash = mix(hash, `\u0001${ratingGroup},${usaget},${requested},${used},${calledNumber}`)
+  }
+  return 4294967296 * (2097151 & (finish(hash.high) ^ hash.low)) + (finish(hash.low) >>> 0)
+}
+
+interface Hash {
+  high: number
+  low: number
+}
+
+function mix(hash: Hash, text: string): Hash {
+  let { high, low } = hash
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    high = Math.imul(high ^ code, 2654435761)
+    low = Math.imul(low ^ code, 1597334677)
+  }
+  return { high, low }
+}
+
+function finish(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 2246822507)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 3266489909)
+  return mixed ^ (mixed >>> 16)
+}

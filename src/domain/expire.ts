@@ -1,0 +1,52 @@
+/** Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. */
+import { present } from './assert.ts'
+import type { OwnerState } from './bucket.ts'
+import type { Line } from './line.ts'
+import { lineOf, serviceTagOf } from './lines.ts'
+import type { Session } from './session.ts'
+import { settle } from './settle.ts'
+
+export interface ExpiringSession {
+  subscriber: OwnerState
+  account: OwnerState
+  session: Session
+  sessionKey: string
+}
+
+export interface ExpiredSession {
+  subscriber: OwnerState
+  account: OwnerState
+  session: Session
+  lines: Line[]
+}
+
+/** Pure. Nothing is used, so nothing has to be rated; every service ends. */
+export function expireSession(
+  { subscriber, account, session, sessionKey }: ExpiringSession,
+  nowMs: number,
+  replayMs: number,
+): ExpiredSession {
+  let state = { subscriber, account }
+  const lines: Line[] = []
+  for (const [index, service] of session.services.entries()) {
+    const settled = settle(
+      { ...state, service },
+      { used: 0, requested: 0, exact: false, order: [], next: null, atMs: nowMs, end: 'expired' },
+    )
+    state = {
+      subscriber: settled.subscriber,
+      account: present(settled.account, 'shared buckets'),
+    }
+    for (const change of settled.changes) {
+      const tag = serviceTagOf(sessionKey, session, index)
+      lines.push(lineOf(session, settled.service, change, tag))
+    }
+  }
+  const tombstone: Session = {
+    ...session,
+    state: 'expired',
+    expiresMs: nowMs + replayMs,
+    services: [],
+  }
+  return { ...state, session: tombstone, lines }
+}

@@ -1,0 +1,52 @@
+/**
+ * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
+ */
+import type { Payment } from './session.ts'
+
+export interface Line {
+  /** Identifies the segment: session, opening, service, segment number. */
+  stamp: string
+  version: number
+  aid: number
+  sid: number
+  origin: string
+  sessionId: string
+  ratingGroup: number
+  usaget: string
+  calledNumber: string
+  rateKey: string
+  plan: string
+  cycle: string
+  /** Units used; of them priced; micros for them; of these paid by no bucket. */
+  used: number
+  priced: number
+  charged: number
+  debt: number
+  lapsedUnits: number
+  lapsedMicros: number
+  payments: Payment[]
+  firstMs: number
+  lastMs: number
+  /** `open` while the segment may grow; then why it ended. */
+  state: 'open' | 'ended' | 'closed' | 'expired'
+}
+
+/** The record of a balance operation (top-up, adjustment). */
+export interface OperationLine {
+  stamp: string
+  aid: number
+  sid: number
+  operationId: string
+  operation: string
+  bucketId: number
+  prepaidIncludeId: number
+  kind: 'units' | 'money'
+  usaget: string
+  /** Units or micros, credit positive. */
+  amount: number
+  before: number
+  after: number
+  /** Part of the amount that repaid debt, micros. */
+  repaid: number
+  atMs: number
+}

@@ -1,0 +1,46 @@
+/** Makes the line of a segment as it stands. */
+import type { Line } from './line.ts'
+import type { ServiceSession, Session } from './session.ts'
+import type { SegmentChange } from './settle.ts'
+
+/** Names this opening of a session: its id may be used again once its tombstone is gone. */
+export function sessionTagOf(sessionKey: string, session: Session): string {
+  return `${sessionKey}-${session.openedMs.toString(36)}`
+}
+
+/** Names a service of a session by its position, which never changes while the session is open. */
+export function serviceTagOf(sessionKey: string, session: Session, index: number): string {
+  return `${sessionTagOf(sessionKey, session)}-${index + 1}`
+}
+
+export function lineOf(
+  session: Session,
+  service: ServiceSession,
+  { segment, state }: SegmentChange,
+  serviceTag: string,
+): Line {
+  return {
+    stamp: `${serviceTag}-${segment.number}`,
+    version: segment.version,
+    aid: session.aid,
+    sid: session.sid,
+    origin: session.origin,
+    sessionId: session.sessionId,
+    ratingGroup: service.ratingGroup,
+    usaget: service.usaget,
+    calledNumber: service.calledNumber,
+    rateKey: segment.rateKey,
+    plan: segment.plan,
+    cycle: segment.cycle,
+    used: segment.used,
+    priced: segment.priced,
+    charged: segment.charged,
+    debt: segment.debt,
+    lapsedUnits: segment.lapsedUnits,
+    lapsedMicros: segment.lapsedMicros,
+    payments: segment.payments,
+    firstMs: segment.firstMs,
+    lastMs: segment.lastMs,
+    state,
+  }
+}

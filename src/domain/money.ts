@@ -1,0 +1,84 @@
+/**
+ * Money in the hot path: integers in micros (scale 6). Prices may be finer, down to 1e-12 of the
+ * currency; one computation rounds once, half to even, by quotient and remainder (design.md §1).
+ */
+export const MICROS_PER_UNIT = 1_000_000
+export const MICROS_DIGITS = 6
+/** Digits after the point that a price may have. */
+export const PRICE_DIGITS_MAX = 12
+
+const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+
+/** An exact decimal: value = digits × 10^-scale. */
+export interface ExactDecimal {
+  digits: bigint
+  scale: number
+}
+
+/**
+ * Reads a decimal from its text (or a JSON number's shortest text) without a binary float in
+ * between. Null if the text is not a finite decimal number.
+ */
+export function parseDecimal(value: string | number): ExactDecimal | null {
+  const match = DECIMAL.exec(typeof value === 'number' ? String(value) : value.trim())
+  if (match === null) return null
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  let scale = fraction.length - Number(exponent)
+  let digits = BigInt(whole + fraction)
+  if (sign === '-') digits = -digits
+  if (scale < 0) {
+    digits *= 10n ** BigInt(-scale)
+    scale = 0
+  }
+  while (scale > 0 && digits % 10n === 0n) {
+    digits /= 10n
+    scale -= 1
+  }
+  return { digits, scale }
+}
+
+/**
+ * The decimal as an integer at the given scale. Null if it has more decimals than that, or does not
+ * fit in 2^53.
+ */
+export function toScale(value: ExactDecimal, scale: number): number | null {
+  if (value.scale > scale) return null
+  const scaled = value.digits * 10n ** BigInt(scale - value.scale)
+  const result = Number(scaled)
+  return Number.isSafeInteger(result) ? result : null
+}
+
+/** A decimal amount as micros; null if it is not a number, finer than a micro or too large. */
+export function microsFrom(value: string | number): number | null {
+  const decimal = parseDecimal(value)
+  return decimal === null ? null : toScale(decimal, MICROS_DIGITS)
+}
+
+/** Micros as the shortest decimal text: -1500000 → "-1.5". */
+export function decimalText(micros: number): string {
+  const sign = micros < 0 ? '-' : ''
+  const size = Math.abs(micros)
+  const whole = Math.floor(size / MICROS_PER_UNIT)
+  const fraction = size % MICROS_PER_UNIT
+  if (fraction === 0) return `${sign}${whole}`
+  return `${sign}${whole}.${String(fraction).padStart(MICROS_DIGITS, '0').replace(/0+$/, '')}`
+}
+
+/** numerator / divisor for non-negative safe integers, rounded half to even. */
+export function divideHalfEven(numerator: number, divisor: number): number {
+  const remainder = numerator % divisor
+  const quotient = (numerator - remainder) / divisor
+  const twice = remainder * 2
+  if (twice < divisor) return quotient
+  if (twice > divisor) return quotient + 1
+  return quotient % 2 === 0 ? quotient : quotient + 1
+}
+
+/** The same for BigInt. */
+export function divideHalfEvenBig(numerator: bigint, divisor: bigint): bigint {
+  const quotient = numerator / divisor
+  const twice = (numerator % divisor) * 2n
+  if (twice < divisor) return quotient
+  if (twice > divisor) return quotient + 1n
+  return quotient % 2n === 0n ? quotient : quotient + 1n
+}

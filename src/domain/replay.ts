@@ -1,0 +1,52 @@
+/** Recognises retransmissions: session and request number identify a request (design.md §2). */
+import type { ChargeOutcome, Reason } from './charge-outcome.ts'
+import type { ChargeRequest } from './charge-request.ts'
+import type { AnsweredRequest, Session } from './session.ts'
+
+/** How many answers are kept for a session whose requests carry no number. */
+export const ANSWERS_KEPT_UNNUMBERED = 8
+
+/** The stored outcome of the same request, or null if it was not answered before. */
+export function findAnswer(
+  session: Session,
+  request: ChargeRequest,
+  digest: number,
+): ChargeOutcome | null {
+  for (const answered of session.answered) {
+    if (answered.requestNumber === request.requestNumber && answered.digest === digest) {
+      return answered.outcome
+    }
+  }
+  return null
+}
+
+/** Why a request that was not answered before does not fit its session, or null if it fits. */
+export function misfit(
+  session: Session | null,
+  request: ChargeRequest,
+): { reason: Reason; detail: string } | null {
+  const opens = request.kind === 'start' || request.kind === 'event'
+  if (session === null) {
+    return opens ? null : { reason: 'unknownSession', detail: '' }
+  }
+  if (request.requestNumber >= 0 && session.lastNumber >= 0) {
+    if (request.requestNumber === session.lastNumber) return { reason: 'numberReused', detail: '' }
+    if (request.requestNumber < session.lastNumber) {
+      return { reason: 'outOfOrder', detail: `request_num ${session.lastNumber} was answered` }
+    }
+  }
+  if (session.state === 'open') {
+    return opens ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
+  }
+  if (opens && session.state === 'denied') return null
+  return { reason: 'sessionClosed', detail: session.state === 'expired' ? 'it expired' : '' }
+}
+
+/** The answers to keep after one more. */
+export function remember(
+  answered: readonly AnsweredRequest[],
+  next: AnsweredRequest,
+): AnsweredRequest[] {
+  if (next.requestNumber >= 0) return [next]
+  return [next, ...answered.slice(0, ANSWERS_KEPT_UNNUMBERED - 1)]
+}

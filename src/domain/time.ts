@@ -1,0 +1,142 @@
+/**
+ * Calendar arithmetic in a time zone. Periods are half-open [from, to). Instants are epoch ms,
+ * always given as values: nothing here reads a clock.
+ */
+
+/**
+ * Far future: a period without an end (the year 2170, as revisions of existing installations have
+ * it).
+ */
+export const FOREVER_MS = Date.UTC(2170, 0, 1)
+
+/** Wall-clock parts of an instant; month 1 to 12. */
+export interface LocalTime {
+  year: number
+  month: number
+  day: number
+  hour: number
+  minute: number
+  second: number
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+function formatterFor(zone: string): Intl.DateTimeFormat {
+  let formatter = formatters.get(zone)
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    formatters.set(zone, formatter)
+  }
+  return formatter
+}
+
+/** The wall clock of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
+export function localTime(zone: string, atMs: number): LocalTime {
+  const parts: Record<string, number> = {}
+  for (const part of formatterFor(zone).formatToParts(atMs)) {
+    if (part.type !== 'literal') parts[part.type] = Number(part.value)
+  }
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+  return { year, month, day, hour, minute, second }
+}
+
+/**
+ * The instant at which a zone's wall clock shows this. A time that daylight saving skips is taken
+ * as the instant of the jump forward plus the same distance; of one that occurs twice, the first.
+ */
+export function instantOf(zone: string, local: LocalTime): number {
+  const wanted = Date.UTC(
+    local.year,
+    local.month - 1,
+    local.day,
+    local.hour,
+    local.minute,
+    local.second,
+  )
+  const before = wanted - offsetMs(zone, wanted - 86_400_000)
+  const after = wanted - offsetMs(zone, wanted + 86_400_000)
+  const candidates = before <= after ? [before, after] : [after, before]
+  for (const candidate of candidates) {
+    if (candidate + offsetMs(zone, candidate) === wanted) return candidate
+  }
+  return before
+}
+
+function offsetMs(zone: string, atMs: number): number {
+  const whole = Math.floor(atMs / 1000) * 1000
+  const local = localTime(zone, whole)
+  const shown = Date.UTC(
+    local.year,
+    local.month - 1,
+    local.day,
+    local.hour,
+    local.minute,
+    local.second,
+  )
+  return shown - whole
+}
+
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
+
+/**
+ * Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM:SS` or ISO 8601. Without an offset it is wall-clock time of
+ * the zone. Null if it is not such a text or not a real date.
+ */
+export function parseInstant(text: string, zone: string): number | null {
+  const match = ISO.exec(text)
+  if (match === null) return null
+  const number = (index: number) => Number(match[index] ?? 0)
+  const local = {
+    year: number(1),
+    month: number(2),
+    day: number(3),
+    hour: number(4),
+    minute: number(5),
+    second: number(6),
+  }
+  if (!isRealDate(local)) return null
+  const millis = match[7] === undefined ? 0 : Math.floor(Number(`0.${match[7]}`) * 1000)
+  const offset = match[8]
+  if (offset === undefined) return instantOf(zone, local) + millis
+  const utc = Date.UTC(
+    local.year,
+    local.month - 1,
+    local.day,
+    local.hour,
+    local.minute,
+    local.second,
+  )
+  return utc + millis - parseOffsetMs(offset)
+}
+
+function isRealDate(local: LocalTime): boolean {
+  const { year, month, day, hour, minute, second } = local
+  if (month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59) return false
+  return day >= 1 && day <= daysIn(year, month)
+}
+
+function parseOffsetMs(offset: string): number {
+  if (offset === 'Z') return 0
+  const sign = offset.startsWith('-') ? -1 : 1
+  const digits = offset.slice(1).replace(':', '')
+  return sign * (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2, 4))) * 60_000
+}
+
+/** Days of a month; month 1 to 12. */
+export function daysIn(year: number, month: number): number {
+  return [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
+}
+
+function isLeap(year: number): boolean {
+  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+}

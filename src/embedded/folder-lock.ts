@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, rename, unlink } from 'node:fs/promises'
+import { connect, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const REPLY_MS = 500
+const POLL_MS = 5
+const POLLS_MAX = 200
+
+/** Another living process (or this one) holds the lock. */
+export class FolderInUseError extends Error {
+  override readonly name = 'FolderInUseError'
+  /** Process id of the owner, if it said so in time. */
+  readonly ownerPid: number | undefined
+
+  constructor(path: string, ownerPid: number | undefined) {
+    const who = ownerPid === undefined ? 'a running process' : `process ${ownerPid}`
+    super(`${path} is held by ${who}: stop it first, or use another data folder`)
+    this.ownerPid = ownerPid
+  }
+}
+
+export type FolderLock = { readonly path: string; release(): Promise<void> }
+
+/** What answers at an entry: `gone` for one that was left behind, `closing` for no clear answer. */
+type Holder = {
+  readonly state: 'owner' | 'candidate' | 'closing' | 'gone'
+  readonly pid: number | undefined
+}
+
+/**
+ * Takes the lock `name` in a folder, without waiting for an owner.
+ *
+ * Everyone who wants it first puts up an entry of his own, a listening unix socket, then looks at
+ * the entries of the others. Of two, the later one sees the earlier one, so there are never two
+ * owners. The kernel closes the socket with its process, however that ends; names are never used
+ * twice, so removing an entry that nobody answers at cannot hit a living one.
+ * @throws FolderInUseError if the owner is alive
+ */
+export async function lockFolder(runDir: string, name: string): Promise<FolderLock> {
+  const id = randomBytes(4).toString('hex')
+  const draft = join(runDir, `${name}.${id}`)
+  const entry = `${name}.lock.${id}`
+  const path = join(runDir, entry)
+  const self = { isOwner: false }
+  const server = await listen(draft, self)
+  const release = async () => {
+    await unlink(path).catch(unlessAbsent)
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  try {
+    // Seen only once it answers: between bind and listen it would look left behind.
+    await rename(draft, path)
+    const winner = await contend(runDir, name, entry)
+    if (winner !== undefined) throw new FolderInUseError(join(runDir, name), winner.pid)
+  } catch (error) {
+    await release()
+    throw error
+  }
+  self.isOwner = true
+  return { path, release }
+}
+
+/** Whether a living process holds the lock of that name, or is about to. */
+export async function isLocked(runDir: string, name: string): Promise<boolean> {
+  for (const entry of await entriesOf(runDir, name)) {
+    if ((await holderOf(join(runDir, entry))).state !== 'gone') return true
+  }
+  return false
+}
+
+/**
+ * Who keeps us from owning the lock, or nobody. An owner does, and of two candidates the one whose
+ * name comes first; for a candidate that comes after us we wait: it may be about to own, or go.
+ */
+async function contend(runDir: string, name: string, own: string): Promise<Holder | undefined> {
+  let last: Holder | undefined
+  for (let poll = 0; poll < POLLS_MAX; poll++) {
+    last = undefined
+    for (const entry of await entriesOf(runDir, name)) {
+      if (entry === own) continue
+      const holder = await holderOf(join(runDir, entry))
+      if (holder.state === 'owner') return holder
+      if (holder.state === 'candidate' && entry < own) return holder
+      if (holder.state === 'gone') await unlink(join(runDir, entry)).catch(unlessAbsent)
+      else last = holder
+    }
+    if (last === undefined) return undefined
+    await delay(POLL_MS)
+  }
+  return last
+}
+
+async function entriesOf(runDir: string, name: string): Promise<string[]> {
+  const entries = await readdir(runDir).catch(unlessAbsent)
+  return (entries ?? []).filter((entry) => entry.startsWith(`${name}.lock.`))
+}
+
+function listen(path: string, self: { readonly isOwner: boolean }): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => {
+      // Whoever asks may have gone already, which is no concern of ours.
+      socket.on('error', () => socket.destroy())
+      socket.end(`${self.isOwner ? 'owner' : 'candidate'} ${process.pid}`)
+    })
+    server.once('error', reject)
+    // Not a reason to keep the process running.
+    server.listen(path, () => resolve(server.unref()))
+  })
+}
+
+function holderOf(path: string): Promise<Holder> {
+  return new Promise((resolve) => {
+    let said = ''
+    const socket = connect(path)
+    const settle = (state?: Holder['state']) => {
+      socket.destroy()
+      const [, role, pid] = /^(owner|candidate) (\d+)$/.exec(said) ?? []
+      const found = role === 'owner' || role === 'candidate' ? role : 'closing'
+      resolve({ state: state ?? found, pid: pid === undefined ? undefined : Number(pid) })
+    }
+    socket.on('data', (bytes) => {
+      said += bytes.toString('latin1')
+    })
+    socket.once('end', () => settle())
+    // The kernel connects us to a process too busy to answer. It lives, and may be the owner.
+    socket.setTimeout(REPLY_MS, () => settle('owner'))
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const gone = error.code === 'ECONNREFUSED' || error.code === 'ENOENT'
+      settle(gone ? 'gone' : undefined)
+    })
+  })
+}
+
+function unlessAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

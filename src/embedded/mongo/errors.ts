@@ -1,0 +1,122 @@
+/** Error codes of the MongoDB server that this server uses too, by the server's own names. */
+const CODES = {
+  InternalError: 1,
+  BadValue: 2,
+  FailedToParse: 9,
+  TypeMismatch: 14,
+  IllegalOperation: 20,
+  NamespaceNotFound: 26,
+  IndexNotFound: 27,
+  PathNotViable: 28,
+  ConflictingUpdateOperators: 40,
+  CursorNotFound: 43,
+  NamespaceExists: 48,
+  DollarPrefixedFieldName: 52,
+  InvalidIdField: 53,
+  NotSingleValueField: 54,
+  EmptyFieldName: 56,
+  CommandNotFound: 59,
+  ImmutableField: 66,
+  CannotCreateIndex: 67,
+  InvalidOptions: 72,
+  InvalidNamespace: 73,
+  IndexOptionsConflict: 85,
+  IndexKeySpecsConflict: 86,
+  InvalidPipelineOperator: 168,
+  CannotIndexParallelArrays: 171,
+  NotImplemented: 238,
+  QueryExceededMemoryLimitNoDiskUseAllowed: 292,
+  BSONObjectTooLarge: 10334,
+  DuplicateKey: 11000,
+  Location11000017: 11000017,
+  Location15947: 15947,
+  Location15948: 15948,
+  Location15951: 15951,
+  Location15952: 15952,
+  Location15955: 15955,
+  Location15958: 15958,
+  Location15959: 15959,
+  Location15976: 15976,
+  Location15974: 15974,
+  Location15975: 15975,
+  Location15983: 15983,
+  Location15998: 15998,
+  Location17276: 17276,
+  Location16702: 16702,
+  Location16554: 16554,
+  Location16556: 16556,
+  Location17053: 17053,
+  Location15981: 15981,
+  Location16020: 16020,
+  Location16872: 16872,
+  Location16410: 16410,
+  Location16555: 16555,
+  Location16608: 16608,
+  Location16609: 16609,
+  Location16612: 16612,
+  Location28689: 28689,
+  Location28690: 28690,
+  Location28765: 28765,
+  Location40081: 40081,
+  Location17124: 17124,
+  KeyTooLong: 17280,
+  Location17419: 17419,
+  Location28667: 28667,
+  Location28818: 28818,
+  Location28812: 28812,
+  Location31249: 31249,
+  Location31253: 31253,
+  Location31254: 31254,
+  Location31394: 31394,
+  Location40156: 40156,
+  Location40158: 40158,
+  Location40160: 40160,
+  Location40169: 40169,
+  Location40228: 40228,
+  Location40234: 40234,
+  Location40235: 40235,
+  Location40237: 40237,
+  Location40238: 40238,
+  Location40272: 40272,
+  Location40323: 40323,
+  Location40324: 40324,
+  Location40352: 40352,
+  Location40414: 40414,
+  Location40415: 40415,
+  Location51024: 51024,
+  Location51075: 51075,
+  Location51091: 51091,
+  Location51108: 51108,
+  Location51270: 51270,
+  Location51272: 51272,
+} as const
+
+export type ErrorCodeName = keyof typeof CODES
+
+/** A refusal that the client receives as the server's own error: code, name, message. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly code: number
+  readonly codeName: ErrorCodeName
+  /** Further fields of the error, as `keyPattern` and `keyValue` of a duplicate key. */
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    codeName: ErrorCodeName,
+    message: string,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message)
+    this.codeName = codeName
+    this.code = CODES[codeName]
+    this.details = details
+  }
+}
+
+/** What a real server can do and this one cannot: refused, never answered wrongly. */
+export function notImplemented(what: string): CommandError {
+  return new CommandError(
+    'NotImplemented',
+    `${what} is not supported by the embedded server: use a MongoDB server`,
+  )
+}

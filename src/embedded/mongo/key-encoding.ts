@@ -1,0 +1,218 @@
+import type { Binary, BSONRegExp, Code, ObjectId, Timestamp } from 'bson'
+import { TYPE_CLASS, typeClass } from './compare.ts'
+import { asDoc, type Doc, type Numeric, type Value } from './document.ts'
+import {
+  compareExact,
+  type Exact,
+  exactOf,
+  exactOfDouble,
+  isNumeric,
+  subtractExact,
+  toNumber,
+} from './numeric.ts'
+
+/*
+ * Bytes that compare (memcmp) as the values do, equal exactly if the values are equal. A key is a
+ * type byte (`TYPE_CLASS`) and a payload that ends itself:
+ *
+ *   number     00 NaN | 10 negative, all following bytes inverted | 20 zero | 30 positive;
+ *              then the largest double ≤ |value|, big-endian, and what is missing to the exact
+ *              value: 00 nothing, or 01, exponent + 0x4000 in 2 bytes, decimal digits, 00
+ *   string     UTF-8, 00 written as 00 FF, end 00
+ *   object     per field: type byte, name and 00, payload; end 00
+ *   array      the keys of the elements; end 00
+ *   binary     length in 4 bytes, subtype, bytes      objectId   12 bytes
+ *   boolean    1 byte                                 date       8 bytes, sign bit inverted
+ *   timestamp  8 bytes                                regex      pattern, options as strings
+ *
+ * A descending component has all its bytes inverted. No first byte of a component is 00 or FF, so
+ * `prefix` … `prefix FF` holds all keys that begin with whole components.
+ */
+
+/** The value that an empty array is indexed as. */
+export const EMPTY_ARRAY: unique symbol = Symbol('empty array')
+export type KeyValue = Value | typeof EMPTY_ARRAY
+
+const NUMBER_NAN = 0x00
+const NUMBER_NEGATIVE = 0x10
+const NUMBER_ZERO = 0x20
+const NUMBER_POSITIVE = 0x30
+const EXPONENT_BIAS = 0x4000
+
+let scratch = Buffer.allocUnsafe(4096)
+let end = 0
+
+/** The key of one value; inverted if it is a descending component. */
+export function encodeKey(value: KeyValue, descending = false): Buffer {
+  end = 0
+  writeValue(value)
+  if (descending) invert(0)
+  return Buffer.from(scratch.subarray(0, end))
+}
+
+/** The key as a string that is equal if the values are: for maps and sets. */
+export function keyText(value: KeyValue): string {
+  end = 0
+  writeValue(value)
+  return scratch.toString('latin1', 0, end)
+}
+
+function reserve(bytes: number): void {
+  if (end + bytes <= scratch.length) return
+  const larger = Buffer.allocUnsafe(Math.max(scratch.length * 2, end + bytes))
+  scratch.copy(larger, 0, 0, end)
+  scratch = larger
+}
+
+function writeByte(byte: number): void {
+  reserve(1)
+  scratch[end++] = byte
+}
+
+function writeBytes(bytes: Uint8Array): void {
+  reserve(bytes.length)
+  scratch.set(bytes, end)
+  end += bytes.length
+}
+
+function invert(from: number): void {
+  for (let i = from; i < end; i++) scratch[i] = ~scratch[i]! & 0xff
+}
+
+function writeValue(value: KeyValue): void {
+  if (value === EMPTY_ARRAY) return writeByte(TYPE_CLASS.nothing)
+  const kind = typeClass(value)
+  writeByte(kind)
+  writePayload(kind, value)
+}
+
+function writePayload(kind: number, value: Value): void {
+  switch (kind) {
+    case TYPE_CLASS.number:
+      if (isNumeric(value)) writeNumber(value)
+      return
+    case TYPE_CLASS.string:
+      return writeText(String(value))
+    case TYPE_CLASS.object:
+      return writeDoc(asDoc(value) ?? {})
+    case TYPE_CLASS.array:
+      for (const element of value as Value[]) writeValue(element)
+      return writeByte(0)
+    case TYPE_CLASS.binary:
+      return writeBinary(value as Binary)
+    case TYPE_CLASS.objectId:
+      return writeBytes((value as ObjectId).id)
+    case TYPE_CLASS.boolean:
+      return writeByte(value ? 1 : 0)
+    case TYPE_CLASS.date:
+      return writeInt64(BigInt((value as Date).getTime()) ^ (1n << 63n))
+    case TYPE_CLASS.timestamp:
+      return writeInt64((value as Timestamp).toBigInt())
+    case TYPE_CLASS.regex:
+      writeText((value as BSONRegExp).pattern)
+      return writeText((value as BSONRegExp).options)
+    case TYPE_CLASS.code:
+    case TYPE_CLASS.codeWithScope:
+      writeText((value as Code).code)
+      return writeDoc(((value as Code).scope ?? {}) as Doc)
+    default:
+      return
+  }
+}
+
+function writeInt64(value: bigint): void {
+  reserve(8)
+  scratch.writeBigUInt64BE(BigInt.asUintN(64, value), end)
+  end += 8
+}
+
+function writeText(text: string): void {
+  reserve(text.length * 3 + 1)
+  const start = end
+  const written = scratch.write(text, end, 'utf8')
+  end += written
+  if (text.includes('\0')) escapeZeros(start)
+  writeByte(0)
+}
+
+function escapeZeros(start: number): void {
+  const plain = Buffer.from(scratch.subarray(start, end))
+  end = start
+  for (const byte of plain) {
+    writeByte(byte)
+    if (byte === 0) writeByte(0xff)
+  }
+}
+
+function writeDoc(doc: Doc): void {
+  for (const name of Object.keys(doc)) {
+    const kind = typeClass(doc[name])
+    writeByte(kind)
+    writeText(name)
+    writePayload(kind, doc[name])
+  }
+  writeByte(0)
+}
+
+function writeBinary(value: Binary): void {
+  reserve(5)
+  end = scratch.writeUInt32BE(value.position, end)
+  writeByte(value.sub_type)
+  writeBytes(value.value())
+}
+
+function writeNumber(value: Numeric): void {
+  const approximate = toNumber(value)
+  if (Number.isNaN(approximate)) return writeByte(NUMBER_NAN)
+  // Integers that a double holds are by far the most frequent: no exact arithmetic for them.
+  if (Number.isSafeInteger(approximate) && value._bsontype !== 'Decimal128') {
+    return writeMagnitude(approximate < 0, approximate === 0, Math.abs(approximate), undefined)
+  }
+  if (value._bsontype === 'Double') {
+    return writeMagnitude(approximate < 0, approximate === 0, Math.abs(approximate), undefined)
+  }
+  const exact = exactOf(value)
+  if (typeof exact === 'number') {
+    return writeMagnitude(exact < 0, exact === 0, Math.abs(exact), undefined)
+  }
+  const negative = exact.coefficient < 0n
+  const magnitude = negative ? { ...exact, coefficient: -exact.coefficient } : exact
+  const floor = floorDouble(Math.abs(approximate), magnitude)
+  const rest = subtractExact(magnitude, exactOfDouble(floor) as Exact)
+  writeMagnitude(negative, exact.coefficient === 0n, floor, rest)
+}
+
+/** The largest finite double that is not greater than the exact value. */
+function floorDouble(nearest: number, exact: Exact): number {
+  if (!Number.isFinite(nearest)) return Number.MAX_VALUE
+  if (compareExact(exactOfDouble(nearest), exact) <= 0) return nearest
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, nearest)
+  view.setBigUint64(0, view.getBigUint64(0) - 1n)
+  return view.getFloat64(0)
+}
+
+function writeMagnitude(
+  negative: boolean,
+  zero: boolean,
+  floor: number,
+  rest: Exact | undefined,
+): void {
+  if (zero) return writeByte(NUMBER_ZERO)
+  writeByte(negative ? NUMBER_NEGATIVE : NUMBER_POSITIVE)
+  const start = end
+  reserve(8)
+  end = scratch.writeDoubleBE(floor, end)
+  if (!rest || rest.coefficient === 0n) writeByte(0)
+  else writeRest(rest)
+  if (negative) invert(start)
+}
+
+function writeRest(rest: Exact): void {
+  const digits = rest.coefficient.toString()
+  writeByte(1)
+  reserve(2)
+  end = scratch.writeUInt16BE(rest.exponent + digits.length + EXPONENT_BIAS, end)
+  writeBytes(Buffer.from(digits.replace(/0+$/, ''), 'latin1'))
+  writeByte(0)
+}

@@ -1,0 +1,99 @@
+import { typeName } from './compare.ts'
+import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from './document.ts'
+import { CommandError, notImplemented } from './errors.ts'
+import { arrayIndex } from './path.ts'
+
+/** Nulls that one assignment beyond the end of an array may add. */
+const PADDING_MAX = 100_000
+
+/** The place of a field or element: its container and its name or position there. */
+export type Place = { readonly holder: Doc | Value[]; readonly key: string | number }
+
+/**
+ * Splits and checks a path of an update.
+ * @throws CommandError for empty parts, positional operators and names that begin with `$`
+ */
+export function editPath(path: string): string[] {
+  const parts = path.split('.')
+  for (const part of parts) {
+    if (part === '') {
+      throw new CommandError(
+        'EmptyFieldName',
+        `The update path '${path}' contains an empty field name, which is not allowed.`,
+      )
+    }
+    if (part === '$' || part.startsWith('$[')) {
+      throw notImplemented(`the positional operator in the update path '${path}'`)
+    }
+    if (part.startsWith('$')) {
+      throw new CommandError(
+        'DollarPrefixedFieldName',
+        `The dollar ($) prefixed field '${part}' in '${path}' is not allowed in the context of ` +
+          "an update's path.",
+      )
+    }
+  }
+  return parts
+}
+
+export function valueOf(place: Place): Value {
+  const { holder, key } = place
+  return isArray(holder) ? holder[key as number] : fieldOf(holder, key as string)
+}
+
+export function assign(place: Place, value: Value): void {
+  const { holder, key } = place
+  if (!isArray(holder)) return setField(holder, key as string, value)
+  const index = key as number
+  if (index - holder.length > PADDING_MAX) {
+    throw new CommandError('BadValue', `can't backfill more than ${PADDING_MAX} elements`)
+  }
+  while (holder.length < index) holder.push(null)
+  holder[index] = value
+}
+
+/** Removes a field; an element becomes null, so that the others keep their positions. */
+export function removeAt(place: Place): void {
+  const { holder, key } = place
+  if (isArray(holder)) holder[key as number] = null
+  else delete holder[key as string]
+}
+
+/** The place of an existing field or element; undefined if the path does not lead to one. */
+export function findPlace(doc: Doc, parts: readonly string[]): Place | undefined {
+  let holder: Value = doc
+  for (let i = 0; ; i++) {
+    const place: Place | undefined = placeIn(holder, parts[i]!)
+    if (!place || valueOf(place) === undefined) return undefined
+    if (i === parts.length - 1) return place
+    holder = valueOf(place)
+  }
+}
+
+function placeIn(holder: Value, part: string): Place | undefined {
+  if (isDoc(holder)) return { holder, key: part }
+  const index = isArray(holder) ? arrayIndex(part) : undefined
+  return isArray(holder) && index !== undefined ? { holder, key: index } : undefined
+}
+
+/**
+ * The place that a path names, with the documents on the way created.
+ * @throws CommandError (PathNotViable) if something else stands in the way
+ */
+export function makePlace(doc: Doc, parts: readonly string[]): Place {
+  let holder: Value = doc
+  for (let i = 0; ; i++) {
+    const part = parts[i]!
+    const place: Place | undefined = placeIn(holder, part)
+    if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
+    if (i === parts.length - 1) return place
+    const next = valueOf(place)
+    if (next === undefined) assign(place, {})
+    holder = valueOf(place)
+  }
+}
+
+function notViable(part: string, parent: string, value: Value): CommandError {
+  const what = `{${parent}: <${typeName(value)}>}`
+  return new CommandError('PathNotViable', `Cannot create field '${part}' in element ${what}`)
+}

@@ -1,0 +1,149 @@
+import { ObjectId } from 'bson'
+import { compareText, equalValues } from './compare.ts'
+import { type Doc, fieldOf, isArray, isDoc, type Value } from './document.ts'
+import { CommandError, notImplemented } from './errors.ts'
+import { arrayIndex } from './path.ts'
+import { assign, editPath, findPlace, makePlace, removeAt, valueOf } from './path-edit.ts'
+import { type Change, compileChange, type UpdateMoment } from './update-operators.ts'
+import { equalitiesOf } from './upsert.ts'
+
+/** A compiled update: what it makes of a document, and of a filter that found none. */
+export type Update = {
+  /** Whether it replaces the document: then it cannot change several. */
+  readonly isReplacement: boolean
+  /** The document after the update; the given one may be changed and belongs to the update. */
+  apply(doc: Doc, nowMs: number): Doc
+  /** The document of an upsert. */
+  insert(filter: Doc, nowMs: number): Doc
+}
+
+type Step = { readonly path: string; readonly parts: readonly string[]; readonly change: Change }
+
+/**
+ * Compiles the update part of a command: operators, or a whole document.
+ * @throws CommandError for what is wrong with it, and for pipelines
+ */
+export function compileUpdate(update: Value): Update {
+  if (isArray(update)) throw notImplemented('an update by a pipeline')
+  if (!isDoc(update)) {
+    throw new CommandError('FailedToParse', 'Update argument must be either an object or an array')
+  }
+  const [first] = Object.keys(update)
+  if (first === undefined || !first.startsWith('$')) return replacement(update)
+  const steps = compileSteps(update)
+  return {
+    isReplacement: false,
+    apply: (doc, nowMs) => modify(doc, steps, { nowMs, isInsert: false }),
+    insert(filter, nowMs) {
+      const base: Doc = {}
+      for (const [path, value] of equalitiesOf(filter)) {
+        assign(makePlace(base, path.split('.')), value)
+      }
+      return withId(modify(base, steps, { nowMs, isInsert: true }))
+    },
+  }
+}
+
+function replacement(update: Doc): Update {
+  for (const name of Object.keys(update)) {
+    if (name.startsWith('$')) {
+      throw new CommandError(
+        'DollarPrefixedFieldName',
+        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of ` +
+          "an update's replacement document.",
+      )
+    }
+  }
+  const replace = (id: Value): Doc => {
+    const own = fieldOf(update, '_id')
+    if (own !== undefined && id !== undefined && !equalValues(own, id)) throw immutableId()
+    const kept = id === undefined ? own : id
+    return withId(kept === undefined ? update : { ...update, _id: kept })
+  }
+  return {
+    isReplacement: true,
+    apply: (doc) => replace(fieldOf(doc, '_id')),
+    insert: (filter) => replace(equalitiesOf(filter).get('_id')),
+  }
+}
+
+function compileSteps(update: Doc): Step[] {
+  const steps: Step[] = []
+  for (const operator of Object.keys(update)) {
+    const fields = update[operator]
+    if (!isDoc(fields)) {
+      // An unknown operator is the more useful message.
+      compileChange(operator, '', null)
+      throw new CommandError(
+        'FailedToParse',
+        `Modifiers operate on fields but we found another type of value for ${operator}`,
+      )
+    }
+    for (const path of Object.keys(fields)) {
+      const change = compileChange(operator, path, fields[path])
+      steps.push({ path, parts: editPath(path), change })
+    }
+  }
+  // The server applies changes by path, so new fields appear in this order.
+  steps.sort((a, b) => comparePaths(a.parts, b.parts))
+  for (let i = 1; i < steps.length; i++) refuseConflict(steps[i - 1]!, steps[i]!)
+  return steps
+}
+
+function comparePaths(a: readonly string[], b: readonly string[]): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = arrayIndex(a[i]!)
+    const y = arrayIndex(b[i]!)
+    const order =
+      x !== undefined && y !== undefined
+        ? x - y
+        : Number(x === undefined) - Number(y === undefined) || compareText(a[i]!, b[i]!)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+/** In sorted order a path stands right before the paths below it. */
+function refuseConflict(before: Step, after: Step): void {
+  if (!before.parts.every((part, i) => part === after.parts[i])) return
+  throw new CommandError(
+    'ConflictingUpdateOperators',
+    `Updating the path '${after.path}' would create a conflict at '${before.path}'`,
+  )
+}
+
+function modify(doc: Doc, steps: readonly Step[], moment: UpdateMoment): Doc {
+  const id = fieldOf(doc, '_id')
+  for (const { parts, change } of steps) {
+    if (change.onlyInsert && !moment.isInsert) continue
+    const place = change.onlyExisting ? findPlace(doc, parts) : makePlace(doc, parts)
+    if (!place) continue
+    const current = valueOf(place)
+    const next = change.to(current, moment)
+    if (next !== undefined) assign(place, next)
+    else if (current !== undefined) removeAt(place)
+  }
+  if (id !== undefined && !isSameId(id, fieldOf(doc, '_id'))) throw immutableId()
+  return doc
+}
+
+function isSameId(before: Value, after: Value): boolean {
+  return after !== undefined && equalValues(before, after)
+}
+
+function immutableId(): CommandError {
+  return new CommandError(
+    'ImmutableField',
+    "Performing an update on the path '_id' would modify the immutable field '_id'",
+  )
+}
+
+/** The document with its `_id` first; a new one if it has none. */
+export function withId(doc: Doc): Doc {
+  const [first] = Object.keys(doc)
+  if (first === '_id' && doc['_id'] !== undefined) return doc
+  const id = fieldOf(doc, '_id')
+  const { _id, ...rest } = doc
+  return { _id: id === undefined ? new ObjectId() : id, ...rest }
+}

@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Oldest Redis whose commands and stream behaviour the ledger relies on. */
+const VERSION_MIN = [6, 2] as const
+
+/** How to run a redis-server. */
+export type RedisProgram = {
+  /** Absolute path, or a name to be looked up on the PATH. */
+  readonly command: string
+  readonly version: string
+  /** Folders for LD_LIBRARY_PATH, if the server was unpacked and not installed. */
+  readonly libraryPath: string | undefined
+}
+
+/** No usable redis-server; the message says where it was looked for and what to do. */
+export class RedisMissingError extends Error {
+  override readonly name = 'RedisMissingError'
+}
+
+/**
+ * Finds a redis-server of at least version 6.2: on the PATH, else one that `scripts/setup.mjs`
+ * unpacked in the data folder given, else in the data folder of this source tree.
+ * @param onPath name looked up on the PATH
+ * @throws RedisMissingError with what was found in each place
+ */
+export async function findRedis(
+  dataDir: string,
+  onPath = 'redis-server',
+  treeDir = sourceTree(),
+): Promise<RedisProgram> {
+  const folders = new Set([resolve(dataDir, 'redis'), join(treeDir, 'data', 'redis')])
+  const tried: string[] = []
+  for (const place of [undefined, ...folders]) {
+    const found = place === undefined ? await tryOnPath(onPath) : await tryUnpacked(place)
+    if (typeof found !== 'string') return found
+    tried.push(found)
+  }
+  throw new RedisMissingError(
+    `no redis-server >= ${VERSION_MIN.join('.')} (${tried.join('; ')}): ` +
+      `run 'node ${join(treeDir, 'scripts/setup.mjs')}', which provides one, or install Redis`,
+  )
+}
+
+async function tryOnPath(command: string): Promise<RedisProgram | string> {
+  return accept({ command, libraryPath: undefined }, `${command} on the PATH`)
+}
+
+/** The contract with scripts/setup.mjs: `redis.json` names the server and its libraries. */
+async function tryUnpacked(folder: string): Promise<RedisProgram | string> {
+  const path = join(folder, 'redis.json')
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined) return `${path}: not there`
+  const { server, libraryPath } = parseRecord(text)
+  if (server === undefined || libraryPath === undefined) return `${path}: not as setup writes it`
+  const libraries = libraryPath.map((name) => join(folder, name)).join(delimiter) || undefined
+  return accept({ command: join(folder, server), libraryPath: libraries }, path)
+}
+
+type SetupRecord = { server: string | undefined; libraryPath: string[] | undefined }
+
+function parseRecord(text: string): SetupRecord {
+  let found: { server?: unknown; libraryPath?: unknown } | null
+  try {
+    found = JSON.parse(text)
+  } catch {
+    found = null
+  }
+  const libraries = found?.libraryPath
+  return {
+    server: typeof found?.server === 'string' ? found.server : undefined,
+    libraryPath: Array.isArray(libraries) ? libraries.map(String) : undefined,
+  }
+}
+
+async function accept(
+  program: Omit<RedisProgram, 'version'>,
+  place: string,
+): Promise<RedisProgram | string> {
+  let version: string
+  try {
+    const { stdout } = await run(program.command, ['--version'], environmentFor(program))
+    version = /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? ''
+  } catch (error) {
+    return `${place}: ${firstLine(error)}`
+  }
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const enough = major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])
+  return enough ? { ...program, version } : `${place}: version ${version || 'unknown'}`
+}
+
+/** Spawn options for a program; an unpacked one needs to be told where its libraries are. */
+export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
+  env?: NodeJS.ProcessEnv
+} {
+  return program.libraryPath === undefined ? {} : { env: { LD_LIBRARY_PATH: program.libraryPath } }
+}
+
+function firstLine(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' ? 'not there' : (message.split('\n')[1] ?? message)
+}
+
+/** The folder of package.json, from the sources and from dist alike. */
+function sourceTree(): string {
+  let dir = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
+  return dir
+}

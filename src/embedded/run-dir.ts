@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Longest folder for sockets, in bytes. A socket address holds 103 on the systems with least room;
+ * the rest is for names like `supervisor.lock.1a2b3c4d`.
+ */
+const RUN_DIR_BYTES_MAX = 78
+
+/** What goes into a `unix://` URL as it is, without escapes that clients read differently. */
+const PLAIN_PATH = /^[A-Za-z0-9/._-]+$/
+
+/** The folder for sockets exists, but is not a folder of this user alone. */
+export class RunDirError extends Error {
+  override readonly name = 'RunDirError'
+}
+
+/**
+ * Folder for the sockets of one data folder, created if needed, open to this user only.
+ * `<dataDir>/run` if its path is short and plain enough for a socket; else a folder in the
+ * system's temporary folder, named by the user and a hash of the data folder.
+ * @throws RunDirError if another user owns that folder, or it is a link or a file
+ */
+export function runDirFor(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true })
+  const real = realpathSync(dataDir)
+  const near = join(real, 'run')
+  if (Buffer.byteLength(near) <= RUN_DIR_BYTES_MAX && PLAIN_PATH.test(near)) return own(near)
+  const hash = createHash('sha256').update(real).digest('hex').slice(0, 12)
+  return own(join(realpathSync(tmpdir()), `tollgate-${userInfo().uid}-${hash}`))
+}
+
+function own(dir: string): string {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const found = lstatSync(dir)
+  if (!found.isDirectory()) throw new RunDirError(`${dir} must be a folder, and not a link to one`)
+  // Anybody may create this name in the temporary folder before us.
+  const { uid } = userInfo()
+  if (found.uid !== uid) {
+    throw new RunDirError(`${dir} belongs to user ${found.uid}, and this process is user ${uid}`)
+  }
+  if ((found.mode & 0o077) !== 0) chmodSync(dir, 0o700)
+  return dir
+}

@@ -1,0 +1,66 @@
+/**
+ * Every Redis key of the ledger. All keys of an account carry its partition's hash tag `{p<N>}`.
+ */
+import { createHash } from 'node:crypto'
+
+export interface LedgerKeys {
+  partitions: number
+  partitionOf(aid: number): number
+  /** Hash: `s` state, `p` profile fence, `t` turn (sid 0 only), and a field per session. */
+  owner(aid: number, sid: number): string
+  /** Sorted set of open sessions by expiry. */
+  expiry(partition: number): string
+  /** Sorted set of closed sessions by the time at which they are forgotten. */
+  tombstones(partition: number): string
+  /** Stream of lines and states for the recorder. */
+  stream(partition: number): string
+  /** Stored result of an operation, by its id. */
+  operation(aid: number, operationId: string): string
+  /** Home of a session: in no partition, since only the account would tell which. */
+  directory(sessionKey: string): string
+  /** Partitions and format, fixed at install. */
+  meta: string
+}
+
+/** `partitions`: a power of two, fixed at install. */
+export function createKeys(partitions: number): LedgerKeys {
+  const tags = Array.from({ length: partitions }, (_, index) => `{p${index}}`)
+  const tag = (partition: number) => tags[partition] ?? ''
+  const partitionOf = (aid: number) => aid % partitions
+  return {
+    partitions,
+    partitionOf,
+    owner: (aid, sid) => `${tag(partitionOf(aid))}:o:${aid}:${sid}`,
+    expiry: (partition) => `${tag(partition)}:x`,
+    tombstones: (partition) => `${tag(partition)}:t`,
+    stream: (partition) => `${tag(partition)}:l`,
+    operation: (aid, operationId) => `${tag(partitionOf(aid))}:op:${aid}:${digest(operationId)}`,
+    directory: (sessionKey) => `d:${sessionKey}`,
+    meta: 'tollgate:ledger',
+  }
+}
+
+/**
+ * Names a session in the ledger: 22 characters, whatever the length of the network element's id.
+ */
+export function sessionKeyOf(origin: string, sessionId: string): string {
+  return digest(`${origin}\u0000${sessionId}`)
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
+}
+
+/** A session within its partition's sorted sets. */
+export function indexMember(aid: number, sid: number, sessionKey: string): string {
+  return `${aid}:${sid}:${sessionKey}`
+}
+
+/** Reads what `indexMember` wrote; null if it is none of ours. */
+export function parseMember(
+  member: string,
+): { aid: number; sid: number; sessionKey: string } | null {
+  const match = /^(\d+):(\d+):([\w-]{22})$/.exec(member)
+  if (match === null) return null
+  return { aid: Number(match[1]), sid: Number(match[2]), sessionKey: match[3] ?? '' }
+}

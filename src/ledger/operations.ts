@@ -1,0 +1,111 @@
+/** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
+import { type Credit, credit } from '../domain/credit.ts'
+import type { OperationLine } from '../domain/line.ts'
+import type { AccountCommit } from './commit-layout.ts'
+import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
+import { CorruptValueError } from './owner-packing.ts'
+
+/** Others kept committing: nothing has moved, and the operation may be repeated under its id. */
+export class ContentionError extends Error {
+  override name = 'ContentionError'
+}
+
+export interface CreditOperation extends Credit {
+  /** Chosen by the caller; the same id again gives the stored result and moves nothing. */
+  operationId: string
+  aid: number
+  /** 0 for a bucket that the account shares. */
+  sid: number
+}
+
+export interface OperationSettings {
+  attemptsMax: number
+}
+
+/**
+ * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `ContentionError`,
+ * `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown until the id is
+ * repeated.
+ */
+export async function creditBucket(
+  ledger: Ledger,
+  operation: CreditOperation,
+  settings: OperationSettings,
+  nowMs: number,
+): Promise<OperationLine> {
+  const { aid, sid } = operation
+  let loaded = await loadOne(ledger, aid, sid)
+  for (let attempt = 1; attempt <= settings.attemptsMax; ) {
+    const commit = creditCommit(loaded, operation, nowMs, attempt > 2)
+    const [reply] = await ledger.commit([commit], nowMs)
+    switch (reply?.kind) {
+      case 'committed':
+        return commit.operation!.result
+      case 'repeated':
+        return reply.result
+      case 'conflict':
+        attempt += 1
+        loaded = await loadOne(ledger, aid, sid)
+        break
+      case 'busy':
+        await pause(BUSY_PAUSE_MS)
+        break
+      default:
+        throw new CorruptValueError(`owner ${homeText({ aid, sid })} cannot be written`)
+    }
+  }
+  throw new ContentionError(`owner ${homeText({ aid, sid })} is contended`)
+}
+
+const BUSY_PAUSE_MS = 2
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs))
+}
+
+async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<LoadedOwner> {
+  const [loaded] = await ledger.load([{ aid, sid, sessionKeys: [] }])
+  if (loaded === undefined || loaded instanceof CorruptValueError) {
+    throw loaded ?? new CorruptValueError(`owner ${homeText({ aid, sid })} is missing`)
+  }
+  return loaded
+}
+
+function creditCommit(
+  { state }: LoadedOwner,
+  operation: CreditOperation,
+  nowMs: number,
+  wantsTurn: boolean,
+): AccountCommit {
+  const { aid, sid, operationId, include } = operation
+  const { owner, bucket, before, after, repaid } = credit(state, operation, nowMs)
+  const result: OperationLine = {
+    stamp: `op-${aid}-${operationId}`,
+    aid,
+    sid,
+    operationId,
+    operation: operation.mode,
+    bucketId: bucket.id,
+    prepaidIncludeId: include.externalId,
+    kind: bucket.kind === 'units' ? 'units' : 'money',
+    usaget: bucket.usaget,
+    amount: operation.amount,
+    before,
+    after,
+    repaid,
+    atMs: nowMs,
+  }
+  return {
+    aid,
+    owners: sid === 0 ? [] : [{ state: owner, fence: -1, reported: [] }],
+    shared:
+      sid === 0
+        ? { expectedVersion: state.version, state: owner }
+        : { expectedVersion: -1, state: null },
+    sessions: [],
+    claims: [],
+    operation: { id: operationId, result },
+    lines: [],
+    wantsTurn,
+  }
+}

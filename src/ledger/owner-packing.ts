@@ -1,0 +1,110 @@
+/**
+ * An owner's state as one packed value, read by Lua and by the workers. Little endian:
+ *
+ *   u8 format | f64 version, nextBucketId, owed, repaid, bucket count
+ *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
+ *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
+ *   usaget
+ */
+import { assert, present } from '../domain/assert.ts'
+import type { Bucket, BucketKind, OwnerState } from '../domain/bucket.ts'
+
+export const OWNER_FORMAT = 1
+const HEADER_BYTES = 41
+const AMOUNTS_BYTES = 48
+const REST_BYTES = 26
+const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
+
+/** A stored value that is not what we write: damage, never a client's mistake. */
+export class CorruptValueError extends Error {
+  override name = 'CorruptValueError'
+}
+
+export function packOwner(owner: OwnerState): Buffer {
+  const { buckets } = owner
+  let size = HEADER_BYTES
+  for (const bucket of buckets) {
+    size += AMOUNTS_BYTES + REST_BYTES + Buffer.byteLength(bucket.usaget)
+  }
+  const packed = Buffer.allocUnsafe(size)
+  packed.writeUInt8(OWNER_FORMAT, 0)
+  packed.writeDoubleLE(owner.version, 1)
+  packed.writeDoubleLE(owner.nextBucketId, 9)
+  packed.writeDoubleLE(owner.owed, 17)
+  packed.writeDoubleLE(owner.repaid, 25)
+  packed.writeDoubleLE(buckets.length, 33)
+  let at = HEADER_BYTES
+  for (const bucket of buckets) at = writeAmounts(packed, at, bucket)
+  for (const bucket of buckets) at = writeRest(packed, at, bucket)
+  assert(at === size, 'packed owner has another size than computed')
+  return packed
+}
+
+function writeAmounts(packed: Buffer, at: number, bucket: Bucket): number {
+  packed.writeDoubleLE(bucket.id, at)
+  packed.writeDoubleLE(bucket.credited, at + 8)
+  packed.writeDoubleLE(bucket.spent, at + 16)
+  packed.writeDoubleLE(bucket.reserved, at + 24)
+  packed.writeDoubleLE(bucket.free, at + 32)
+  packed.writeDoubleLE(bucket.limit, at + 40)
+  return at + AMOUNTS_BYTES
+}
+
+function writeRest(packed: Buffer, at: number, bucket: Bucket): number {
+  packed.writeDoubleLE(bucket.fromMs, at)
+  packed.writeDoubleLE(bucket.toMs, at + 8)
+  packed.writeInt32LE(bucket.priority, at + 16)
+  packed.writeUInt32LE(bucket.prepaidIncludeId, at + 20)
+  packed.writeUInt8(KINDS.indexOf(bucket.kind), at + 24)
+  const length = packed.write(bucket.usaget, at + REST_BYTES)
+  packed.writeUInt8(length, at + 25)
+  return at + REST_BYTES + length
+}
+
+/** Throws `CorruptValueError` if the value is not a packed owner. */
+export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerState {
+  try {
+    return readOwner(aid, sid, packed)
+  } catch (error) {
+    if (error instanceof CorruptValueError) throw error
+    throw new CorruptValueError(`owner ${aid}:${sid} is damaged`, { cause: error })
+  }
+}
+
+function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
+  const count = packed.readDoubleLE(33)
+  if (packed[0] !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
+    throw new CorruptValueError(`owner ${aid}:${sid} has an unknown format`)
+  }
+  const buckets: Bucket[] = []
+  let at = HEADER_BYTES + count * AMOUNTS_BYTES
+  for (let index = 0; index < count; index += 1) {
+    const amounts = HEADER_BYTES + index * AMOUNTS_BYTES
+    const length = packed.readUInt8(at + 25)
+    buckets.push({
+      id: packed.readDoubleLE(amounts),
+      prepaidIncludeId: packed.readUInt32LE(at + 20),
+      kind: present(KINDS[packed.readUInt8(at + 24)], 'bucket kind'),
+      usaget: packed.toString('utf8', at + REST_BYTES, at + REST_BYTES + length),
+      priority: packed.readInt32LE(at + 16),
+      fromMs: packed.readDoubleLE(at),
+      toMs: packed.readDoubleLE(at + 8),
+      credited: packed.readDoubleLE(amounts + 8),
+      spent: packed.readDoubleLE(amounts + 16),
+      reserved: packed.readDoubleLE(amounts + 24),
+      free: packed.readDoubleLE(amounts + 32),
+      limit: packed.readDoubleLE(amounts + 40),
+    })
+    at += REST_BYTES + length
+  }
+  if (at !== packed.length) throw new CorruptValueError(`owner ${aid}:${sid} has a wrong length`)
+  return {
+    aid,
+    sid,
+    version: packed.readDoubleLE(1),
+    nextBucketId: packed.readDoubleLE(9),
+    owed: packed.readDoubleLE(17),
+    repaid: packed.readDoubleLE(25),
+    buckets,
+  }
+}

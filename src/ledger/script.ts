@@ -1,0 +1,50 @@
+/**
+ * Declares a Lua script once: its text with includes resolved, keys, arguments and reply parser.
+ */
+import { readFileSync } from 'node:fs'
+import type { RedisConnection } from '../store/redis.ts'
+import { REPLY } from './replies.ts'
+
+const HOME = new URL('./lua/', import.meta.url)
+const INCLUDE = /^-- @include (\w+)$/gm
+
+export type ScriptArgument = string | number | Buffer
+
+export interface Script<Input, Reply> {
+  name: string
+  /** Complete text, as sent to Redis. */
+  text: string
+  keys: (input: Input) => string[]
+  args: (input: Input) => ScriptArgument[]
+  reply: (raw: unknown, input: Input) => Reply
+}
+
+/**
+ * The text of a script: reply codes as locals, includes in place. Throws if an include is missing.
+ */
+export function scriptText(name: string): string {
+  const source = readFileSync(new URL(`${name}.lua`, HOME), 'utf8')
+  const body = source.replace(INCLUDE, (_, include: string) =>
+    readFileSync(new URL(`include/${include}.lua`, HOME), 'utf8'),
+  )
+  const codes = Object.entries(REPLY).filter(([code]) => new RegExp(`\\b${code}\\b`).test(body))
+  const locals = codes.map(([code, value]) => `local ${code} = ${value}\n`)
+  return locals.join('') + body
+}
+
+export function defineScript<Input, Reply>(
+  declaration: Omit<Script<Input, Reply>, 'text'>,
+): Script<Input, Reply> {
+  return { ...declaration, text: scriptText(declaration.name) }
+}
+
+/** Runs a script by its digest; ioredis sends the text where Redis does not know it yet. */
+export async function runScript<Input, Reply>(
+  redis: RedisConnection,
+  script: Script<Input, Reply>,
+  input: Input,
+): Promise<Reply> {
+  const keys = script.keys(input)
+  const raw = await redis.runScript(script.name, script.text, keys, script.args(input))
+  return script.reply(raw, input)
+}

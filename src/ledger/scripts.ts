@@ -1,0 +1,88 @@
+/** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
+import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
+import { defineScript, type ScriptArgument } from './script.ts'
+
+/** Keys and arguments of a commit, laid out by commit-layout.ts. */
+export interface CommitCall {
+  keys: string[]
+  args: ScriptArgument[]
+  accounts: number
+}
+
+export const commitScript = defineScript<CommitCall, (number | unknown[])[]>({
+  name: 'commit',
+  keys: (call) => call.keys,
+  args: (call) => call.args,
+  reply: (raw, call) => readReplies(raw, call.accounts),
+})
+
+export interface LoadCall {
+  owners: { key: string; sessionKeys: readonly string[] }[]
+}
+
+export const loadScript = defineScript<LoadCall, unknown[][]>({
+  name: 'load',
+  keys: (call) => call.owners.map((owner) => owner.key),
+  args: (call) => call.owners.flatMap((owner) => [owner.sessionKeys.length, ...owner.sessionKeys]),
+  reply: (raw, call) => readReplies(raw, call.owners.length) as unknown[][],
+})
+
+export const expiredScript = defineScript<
+  { expiry: string; tombstones: string; nowMs: number; leaseMs: number; limit: number },
+  { expired: string[]; forgettable: string[] }
+>({
+  name: 'expired',
+  keys: (call) => [call.expiry, call.tombstones],
+  args: (call) => [call.nowMs, call.leaseMs, call.limit],
+  reply: (raw) => {
+    const [expired, forgettable] = readReplies(raw, 2)
+    return { expired: readMembers(expired), forgettable: readMembers(forgettable) }
+  },
+})
+
+export const forgetScript = defineScript<
+  {
+    tombstones: string
+    score: number
+    members: { member: string; owner: string; sessionKey: string }[]
+  },
+  number
+>({
+  name: 'forget',
+  keys: (call) => [call.tombstones, ...call.members.map((entry) => entry.owner)],
+  args: (call) => [
+    call.score,
+    ...call.members.flatMap(({ member, sessionKey }) => [member, sessionKey]),
+  ],
+  reply: readCount,
+})
+
+export const openDirectoryScript = defineScript<
+  { key: string; home: string; expected: string; ttlMs: number },
+  Bytes | null
+>({
+  name: 'open_directory',
+  keys: (call) => [call.key],
+  args: (call) => [call.home, call.expected, call.ttlMs],
+  reply: readOptional,
+})
+
+export const fenceScript = defineScript<
+  { owner: string; dirty: boolean; nowMs: number },
+  Bytes | null
+>({
+  name: 'fence',
+  keys: (call) => [call.owner],
+  args: (call) => [call.dirty ? 1 : 0, call.nowMs],
+  reply: readOptional,
+})
+
+/** All of them, for the test that holds header, declaration and body against each other. */
+export const allScripts = [
+  commitScript,
+  loadScript,
+  expiredScript,
+  forgetScript,
+  openDirectoryScript,
+  fenceScript,
+]

@@ -1,0 +1,61 @@
+import { type ChargeOutcome, plainOutcome, type Reason, reasons } from '../domain/charge-outcome.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { Admission } from './admission.ts'
+import type { Codec, DecodeContext } from './codecs/codec.ts'
+import type { Pool } from './pool.ts'
+
+export interface ChargeOptions<Envelope> {
+  readonly codec: Codec<Envelope>
+  readonly limits: Omit<DecodeContext, 'nowMs'>
+  readonly admission: Admission
+  readonly pool: Pick<Pool, 'submit'>
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'request'>
+  readonly log: Pick<Logger, 'error'>
+}
+
+/** How an answer leaves: `answer` is called once, at once or later. Keeps no reference to `body`. */
+export type Charge = (body: Buffer, answer: (reason: Reason, text: string) => void) => void
+
+/**
+ * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. Malformed
+ * and overloaded are answered at once; everything else when the worker has settled it.
+ */
+export function createCharge<Envelope>(options: ChargeOptions<Envelope>): Charge {
+  const { codec, limits, admission, pool, clock, metrics, log } = options
+
+  return (body, answer) => {
+    const startMs = monotonicMs()
+    const reply = (reason: Reason, text: string) => {
+      const { status, code } = reasons[reason]
+      metrics.request(status, code, monotonicMs() - startMs)
+      answer(reason, text)
+    }
+
+    const decoded = codec.decode(body, { ...limits, nowMs: clock.nowMs() })
+    if (!decoded.ok) {
+      reply('malformed', codec.encodeError(decoded.error))
+      return
+    }
+    const { request, envelope } = decoded
+    const finish = (outcome: ChargeOutcome) =>
+      reply(outcome.reason, codec.encode(envelope, outcome))
+
+    if (!admission.enter()) {
+      finish(plainOutcome('overloaded'))
+      return
+    }
+    pool.submit(request, (outcome) => {
+      admission.leave()
+      try {
+        finish(outcome)
+      } catch (error) {
+        // A defect of ours: the others of the batch get their answers all the same.
+        log.error({ err: error }, 'outcome could not be encoded')
+        finish(plainOutcome('timedOut'))
+      }
+    })
+  }
+}

@@ -1,0 +1,41 @@
+import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
+import type { ChargeRequest } from '../../domain/charge-request.ts'
+
+/** What a dialect needs to know besides the bytes. */
+export interface DecodeContext {
+  /** Identity of the network element; see `ChargeRequest.origin`. */
+  origin: string
+  /** The node's clock, epoch ms. */
+  nowMs: number
+  /** Most services in one request. */
+  servicesMax: number
+  /** How far an event may lie in the past and in the future. */
+  eventAgeMsMax: number
+  eventFutureMsMax: number
+  /** IANA zone of event times that carry no offset. */
+  zone: string
+}
+
+/** Why a message is not a request. A value, not an exception: bad input is daily business. */
+export interface DecodeError {
+  /** Path of the field, such as `services.1.usagev`; `body` for the message as a whole. */
+  field: string
+  why: string
+}
+
+/**
+ * A decoded message. The envelope is what the answer needs and charging does not; it stays in the
+ * thread that owns the socket.
+ */
+export type Decoded<Envelope> =
+  | { readonly ok: true; readonly request: ChargeRequest; readonly envelope: Envelope }
+  | { readonly ok: false; readonly error: DecodeError }
+
+/** A dialect: both directions in one place, because they change together. */
+export interface Codec<Envelope> {
+  /** Never throws, whatever the bytes. Keeps no reference to `body`. */
+  decode(body: Buffer, context: DecodeContext): Decoded<Envelope>
+  /** Depends on its arguments alone: a replayed outcome gives the same bytes. */
+  encode(envelope: Envelope, outcome: ChargeOutcome): string
+  encodeError(error: DecodeError): string
+}

@@ -1,0 +1,95 @@
+import { parseInstant } from '../../domain/time.ts'
+import type { DecodeContext, DecodeError } from './codec.ts'
+
+/** A parsed JSON object, before anything about it is known. */
+export type JsonObject = Record<string, unknown>
+
+export const SUBSCRIBER_CHARS_MAX = 64
+const DIGITS = /^\d{1,16}$/
+const UNIX_SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
+const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/
+/** Control characters, and halves of surrogate pairs: neither survives in a key or in UTF-8. */
+const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
+
+/**
+ * Reads fields and keeps the first problem, so that a decoder is one straight line with one check
+ * at its end. After a problem the values returned are placeholders. `null` counts as absent.
+ */
+export class FieldReader {
+  error: DecodeError | null = null
+  /** Index of the service that is read, for the path in errors; -1 outside the list. */
+  service = -1
+
+  fail(field: string, why: string): void {
+    const path = this.service < 0 ? field : `services.${this.service}.${field}`
+    this.error ??= { field: path, why }
+  }
+
+  /** A whole number from 0 to `max`, as JSON number or as digits; `absent` if there is none. */
+  integer(object: JsonObject, field: string, absent: number, max = Number.MAX_SAFE_INTEGER) {
+    const value = object[field]
+    if (value === undefined || value === null) return absent
+    const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
+    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) {
+      return number === 0 ? 0 : number
+    }
+    this.fail(field, max === Number.MAX_SAFE_INTEGER ? NOT_AN_INTEGER : notUpTo(max))
+    return absent
+  }
+
+  /** Text, or a whole number as its text; empty if absent. */
+  text(object: JsonObject, field: string, charsMax: number): string {
+    const value = object[field]
+    if (value === undefined || value === null) return ''
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+    if (typeof value !== 'string') {
+      this.fail(field, 'must be a text or a whole number')
+    } else if (value.length === 0 || value.length > charsMax) {
+      this.fail(field, `must have 1 to ${charsMax} characters`)
+    } else if (UNUSABLE.test(value)) {
+      this.fail(field, 'has control characters or half characters')
+    } else {
+      return value
+    }
+    return ''
+  }
+
+  boolean(object: JsonObject, field: string): boolean {
+    const value = object[field]
+    if (value === undefined || value === null || value === false) return false
+    if (value !== true) this.fail(field, 'must be true or false')
+    return true
+  }
+
+  /** Event time in epoch ms, within the bounds of the context; -1 if absent. */
+  eventTimeMs(object: JsonObject, field: string, context: DecodeContext): number {
+    const value = object[field]
+    if (value === undefined || value === null) return -1
+    const atMs = instantMs(value, context.zone)
+    if (atMs === null) {
+      this.fail(field, 'must be ISO 8601 or unix seconds')
+    } else if (atMs < context.nowMs - context.eventAgeMsMax) {
+      this.fail(field, 'is too far in the past')
+    } else if (atMs > context.nowMs + context.eventFutureMsMax) {
+      this.fail(field, 'is in the future')
+    } else {
+      return atMs
+    }
+    return -1
+  }
+}
+
+const NOT_AN_INTEGER = 'must be a whole number from 0 to 2^53 - 1'
+
+function notUpTo(max: number): string {
+  return `must be a whole number from 0 to ${max}`
+}
+
+function instantMs(value: unknown, zone: string): number | null {
+  if (typeof value === 'number') return Math.round(value * 1000)
+  if (typeof value !== 'string') return null
+  if (UNIX_SECONDS.test(value)) return Math.round(Number(value) * 1000)
+  // With an offset no calendar of a zone is needed, which is some twenty times faster.
+  const isUtc = zone === 'UTC' && !ENDS_WITH_OFFSET.test(value)
+  return parseInstant(isUtc ? `${value}Z` : value, zone)
+}

@@ -1,0 +1,272 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  type BalanceReport,
+  type ChargeOutcome,
+  type Reason,
+  reasons,
+  type ServiceOutcome,
+} from '../../domain/charge-outcome.ts'
+import type {
+  ChargeRequest,
+  RequestKind,
+  ServiceRequest,
+  SubscriberKey,
+} from '../../domain/charge-request.ts'
+import { decimalText } from '../../domain/money.ts'
+import type { Codec, DecodeContext, Decoded, DecodeError } from './codec.ts'
+import { FieldReader, type JsonObject, SUBSCRIBER_CHARS_MAX } from './json-fields.ts'
+
+/** What the answer repeats from the request. */
+export interface JsonEnvelope {
+  /** `record_type` as it was sent. */
+  recordType: string
+  sessionId: string
+  /** -1 if the request carried none. */
+  requestNumber: number
+  /** Whether the request used `services`; then the answer does, too. */
+  isServiceList: boolean
+}
+
+/** The JSON dialect of docs/WIRE.md. */
+export const jsonCodec: Codec<JsonEnvelope> = { decode, encode, encodeError }
+
+const SESSION_ID_CHARS_MAX = 256
+const RATING_GROUP_MAX = 2 ** 32 - 1
+const USAGET = /^[a-zA-Z0-9_]{1,64}$/
+const SERVICE_FIELDS = ['usaget', 'usagev', 'used_usagev', 'called_number', 'rating_group'] as const
+
+const kinds = new Map<unknown, RequestKind>([
+  ['start_request', 'start'],
+  ['update_request', 'update'],
+  ['release_request', 'release'],
+  ['event_request', 'event'],
+  ['initial_request', 'start'],
+  ['final_request', 'release'],
+])
+
+function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
+  const object = parseObject(body)
+  if (typeof object === 'string') return { ok: false, error: { field: 'body', why: object } }
+  const kind = kinds.get(object['record_type'])
+  if (kind === undefined) return { ok: false, error: recordTypeError(object['record_type']) }
+
+  const reader = new FieldReader()
+  const sessionId = reader.text(object, 'session_id', SESSION_ID_CHARS_MAX)
+  if (sessionId === '') reader.fail('session_id', 'is required')
+  const requestNumber = reader.integer(object, 'request_num', -1)
+  const subscriberKey = readSubscriberKey(reader, object, kind)
+  const subscriberValue = readSubscriberValue(reader, object, subscriberKey)
+  const services = readServices(reader, object, kind, context.servicesMax)
+  const eventTimeMs = reader.eventTimeMs(object, 'urt', context)
+  const eventTimeGiven = eventTimeMs >= 0
+  const request: ChargeRequest = {
+    kind,
+    origin: context.origin,
+    sessionId,
+    requestNumber,
+    subscriberKey,
+    subscriberValue,
+    eventTimeMs: eventTimeGiven ? eventTimeMs : context.nowMs,
+    eventTimeGiven,
+    services,
+    wantBalances: reader.boolean(object, 'balances'),
+    pretend: reader.boolean(object, 'pretend'),
+  }
+  if (reader.error !== null) return { ok: false, error: reader.error }
+  const recordType = object['record_type'] as string
+  const isServiceList = isGiven(object['services'])
+  return { ok: true, request, envelope: { recordType, sessionId, requestNumber, isServiceList } }
+}
+
+/** The object in the body, or why there is none. */
+function parseObject(body: Buffer): JsonObject | string {
+  if (body.length === 0) return 'is empty'
+  if (!isUtf8(body)) return 'is not UTF-8'
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    return 'is not JSON'
+  }
+  return isObject(value) ? value : 'is not a JSON object'
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function recordTypeError(value: unknown): DecodeError {
+  const why = isGiven(value)
+    ? 'must be start_request, update_request, release_request or event_request'
+    : 'is required'
+  return { field: 'record_type', why }
+}
+
+function readSubscriberKey(
+  reader: FieldReader,
+  object: JsonObject,
+  kind: RequestKind,
+): SubscriberKey {
+  let found: SubscriberKey = 'none'
+  for (const key of ['sid', 'msisdn', 'imsi'] as const) {
+    if (!isGiven(object[key])) continue
+    if (found !== 'none') reader.fail(key, `cannot be given together with ${found}`)
+    found = key
+  }
+  if (found === 'none' && (kind === 'start' || kind === 'event')) {
+    reader.fail('sid', 'is required, or msisdn or imsi in its place')
+  }
+  return found
+}
+
+function readSubscriberValue(reader: FieldReader, object: JsonObject, key: SubscriberKey): string {
+  if (key === 'none') return ''
+  if (key !== 'sid') return reader.text(object, key, SUBSCRIBER_CHARS_MAX)
+  const sid = reader.integer(object, key, 0)
+  if (sid === 0) reader.fail(key, 'must be positive')
+  return String(sid)
+}
+
+function readServices(
+  reader: FieldReader,
+  object: JsonObject,
+  kind: RequestKind,
+  servicesMax: number,
+): ServiceRequest[] {
+  const list = object['services']
+  const single = SERVICE_FIELDS.find((field) => isGiven(object[field]))
+  if (isGiven(list)) {
+    if (single === undefined) return readServiceList(reader, list, kind, servicesMax)
+    reader.fail('services', `cannot be given together with ${single}`)
+    return []
+  }
+  const isOptional = kind === 'update' || kind === 'release'
+  if (single === undefined && isOptional) return []
+  return [readService(reader, object, kind)]
+}
+
+function readServiceList(
+  reader: FieldReader,
+  list: unknown,
+  kind: RequestKind,
+  servicesMax: number,
+): ServiceRequest[] {
+  if (!Array.isArray(list) || list.length === 0 || list.length > servicesMax) {
+    reader.fail('services', `must be a list of 1 to ${servicesMax} services`)
+    return []
+  }
+  const services: ServiceRequest[] = []
+  for (let index = 0; index < list.length; index += 1) {
+    reader.service = index
+    const item: unknown = list[index]
+    if (isObject(item)) {
+      const service = readService(reader, item, kind)
+      if (services.some((other) => isSameService(other, service))) {
+        reader.fail('usaget', 'repeats a service: rating_group, usaget and called_number are equal')
+      }
+      services.push(service)
+    }
+    reader.service = -1
+    if (!isObject(item)) reader.fail(`services.${index}`, 'must be an object')
+  }
+  return services
+}
+
+function isSameService(one: ServiceRequest, other: ServiceRequest): boolean {
+  return (
+    one.ratingGroup === other.ratingGroup &&
+    one.usaget === other.usaget &&
+    one.calledNumber === other.calledNumber
+  )
+}
+
+function readService(reader: FieldReader, object: JsonObject, kind: RequestKind): ServiceRequest {
+  const usaget = object['usaget']
+  if (!isGiven(usaget)) {
+    reader.fail('usaget', 'is required')
+  } else if (typeof usaget !== 'string' || !USAGET.test(usaget)) {
+    reader.fail('usaget', 'must have 1 to 64 letters, digits or underscores')
+  }
+  const isFirst = kind === 'start' || kind === 'event'
+  const requested = reader.integer(object, 'usagev', -1)
+  if (isFirst && requested < 0) reader.fail('usagev', 'is required')
+  const used = reader.integer(object, 'used_usagev', 0)
+  if (isFirst && used > 0) reader.fail('used_usagev', `must be 0 or absent in a ${kind}_request`)
+  return {
+    ratingGroup: reader.integer(object, 'rating_group', -1, RATING_GROUP_MAX),
+    usaget: typeof usaget === 'string' ? usaget : '',
+    // A release asks for nothing more, whatever some network elements put there.
+    requested: kind === 'release' ? -1 : requested,
+    used,
+    calledNumber: reader.text(object, 'called_number', SUBSCRIBER_CHARS_MAX),
+  }
+}
+
+function encode(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
+  const { requestNumber } = envelope
+  const number = requestNumber < 0 ? '' : `,"requestNum":${requestNumber}`
+  const sid = outcome.sid === 0 ? '' : `,"sid":${outcome.sid}`
+  const id = outcome.transactionId
+  const transaction = id === '' ? '' : `,"transactionId":${quote(id)}`
+  const session = `"requestType":"${envelope.recordType}"${number},"sessionId":${quote(
+    envelope.sessionId,
+  )}`
+  const grants = encodeGrants(envelope, outcome)
+  const balances = outcome.balances === null ? '' : encodeBalances(outcome.balances)
+  return `${head(outcome.reason, outcome.detail)},${session}${sid}${transaction}${grants}${balances}}`
+}
+
+function encodeError(error: DecodeError): string {
+  return `${head('malformed', `${error.field} ${error.why}`)}}`
+}
+
+/** `status`, `returnCode` and `desc`, with the object left open. */
+function head(reason: Reason, detail: string): string {
+  const { status, code, text } = reasons[reason]
+  const desc = detail === '' ? text : `${text}: ${detail}`
+  return `{"status":${status === 'granted' ? 1 : 0},"returnCode":${code},"desc":${quote(desc)}`
+}
+
+/** A failure says nothing about grants: what was granted, if anything, is not known. */
+function encodeGrants(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
+  if (reasons[outcome.reason].status === 'failed') return ''
+  if (!envelope.isServiceList) return `,${encodeGrant(outcome.services[0])}`
+  return `,"services":[${outcome.services.map(encodeService).join(',')}]`
+}
+
+function encodeGrant(service: ServiceOutcome | undefined): string {
+  if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
+  const validityTime = Math.ceil(service.validityMs / 1000)
+  return `"grantedVolume":${service.granted},"validityTime":${validityTime},"finalUnit":${service.finalUnit}`
+}
+
+function encodeService(service: ServiceOutcome): string {
+  const group = service.ratingGroup < 0 ? '' : `"rating_group":${service.ratingGroup},`
+  const { code } = reasons[service.reason]
+  return `{${group}"usaget":${quote(service.usaget)},"returnCode":${code},${encodeGrant(service)}}`
+}
+
+function encodeBalances(balances: readonly BalanceReport[]): string {
+  return `,"balances":[${balances.map(encodeBalance).join(',')}]`
+}
+
+function encodeBalance(balance: BalanceReport): string {
+  const isMoney = balance.kind === 'money'
+  const free = isMoney ? decimalText(balance.free) : balance.free
+  const reserved = isMoney ? decimalText(balance.reserved) : balance.reserved
+  const head = `"pp_includes_external_id":${balance.prepaidIncludeId},"charging_by":"${
+    isMoney ? 'cost' : 'usagev'
+  }","usaget":${quote(balance.usaget)}`
+  const to = new Date(balance.toMs).toISOString()
+  return `{${head},"balance":${free},"reserved":${reserved},"to":"${to}"}`
+}
+
+const NEEDS_ESCAPE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/
+
+function quote(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`
+}

@@ -1,0 +1,210 @@
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import { assert } from '../domain/assert.ts'
+import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
+import { monotonicMs } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import { Deadlines } from './deadlines.ts'
+import { type BatchWorker, Lane, type Pending, type WorkerResult, type WorkerTask } from './lane.ts'
+import { createRoutes, type Routes } from './routes.ts'
+
+export interface PoolOptions {
+  /** Module whose default export takes a `WorkerTask` and resolves to a `WorkerResult`. */
+  readonly workerFile: URL
+  /** What the thread with this index finds as its worker data. */
+  readonly workerData: (index: number) => unknown
+  readonly workers: number
+  readonly batchSizeMax: number
+  readonly batchesInFlightMax: number
+  readonly requestTimeoutMs: number
+  readonly log: Pick<Logger, 'warn' | 'error'>
+  readonly onBatch: (size: number) => void
+  /** Counters of the workers, to be added up. */
+  readonly onStats: (stats: Readonly<Record<string, number>>) => void
+}
+
+/** Worker threads that answer charge requests in batches. */
+export interface Pool {
+  /**
+   * Hands a request over. `done` is called exactly once, later: with the worker's outcome, or with
+   * `timedOut` if that did not come in time or the worker ended. Not after `close`.
+   */
+  submit(request: ChargeRequest, done: (outcome: ChargeOutcome) => void): void
+  /** Ends the threads. What is still under way is answered `timedOut`. */
+  close(): Promise<void>
+}
+
+/** A worker thread could not be started; the cause says why. */
+export class WorkerStartError extends Error {
+  override name = 'WorkerStartError'
+}
+
+/** Sessions and subscribers whose account the router remembers; about 150 bytes each. */
+const ROUTES_LEARNED_MAX = 200_000
+const SWEEP_MS_MAX = 100
+/** A worker that sits on one batch for this many time-outs is taken for dead. */
+const STALLED_TIMEOUTS = 4
+const START_TIMEOUT_MS = 30_000
+
+/** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
+export async function startPool(options: PoolOptions): Promise<Pool> {
+  const threads = Array.from({ length: options.workers }, (_, index) => startThread(options, index))
+  try {
+    await Promise.all(threads.map(awaitStart))
+  } catch (error) {
+    await Promise.all(threads.map((thread) => thread.piscina.destroy()))
+    throw error
+  }
+  return new PiscinaPool(options, threads)
+}
+
+interface Thread extends BatchWorker {
+  readonly piscina: Piscina
+}
+
+/**
+ * One piscina per thread, because a batch is meant for one worker and no other. `atomics` is
+ * disabled: with 'sync' an idle worker would sleep through its Redis socket and its timers, and
+ * 'async' measured no faster.
+ */
+function startThread(options: PoolOptions, index: number): Thread {
+  const piscina = new Piscina({
+    filename: fileURLToPath(options.workerFile),
+    workerData: options.workerData(index),
+    minThreads: 1,
+    maxThreads: 1,
+    concurrentTasksPerWorker: options.batchesInFlightMax,
+    atomics: 'disabled',
+    recordTiming: false,
+  })
+  piscina.on('error', (error) => options.log.error({ err: error, worker: index }, 'worker failed'))
+  return { piscina, run: (task: WorkerTask) => piscina.run(task) }
+}
+
+async function awaitStart({ piscina }: Thread): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    await new Promise((resolve, reject) => {
+      piscina.once('error', reject)
+      timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
+      piscina.run({ requests: [] } satisfies WorkerTask).then(resolve, reject)
+    })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class PiscinaPool implements Pool {
+  readonly #options: PoolOptions
+  readonly #threads: Thread[]
+  readonly #lanes: Lane[]
+  readonly #routes: Routes
+  readonly #deadlines = new Deadlines<Pending>()
+  readonly #timer: NodeJS.Timeout
+  #isClosed = false
+
+  constructor(options: PoolOptions, threads: Thread[]) {
+    this.#options = options
+    this.#threads = threads
+    this.#routes = createRoutes(threads.length, ROUTES_LEARNED_MAX)
+    this.#lanes = threads.map((thread, index) => this.#createLane(thread, index))
+    const sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(options.requestTimeoutMs / 10))
+    this.#timer = setInterval(() => this.#sweep(), sweepMs)
+    this.#timer.unref()
+  }
+
+  submit(request: ChargeRequest, done: (outcome: ChargeOutcome) => void): void {
+    assert(!this.#isClosed, 'the pool is open while requests are admitted')
+    const deadlineMs = monotonicMs() + this.#options.requestTimeoutMs
+    const pending: Pending = { request, done, deadlineMs, earlier: null, later: null }
+    this.#deadlines.add(pending)
+    this.#lanes[this.#routes.workerOf(request)]?.push(pending)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#expire(Number.POSITIVE_INFINITY)
+    await Promise.all(this.#threads.map((thread) => thread.piscina.destroy()))
+  }
+
+  #createLane(thread: Thread, index: number): Lane {
+    const { batchSizeMax, batchesInFlightMax, onBatch, log } = this.#options
+    return new Lane(thread, {
+      batchSizeMax,
+      batchesInFlightMax,
+      elapsedMs: monotonicMs,
+      onBatch,
+      onResult: (batch, result) => this.#deliver(batch, result),
+      onFailure: (batch, error) => {
+        log.error({ err: error, worker: index, requests: batch.length }, 'batch failed')
+        this.#fail(batch)
+      },
+    })
+  }
+
+  #deliver(batch: readonly Pending[], { outcomes, stats }: WorkerResult): void {
+    if (outcomes.length !== batch.length) {
+      const figures = { requests: batch.length, outcomes: outcomes.length }
+      this.#options.log.error(figures, 'worker returned another number of outcomes')
+      this.#fail(batch)
+      return
+    }
+    if (stats !== undefined) this.#options.onStats(stats)
+    for (let index = 0; index < batch.length; index += 1) {
+      const pending = batch[index] as Pending
+      const outcome = outcomes[index] as ChargeOutcome
+      this.#routes.learn(pending.request, outcome)
+      this.#settle(pending, outcome)
+    }
+  }
+
+  /** What became of these requests is not known, as with a time-out. */
+  #fail(batch: readonly Pending[]): void {
+    for (const pending of batch) this.#settle(pending, plainOutcome('timedOut'))
+  }
+
+  /** Answers, unless the request has been answered before. */
+  #settle(pending: Pending, outcome: ChargeOutcome): void {
+    const { done } = pending
+    if (done === null) return
+    pending.done = null
+    this.#deadlines.remove(pending)
+    done(outcome)
+  }
+
+  #sweep(): void {
+    const nowMs = monotonicMs()
+    this.#expire(nowMs)
+    const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
+    for (const [index, lane] of this.#lanes.entries()) {
+      if (lane.oldestMs(nowMs) > stalledMs) this.#restart(lane, index)
+    }
+  }
+
+  #expire(nowMs: number): void {
+    let pending = this.#deadlines.takeOver(nowMs)
+    if (pending === null) return
+    while (pending !== null) {
+      const { done } = pending
+      pending.done = null
+      done?.(plainOutcome('timedOut'))
+      pending = this.#deadlines.takeOver(nowMs)
+    }
+    for (const lane of this.#lanes) lane.prune()
+  }
+
+  /** Piscina replaces a thread that ends; one that hangs, or fails at each start, is up to us. */
+  #restart(lane: Lane, index: number): void {
+    this.#options.log.warn({ worker: index }, 'worker does not answer and is replaced')
+    const stalled = this.#threads[index]
+    const thread = startThread(this.#options, index)
+    this.#threads[index] = thread
+    lane.replace(thread)
+    void stalled?.piscina.destroy()
+  }
+}

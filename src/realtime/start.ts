@@ -1,0 +1,103 @@
+import { availableParallelism } from 'node:os'
+import type { Config } from '../config/schema.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { createAdmission } from './admission.ts'
+import { createCharge } from './charge.ts'
+import { jsonCodec } from './codecs/json.ts'
+import { type HttpServer, startHttpServer } from './http/server.ts'
+import { type Pool, startPool } from './pool.ts'
+
+export interface RealtimeOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly clock: Clock
+  /** Worker module; without it the one of the built product. */
+  readonly workerFile?: URL
+}
+
+/** What a worker thread finds as its worker data. */
+export interface RealtimeWorkerData {
+  readonly config: Config
+  /** Index of the thread, from 0. */
+  readonly worker: number
+}
+
+export interface Realtime {
+  /** Port that was taken. */
+  readonly port: number
+  /**
+   * Takes no new requests, lets those under way be answered (they take `requestTimeoutMs` at most),
+   * and ends sockets and threads.
+   */
+  close(): Promise<void>
+}
+
+/** Until network elements authenticate, all of them are one. */
+const ORIGIN = 'http'
+
+/** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
+export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
+  const { metrics } = options
+  const admission = createAdmission(options.config.realtime.inFlightMax)
+  metrics.readInFlight(() => admission.inFlight)
+  const pool = await startWorkers(options)
+  let isReady = true
+  let server: HttpServer
+  try {
+    server = await startSockets(options, pool, admission, () => isReady)
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return {
+    port: server.port,
+    async close() {
+      isReady = false
+      server.stop()
+      await admission.close()
+      await pool.close()
+      server.close()
+    },
+  }
+}
+
+function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Promise<Pool> {
+  const { workers, batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
+  return startPool({
+    workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
+    workerData: (worker): RealtimeWorkerData => ({ config, worker }),
+    workers: workers === 0 ? Math.max(1, availableParallelism() - 1) : workers,
+    batchSizeMax,
+    batchesInFlightMax,
+    requestTimeoutMs,
+    log,
+    onBatch: metrics.batch,
+    onStats: ({ conflicts = 0 }) => {
+      if (conflicts > 0) metrics.commitConflicts(conflicts)
+    },
+  })
+}
+
+function startSockets(
+  { config, log, metrics, clock }: RealtimeOptions,
+  pool: Pool,
+  admission: ReturnType<typeof createAdmission>,
+  isReady: () => boolean,
+): Promise<HttpServer> {
+  const { host, port, bodyBytesMax, servicesMax } = config.realtime
+  const { eventAgeMsMax, eventFutureMsMax } = config.rating
+  // An event time without an offset is UTC, wherever the node and its tariffs are.
+  const limits = { origin: ORIGIN, servicesMax, eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
+  const codec = jsonCodec
+  return startHttpServer({
+    host,
+    port,
+    bodyBytesMax,
+    charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),
+    encodeError: (field, why) => codec.encodeError({ field, why }),
+    isReady,
+  })
+}

@@ -1,0 +1,169 @@
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createTally, type Figures } from './tally.ts'
+
+/** Who measures: which installation of the product on which machine, and which of its processes. */
+export type MetricsOrigin = { readonly node: string; readonly role: string }
+
+export type RequestOutcome = 'granted' | 'denied' | 'failed'
+
+/** The figures of one process as plain JSON, to be sent to the process that answers Prometheus. */
+export type MetricsSnapshot = MetricsOrigin & {
+  readonly metrics: readonly Figures[]
+}
+
+export type Metrics = {
+  /** Counts one answered request; the duration is from the last byte in to the answer handed on. */
+  request(outcome: RequestOutcome, code: number, durationMs: number): void
+  /** One batch went to a worker with so many requests. */
+  batch(size: number): void
+  /** So many commits found that somebody else had committed in between. */
+  commitConflicts(count: number): void
+  /** Where to read the number of admitted, unanswered requests when somebody asks. */
+  readInFlight(read: () => number): void
+  /** Entries in the ledger's streams that are not recorded yet. */
+  streamBacklog(entries: number): void
+  openSessions(count: number): void
+  /** Buckets that hold something for a session. */
+  reservations(count: number): void
+  snapshot(): Promise<MetricsSnapshot>
+}
+
+const DURATION_BUCKETS_S = [
+  0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
+]
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
+
+/** The metrics of this process: those of the product and those of Node. One per process. */
+export function createMetrics(origin: MetricsOrigin): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+
+  const answered: Answered[] = []
+  const countRequest = createCounts(answered)
+  new Counter({
+    name: 'tollgate_requests_total',
+    help: 'Answered requests by outcome and return code',
+    labelNames: ['outcome', 'code'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { outcome, code, count } of answered) this.inc({ outcome, code }, count)
+    },
+  })
+  const duration = createTally(
+    'tollgate_request_duration_seconds',
+    'Time from the last byte of a request to its answer',
+    DURATION_BUCKETS_S,
+  )
+  const batchSize = createTally(
+    'tollgate_batch_size',
+    'Requests per batch sent to a worker',
+    BATCH_BUCKETS,
+  )
+  const conflicts = new Counter({
+    name: 'tollgate_commit_conflicts_total',
+    help: 'Commits that had to be settled again because the account had changed',
+    registers,
+  })
+  let readInFlight = () => 0
+  new Gauge({
+    name: 'tollgate_in_flight',
+    help: 'Requests admitted and not yet answered',
+    registers,
+    collect() {
+      this.set(readInFlight())
+    },
+  })
+  const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
+  const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
+  const reservations = gauge('tollgate_reservations', 'Buckets that hold units for a session')
+
+  return {
+    request(outcome, code, durationMs) {
+      countRequest(outcome, code).count += 1
+      duration.observe(durationMs / 1000)
+    },
+    batch: (size) => batchSize.observe(size),
+    commitConflicts: (count) => conflicts.inc(count),
+    readInFlight(read) {
+      readInFlight = read
+    },
+    streamBacklog: (entries) => backlog.set(entries),
+    openSessions: (count) => openSessions.set(count),
+    reservations: (count) => reservations.set(count),
+    snapshot: async () => {
+      const metrics = await registry.getMetricsAsJSON()
+      return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }
+    },
+  }
+}
+
+/**
+ * One Prometheus text of several processes: each figure gets the labels `node` and `role` of the
+ * process it comes from; nothing is added up. Of two snapshots with the same node and role the
+ * first counts.
+ */
+export async function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  const labelled = snapshots.map(({ node, role, metrics }) =>
+    metrics.map((metric) => ({
+      ...metric,
+      aggregator: 'first' as const,
+      values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, node, role } })),
+    })),
+  )
+  return AggregatorRegistry.aggregate(labelled).metrics()
+}
+
+/** The snapshot in a JSON text, or undefined if it is none: another release may have sent it. */
+export function parseSnapshot(text: string): MetricsSnapshot | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isSnapshot(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isSnapshot(value: unknown): value is MetricsSnapshot {
+  if (typeof value !== 'object' || value === null) return false
+  const { node, role, metrics } = value as Record<string, unknown>
+  return typeof node === 'string' && typeof role === 'string' && Array.isArray(metrics)
+    ? metrics.every((metric) => typeof metric?.name === 'string' && Array.isArray(metric.values))
+    : false
+}
+
+/** JSON has no NaN, which Node's own figures have before the first measurement. */
+function finite(metrics: readonly Figures[]): readonly Figures[] {
+  return metrics.map((metric) => ({
+    ...metric,
+    values: metric.values.filter((value) => Number.isFinite(value.value)),
+  }))
+}
+
+type Answered = { readonly outcome: RequestOutcome; readonly code: number; count: number }
+
+/**
+ * Finds the count of an outcome and code, and adds it to `all` when it is new. prom-client would
+ * build and hash an object of labels for each request; it is only told when somebody asks.
+ */
+function createCounts(all: Answered[]) {
+  const byOutcome: Record<RequestOutcome, Map<number, Answered>> = {
+    granted: new Map(),
+    denied: new Map(),
+    failed: new Map(),
+  }
+  return (outcome: RequestOutcome, code: number): Answered => {
+    const byCode = byOutcome[outcome]
+    let found = byCode.get(code)
+    if (found === undefined) {
+      found = { outcome, code, count: 0 }
+      byCode.set(code, found)
+      all.push(found)
+    }
+    return found
+  }
+}

@@ -1,0 +1,124 @@
+import { monotonicMs } from './clock.ts'
+import type { Logger } from './log.ts'
+
+/** What is needed of the process; tests hand in their own. */
+export type ShutdownHost = {
+  on(event: string, listener: (argument: unknown) => void): unknown
+  exit(code: number): void
+}
+
+export type ShutdownOptions = {
+  /** Bound of the whole shutdown, in milliseconds. */
+  readonly timeoutMs: number
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>
+  readonly host?: ShutdownHost
+}
+
+export type Shutdown = {
+  /** Adds a step. Steps run in the reverse order of adding: what was opened last closes first. */
+  add(name: string, step: () => void | Promise<void>): void
+  /**
+   * Runs the steps, once: later calls wait for the same run. Resolves to the names of the steps
+   * that failed or hung; never rejects.
+   */
+  run(reason: string): Promise<readonly string[]>
+  /**
+   * From now on SIGTERM and SIGINT run the steps and exit (0, or 1 if a step failed or hung), a
+   * defect that nobody caught does so with 1, and a second signal exits at once with 1.
+   */
+  listen(): void
+}
+
+type Step = { readonly name: string; readonly run: () => void | Promise<void> }
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const DEFECTS = ['uncaughtException', 'unhandledRejection'] as const
+
+/** Ordered and bounded end of a process. */
+export function createShutdown(options: ShutdownOptions): Shutdown {
+  const { log, host = process } = options
+  const steps: Step[] = []
+  let running: Promise<readonly string[]> | undefined
+
+  const run = (reason: string): Promise<readonly string[]> => {
+    running ??= runSteps(steps.toReversed(), reason, options)
+    return running
+  }
+
+  let hasDefect = false
+  const end = async (reason: string): Promise<void> => {
+    const left = await run(reason)
+    host.exit(left.length > 0 || hasDefect ? 1 : 0)
+  }
+
+  return {
+    add(name, step) {
+      steps.push({ name, run: step })
+    },
+    run,
+    listen() {
+      let isEnding = false
+      for (const signal of SIGNALS) {
+        host.on(signal, () => {
+          if (isEnding) {
+            log.error({ signal }, 'second signal: exit without waiting')
+            host.exit(1)
+            return
+          }
+          isEnding = true
+          void end(signal)
+        })
+      }
+      for (const defect of DEFECTS) {
+        host.on(defect, (error) => {
+          log.fatal({ err: error }, defect)
+          isEnding = true
+          hasDefect = true
+          void end(defect)
+        })
+      }
+    },
+  }
+}
+
+async function runSteps(
+  steps: readonly Step[],
+  reason: string,
+  { timeoutMs, log }: ShutdownOptions,
+): Promise<readonly string[]> {
+  const endMs = monotonicMs() + timeoutMs
+  const left: string[] = []
+  log.info({ reason }, 'shutdown begins')
+  for (const [index, step] of steps.entries()) {
+    const remainingMs = endMs - monotonicMs()
+    // Half of what remains: a step that hangs leaves time for those after it.
+    const boundMs = Math.max(0, index === steps.length - 1 ? remainingMs : remainingMs / 2)
+    try {
+      const isDone = await within(boundMs, step)
+      if (isDone) continue
+      log.warn({ step: step.name, boundMs: Math.round(boundMs) }, 'shutdown step hangs, skipped')
+    } catch (error) {
+      log.error({ step: step.name, err: error }, 'shutdown step failed')
+    }
+    left.push(step.name)
+  }
+  log.info({ reason, left }, 'shutdown ends')
+  return left
+}
+
+/** Whether a step ended within its bound; what it throws is thrown. */
+async function within(boundMs: number, step: Step): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const bound = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), boundMs)
+  })
+  const done = (async () => {
+    await step.run()
+    return true as const
+  })()
+  try {
+    return await Promise.race([done, bound])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The spine of a worker (design.md §2, stages 5 to 7): find the session and the subscriber, rate,
+ * settle, commit. Takes a batch, gives an outcome for each of its requests.
+ */
+import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
+import { digestOf } from '../domain/digest.ts'
+import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import { sessionKeyOf } from '../ledger/keys.ts'
+import type { Home, Ledger } from '../ledger/ledger.ts'
+import type { ChargeContext, IdentifiedRequest } from '../rating/charge-session.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { StoreDownError } from '../store/redis.ts'
+import type { Item } from './account-work.ts'
+import { Homes } from './homes.ts'
+import { type CachedOwner, OwnerCache } from './owner-cache.ts'
+import { type HeldProfile, type ProfileQuery, type Profiles, satisfies } from './profiles.ts'
+import { Rounds } from './rounds.ts'
+
+export interface ProcessorOptions {
+  ledger: Ledger
+  profiles: Profiles
+  clock: Clock
+  context: (nowMs: number) => Omit<ChargeContext, 'profile'>
+  /** False until the catalogue has been read once: an empty one would deny what is paid for. */
+  isCatalogueLoaded: () => boolean
+  ownersCachedMax: number
+  commitAttemptsMax: number
+  directoryTtlMs: number
+  replayMs: number
+  onDefect: (error: unknown) => void
+}
+
+export interface Processor {
+  process(task: WorkerTask): Promise<WorkerResult>
+}
+
+/** A profile write that died half-way is repaired after this time, ms (design.md §3). */
+const DIRTY_FENCE_MS_MAX = 5_000
+/** How often the slow lane reads a profile anew while its fence keeps moving. */
+const PROFILE_READS_MAX = 5
+
+type Counts = Record<'commits' | 'conflicts' | 'loads' | 'busy', number>
+
+export function createProcessor(options: ProcessorOptions): Processor {
+  return new BatchProcessor(options)
+}
+
+class BatchProcessor implements Processor {
+  private readonly options: ProcessorOptions
+  private readonly owners: OwnerCache
+  private readonly homes: Homes
+  private readonly rounds: Rounds
+  private counts: Counts = { commits: 0, conflicts: 0, loads: 0, busy: 0 }
+
+  constructor(options: ProcessorOptions) {
+    const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
+    this.options = options
+    this.owners = new OwnerCache(options.ownersCachedMax)
+    this.homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
+    this.rounds = new Rounds({
+      ledger,
+      owners: this.owners,
+      clock,
+      context,
+      profileOf: (item, owner, nowMs) => this.profileOf(item, owner, nowMs),
+      commitAttemptsMax,
+      directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
+      count: (name, by) => {
+        this.counts[name] += by
+      },
+      onDefect,
+    })
+  }
+
+  async process({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> {
+    const outcomes = mayLookUp ? await this.slowly(requests) : await this.fast(requests)
+    const stats = this.counts
+    this.counts = { commits: 0, conflicts: 0, loads: 0, busy: 0 }
+    return { outcomes, stats }
+  }
+
+  /** From memory and Redis alone; null for what needs MongoDB. */
+  private async fast(requests: ChargeRequest[]): Promise<(ChargeOutcome | null)[]> {
+    const nowMs = this.options.clock.nowMs()
+    const identified = requests.map(identify)
+    const homes = await this.findHomes(identified, nowMs)
+    const items: Item[] = []
+    const answers = identified.map((entry, index) => {
+      const home = homes[index]
+      if (home === undefined) return null
+      if (!isHome(home)) return home
+      return new Promise<ChargeOutcome | null>((resolve) => {
+        items.push({ identified: entry, ...home, expectedHome: '', resolve })
+      })
+    })
+    this.rounds.enqueue(items)
+    const outcomes = await Promise.all(answers)
+    this.rememberHomes(identified, outcomes, nowMs)
+    return outcomes
+  }
+
+  /**
+   * Where each session is at home, or why it is nowhere; undefined: its subscriber is not in
+   * memory.
+   */
+  private async findHomes(
+    identified: readonly IdentifiedRequest[],
+    nowMs: number,
+  ): Promise<(Home | ChargeOutcome | undefined)[]> {
+    const unknown = new Set<string>()
+    const homes = identified.map(({ request, sessionKey }) => {
+      if (opens(request)) return this.subscriberHome(request, nowMs)
+      const home = this.homes.peek(sessionKey, nowMs)
+      if (home === undefined) unknown.add(sessionKey)
+      return home
+    })
+    if (unknown.size === 0) return homes
+    const found = new Map<string, Home | ChargeOutcome>()
+    try {
+      const sessionKeys = [...unknown]
+      for (const [index, home] of (await this.homes.find(sessionKeys)).entries()) {
+        found.set(sessionKeys[index] ?? '', home ?? plainOutcome('unknownSession'))
+      }
+    } catch (error) {
+      if (!(error instanceof StoreDownError)) throw error
+      for (const sessionKey of unknown) found.set(sessionKey, plainOutcome('storeDown'))
+    }
+    return homes.map((home, index) => home ?? found.get(identified[index]?.sessionKey ?? ''))
+  }
+
+  private subscriberHome(request: ChargeRequest, nowMs: number): Home | ChargeOutcome | undefined {
+    if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
+    const held = this.options.profiles.peek(subscriberQuery(request), nowMs)
+    if (held === undefined) return undefined
+    return held.profile ?? plainOutcome('unknownSubscriber')
+  }
+
+  private rememberHomes(
+    identified: readonly IdentifiedRequest[],
+    outcomes: readonly (ChargeOutcome | null)[],
+    nowMs: number,
+  ): void {
+    for (const [index, { request, sessionKey }] of identified.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.reason !== 'granted' || request.pretend) continue
+      if (request.kind === 'start') this.homes.remember(sessionKey, outcome, nowMs)
+      if (request.kind === 'release') this.homes.forget(sessionKey)
+    }
+  }
+
+  private profileOf(item: Item, owner: CachedOwner, nowMs: number): HeldProfile | undefined {
+    const { fence } = owner
+    if (!this.options.isCatalogueLoaded()) return undefined
+    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) return undefined
+    const held = this.options.profiles.peek(profileQuery(item.identified.request, item), nowMs)
+    return held !== undefined && satisfies(held, fence) ? held : undefined
+  }
+
+  /** As `fast`, but what is not in memory is read from MongoDB first. */
+  private async slowly(requests: ChargeRequest[]): Promise<ChargeOutcome[]> {
+    const outcomes: ChargeOutcome[] = new Array(requests.length)
+    let left = requests.map((_, index) => index)
+    for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
+      const failed = await Promise.all(
+        left.map((index) => this.readProfile(requests[index] as ChargeRequest)),
+      )
+      const readable = left.filter((index, position) => {
+        const failure = failed[position]
+        if (failure === undefined || failure === null) return true
+        outcomes[index] = failure
+        return false
+      })
+      const again = await this.fast(readable.map((index) => requests[index] as ChargeRequest))
+      for (const [position, outcome] of again.entries()) {
+        if (outcome !== null) outcomes[readable[position] as number] = outcome
+      }
+      left = readable.filter((_, position) => again[position] === null)
+    }
+    for (const index of left) outcomes[index] = plainOutcome('contention', 'profile keeps changing')
+    return outcomes
+  }
+
+  /** Brings the profile of a request into memory; an outcome if that is not possible. */
+  private async readProfile(request: ChargeRequest): Promise<ChargeOutcome | null> {
+    const nowMs = this.options.clock.nowMs()
+    if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
+    try {
+      const [home] = await this.findHomes([identify(request)], nowMs)
+      if (home !== undefined && !isHome(home)) return home
+      const owner = home === undefined ? undefined : this.owners.get(home.aid, home.sid)
+      // A fence that was seen before the read began is satisfied by what is read.
+      const fence = owner === undefined ? undefined : await this.repair(owner, nowMs)
+      const query = home === undefined ? subscriberQuery(request) : profileQuery(request, home)
+      const held = await this.options.profiles.lookUp(query, nowMs)
+      if (fence !== undefined) held.fence = fence
+      return held.profile === null ? plainOutcome('unknownSubscriber') : null
+    } catch (error) {
+      if (!isOutage(error)) this.options.onDefect(error)
+      return plainOutcome('storeDown')
+    }
+  }
+
+  /** The fence to read behind; one that a dead writer left dirty is raised first. */
+  private async repair(owner: CachedOwner, nowMs: number): Promise<number> {
+    const { fence, state } = owner
+    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) {
+      owner.fence = await this.options.ledger.raiseFence(state.aid, state.sid, false, nowMs)
+    }
+    return owner.fence.number
+  }
+}
+
+function identify(request: ChargeRequest): IdentifiedRequest {
+  const sessionKey = sessionKeyOf(request.origin, request.sessionId)
+  return { request, sessionKey, digest: digestOf(request) }
+}
+
+function opens(request: ChargeRequest): boolean {
+  return request.kind === 'start' || request.kind === 'event'
+}
+
+function isHome(value: Home | ChargeOutcome): value is Home {
+  return !('reason' in value)
+}
+
+function subscriberQuery(request: ChargeRequest): ProfileQuery {
+  const { subscriberKey, subscriberValue, eventTimeMs } = request
+  const key = subscriberKey === 'none' ? 'sid' : subscriberKey
+  return { key, value: subscriberValue, atMs: eventTimeMs }
+}
+
+/** An open session goes by its own subscriber, whatever the request says. */
+function profileQuery(request: ChargeRequest, home: Home): ProfileQuery {
+  if (opens(request)) return subscriberQuery(request)
+  return { key: 'sid', value: String(home.sid), atMs: request.eventTimeMs }
+}
+
+function isOutage(error: unknown): boolean {
+  return (
+    error instanceof StoreDownError ||
+    (error instanceof Error && error.name === 'CatalogUnavailableError')
+  )
+}

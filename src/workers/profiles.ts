@@ -1,0 +1,115 @@
+/**
+ * Subscriber profiles of one worker: bounded, dropped by the feed and by the fence. A profile that
+ * is not in memory is never waited for on the fast path.
+ */
+import type { SubscriberProfile } from '../domain/catalogue.ts'
+import type { SubscriberKey } from '../domain/charge-request.ts'
+import type { Fence } from '../ledger/ledger.ts'
+import { GenerationCache } from './generations.ts'
+
+export interface ProfileQuery {
+  key: Exclude<SubscriberKey, 'none'>
+  value: string
+  /** Event time, epoch ms. */
+  atMs: number
+}
+
+/** Reads the profile from its home; null if there is none. Rejects while that is away. */
+export type ProfileReader = (
+  query: ProfileQuery,
+) => Promise<{ found: SubscriberProfile; validUntilMs: number } | null>
+
+export interface ProfileSettings {
+  entriesMax: number
+  /** How long an unknown subscriber stays unknown without another look, ms. */
+  unknownTtlMs: number
+}
+
+/** A profile with what tells whether it is still the newest. */
+export interface HeldProfile {
+  profile: SubscriberProfile | null
+  validUntilMs: number
+  /** When reading it began, by the node's clock. */
+  readMs: number
+  /** The fence that it is known to satisfy; -1 before it was held against one. */
+  fence: number
+}
+
+/** Two nodes' clocks may differ by this much when a fence's age is judged, ms. */
+const CLOCK_SKEW_MS = 10_000
+
+export class Profiles {
+  private readonly held: GenerationCache<string, HeldProfile>
+  private readonly underWay = new Map<string, Promise<HeldProfile>>()
+  private readonly read: ProfileReader
+  private readonly settings: ProfileSettings
+
+  constructor(read: ProfileReader, settings: ProfileSettings) {
+    this.read = read
+    this.settings = settings
+    this.held = new GenerationCache(settings.entriesMax)
+  }
+
+  /** What memory holds for the instant; undefined if it holds nothing. */
+  peek({ key, value, atMs }: ProfileQuery, nowMs: number): HeldProfile | undefined {
+    const held = this.held.get(`${key}:${value}`)
+    if (held === undefined) return undefined
+    if (held.profile === null) return nowMs < held.validUntilMs ? held : undefined
+    // Another identifier may have gone to somebody else since: its subscriber's entry decides.
+    if (key !== 'sid' && this.held.get(`sid:${held.profile.sid}`) !== held) return undefined
+    return atMs >= held.profile.fromMs && atMs < held.validUntilMs ? held : undefined
+  }
+
+  /** Reads it, whatever memory holds; one look-up per identifier and instant at a time. */
+  lookUp(query: ProfileQuery, nowMs: number): Promise<HeldProfile> {
+    const name = `${query.key}:${query.value}`
+    const known = this.underWay.get(`${name}@${query.atMs}`)
+    if (known !== undefined) return known
+    const started = this.fetch(name, query, nowMs).finally(() => {
+      this.underWay.delete(`${name}@${query.atMs}`)
+    })
+    this.underWay.set(`${name}@${query.atMs}`, started)
+    return started
+  }
+
+  /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
+  drop(sid: number, identifiers: readonly string[]): void {
+    this.held.delete(`sid:${sid}`)
+    for (const identifier of identifiers) this.held.delete(identifier)
+  }
+
+  clear(): void {
+    this.held.clear()
+  }
+
+  private async fetch(name: string, query: ProfileQuery, nowMs: number): Promise<HeldProfile> {
+    const read = await this.read(query)
+    if (read === null) {
+      const validUntilMs = nowMs + this.settings.unknownTtlMs
+      const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence: -1 }
+      this.held.set(name, unknown)
+      return unknown
+    }
+    const { found: profile, validUntilMs } = read
+    const known = this.held.get(`sid:${profile.sid}`)
+    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence: -1 }
+    // The same revision under one more identifier stays one entry.
+    const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
+    this.held.set(name, held)
+    this.held.set(`sid:${profile.sid}`, held)
+    return held
+  }
+}
+
+/**
+ * Holds a profile against the fence of its subscriber; false if it may be older than the last
+ * write, so that it has to be read again. One that was read well after the last change satisfies
+ * it.
+ */
+export function satisfies(held: HeldProfile, fence: Fence): boolean {
+  if (held.fence === fence.number) return true
+  const unbound = held.fence < 0
+  if (!unbound || (fence.number > 0 && fence.changedMs + CLOCK_SKEW_MS >= held.readMs)) return false
+  held.fence = fence.number
+  return true
+}

@@ -1,0 +1,332 @@
+/**
+ * Rounds of settling and committing. A round takes what is waiting of every account that is not
+ * under way, and needs one script call; a second one loads owners that are not in the cache, and
+ * each conflict costs another. Requests of one account never overtake each other.
+ */
+import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
+import type { AccountCommit } from '../ledger/commit-layout.ts'
+import type { CommitReply, Ledger, OwnerWanted } from '../ledger/ledger.ts'
+import { CorruptValueError } from '../ledger/owner-packing.ts'
+import type { ChargeContext } from '../rating/charge-session.ts'
+import { chargeSession, needsProfile } from '../rating/charge-session.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { StoreDownError } from '../store/redis.ts'
+import { AccountDraft, type DirectoryTtl, type Item } from './account-work.ts'
+import { type ClaimResolver, createClaimResolver } from './claims.ts'
+import type { CachedOwner, OwnerCache } from './owner-cache.ts'
+import type { HeldProfile } from './profiles.ts'
+
+export interface RoundsOptions {
+  ledger: Ledger
+  owners: OwnerCache
+  clock: Clock
+  /** The context of a request, without profile. */
+  context: (nowMs: number) => Omit<ChargeContext, 'profile'>
+  /** The profile of an item if memory has one that satisfies its fence; undefined if not. */
+  profileOf: (item: Item, owner: CachedOwner, nowMs: number) => HeldProfile | undefined
+  commitAttemptsMax: number
+  directoryTtl: DirectoryTtl
+  count: (name: 'commits' | 'conflicts' | 'loads' | 'busy', by: number) => void
+  onDefect: (error: unknown) => void
+}
+
+interface Account {
+  aid: number
+  waiting: Item[]
+  /** In a round, or about to be. */
+  isBusy: boolean
+}
+
+/** One account in a round. */
+interface Work {
+  account: Account
+  items: Item[]
+  attempt: number
+  isEnded: boolean
+}
+
+interface Drafted {
+  work: Work
+  draft: AccountDraft
+  commit: AccountCommit | null
+}
+
+/** From this attempt on a worker asks for the turn, so that it is served next. */
+const TURN_FROM_ATTEMPT = 3
+const BUSY_PAUSE_MS = 1
+/** Waits for other workers' turns that one round takes before it gives up. */
+const BUSY_MAX = 1000
+
+export class Rounds {
+  private readonly accounts = new Map<number, Account>()
+  private ready: Account[] = []
+  private readonly options: RoundsOptions
+  private readonly claims: ClaimResolver
+
+  constructor(options: RoundsOptions) {
+    this.options = options
+    this.claims = createClaimResolver(options.ledger)
+  }
+
+  /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
+  enqueue(items: readonly Item[]): void {
+    for (const item of items) {
+      let account = this.accounts.get(item.aid)
+      if (account === undefined) {
+        account = { aid: item.aid, waiting: [], isBusy: false }
+        this.accounts.set(item.aid, account)
+      }
+      account.waiting.push(item)
+      if (account.isBusy) continue
+      account.isBusy = true
+      this.ready.push(account)
+    }
+    this.startReady()
+  }
+
+  private startReady(): void {
+    if (this.ready.length === 0) return
+    const works = this.ready.map((account): Work => {
+      const items = account.waiting
+      account.waiting = []
+      return { account, items, attempt: 1, isEnded: false }
+    })
+    this.ready = []
+    this.run(works).catch((error: unknown) => {
+      this.options.onDefect(error)
+      for (const work of works) this.finish(work, 'corrupt', 'defect')
+    })
+  }
+
+  /** Runs works to their end: attempts until each is committed, refused or given up. */
+  private async run(works: Work[]): Promise<void> {
+    let left = works
+    let busy = 0
+    while (left.length > 0) {
+      const { again, isBusy } = await this.attempt(left)
+      left = again
+      if (!isBusy) continue
+      busy += 1
+      this.options.count('busy', 1)
+      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.finish(work, 'contention')
+      await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
+    }
+  }
+
+  private async attempt(works: Work[]): Promise<{ again: Work[]; isBusy: boolean }> {
+    try {
+      const loaded = await this.load(works)
+      const drafted = loaded.flatMap((work) => this.decideAlone(work))
+      const writing = drafted.filter((entry) => entry.commit !== null)
+      for (const entry of drafted) if (entry.commit === null) this.accept(entry)
+      if (writing.length === 0) return { again: [], isBusy: false }
+      const commits = writing.map((entry) => entry.commit as AccountCommit)
+      const replies = await this.options.ledger.commit(commits, this.options.clock.nowMs())
+      this.options.count('commits', commits.length)
+      return await this.takeReplies(writing, replies)
+    } catch (error) {
+      const isOutage = error instanceof StoreDownError
+      if (!isOutage) this.options.onDefect(error)
+      for (const work of works) {
+        this.forget(work)
+        this.finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
+      }
+      return { again: [], isBusy: false }
+    }
+  }
+
+  /** Loads what the cache lacks, in one call. Works of damaged owners end here. */
+  private async load(works: Work[]): Promise<Work[]> {
+    const wanted: OwnerWanted[] = works.flatMap((work) => this.missing(work))
+    if (wanted.length === 0) return works
+    const { ledger, owners } = this.options
+    this.options.count('loads', wanted.length)
+    const damaged = new Set<string>()
+    for (const [index, loaded] of (await ledger.load(wanted)).entries()) {
+      const { aid, sid, sessionKeys } = wanted[index] as OwnerWanted
+      if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
+      else owners.take(loaded, sessionKeys)
+    }
+    if (damaged.size === 0) return works
+    return works.filter((work) => this.keepSound(work, damaged))
+  }
+
+  /** Ends the items of damaged owners; false if none is left. */
+  private keepSound(work: Work, damaged: ReadonlySet<string>): boolean {
+    const { aid } = work.account
+    const isDamaged = (sid: number) => damaged.has(`${aid}:${sid}`) || damaged.has(`${aid}:0`)
+    for (const item of work.items) {
+      if (isDamaged(item.sid)) item.resolve(plainOutcome('corrupt', '', aid, item.sid))
+    }
+    work.items = work.items.filter((item) => !isDamaged(item.sid))
+    if (work.items.length > 0) return true
+    this.release(work)
+    return false
+  }
+
+  private missing(work: Work): OwnerWanted[] {
+    const { owners } = this.options
+    const { aid } = work.account
+    const bySid = new Map<number, string[]>()
+    if (owners.get(aid, 0) === undefined) bySid.set(0, [])
+    for (const item of work.items) {
+      const owner = owners.get(aid, item.sid)
+      const { sessionKey, request } = item.identified
+      const opens = request.kind === 'start' || request.kind === 'event'
+      // A new session id is taken for new: the directory objects if it is not.
+      const isNew = opens && item.expectedHome === ''
+      const isWanted = !isNew && owner?.sessions.get(sessionKey) === undefined
+      if (owner !== undefined && !isWanted) continue
+      const keys = bySid.get(item.sid) ?? []
+      if (isWanted) keys.push(sessionKey)
+      bySid.set(item.sid, keys)
+    }
+    return [...bySid].map(([sid, sessionKeys]) => ({ aid, sid, sessionKeys }))
+  }
+
+  /**
+   * A defect in one account, such as a session that names a bucket which is not there, ends it
+   * alone.
+   */
+  private decideAlone(work: Work): Drafted[] {
+    try {
+      return [this.decide(work)]
+    } catch (error) {
+      this.options.onDefect(error)
+      this.forget(work)
+      this.finish(work, 'corrupt')
+      return []
+    }
+  }
+
+  /** Decides the items of one account on its cached states. */
+  private decide(work: Work): Drafted {
+    const { owners, clock, profileOf } = this.options
+    const { aid } = work.account
+    const nowMs = clock.nowMs()
+    const base = this.options.context(nowMs)
+    const draft = new AccountDraft(
+      aid,
+      owners.get(aid, 0) as CachedOwner,
+      this.options.directoryTtl,
+    )
+    for (const item of work.items) {
+      const owner = owners.get(aid, item.sid) as CachedOwner
+      const { request, sessionKey } = item.identified
+      const { subscriber, shared, session } = draft.state(owner, sessionKey)
+      let profile: HeldProfile | null = null
+      if (needsProfile(request, session)) {
+        const held = profileOf(item, owner, nowMs)
+        if (held === undefined) {
+          draft.skip()
+          continue
+        }
+        profile = held
+      }
+      const view = { subscriber, account: shared, session }
+      const context = { ...base, profile: profile?.profile ?? null }
+      const decision = chargeSession(view, item.identified, context)
+      draft.add(item, owner, decision, profile === null ? null : profile.fence)
+    }
+    return { work, draft, commit: draft.commit(work.attempt >= TURN_FROM_ATTEMPT) }
+  }
+
+  private accept({ work, draft, commit }: Drafted): void {
+    if (commit !== null) draft.accept(commit)
+    for (const [index, item] of work.items.entries()) item.resolve(draft.outcomes[index] ?? null)
+    this.release(work)
+  }
+
+  private async takeReplies(
+    writing: readonly Drafted[],
+    replies: readonly CommitReply[],
+  ): Promise<{ again: Work[]; isBusy: boolean }> {
+    const again: Work[] = []
+    let isBusy = false
+    for (const [index, entry] of writing.entries()) {
+      const reply = replies[index] as CommitReply
+      if (reply.kind === 'committed') this.accept(entry)
+      else again.push(...(await this.refused(entry, reply)))
+      isBusy ||= reply.kind === 'busy'
+    }
+    return { again, isBusy }
+  }
+
+  /** What is to be tried again after a commit that wrote nothing. */
+  private async refused({ work, commit }: Drafted, reply: CommitReply): Promise<Work[]> {
+    switch (reply.kind) {
+      case 'busy':
+        return [work]
+      case 'conflict':
+        this.options.count('conflicts', 1)
+        this.takeConflict(commit as AccountCommit, reply)
+        break
+      case 'claimed':
+        await this.claims.resolve(work.items, reply, this.options.clock.nowMs())
+        break
+      default:
+        return this.split(work)
+    }
+    work.attempt += 1
+    if (work.attempt <= this.options.commitAttemptsMax) return [work]
+    this.finish(work, 'contention')
+    return []
+  }
+
+  private takeConflict(
+    commit: AccountCommit,
+    { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
+  ): void {
+    const fence = { number: 0, dirty: false, changedMs: 0 }
+    this.options.owners.take({ state: shared, fence, sessions: [] }, [])
+    for (const [index, loaded] of owners.entries()) {
+      this.options.owners.take(loaded, commit.owners[index]?.reported ?? [])
+    }
+  }
+
+  /** A damaged owner fails alone: the subscribers of its account are tried one by one. */
+  private split(work: Work): Work[] {
+    const sids = new Set(work.items.map((item) => item.sid))
+    this.forget(work)
+    if (sids.size <= 1) {
+      this.finish(work, 'corrupt')
+      return []
+    }
+    const parts = [...sids].map((sid): Work => {
+      const items = work.items.filter((item) => item.sid === sid)
+      const account = { aid: work.account.aid, waiting: [], isBusy: true }
+      return { account, items, attempt: work.attempt, isEnded: false }
+    })
+    this.release(work)
+    return parts
+  }
+
+  private forget(work: Work): void {
+    const { owners } = this.options
+    owners.drop(work.account.aid, 0)
+    for (const item of work.items) owners.drop(work.account.aid, item.sid)
+  }
+
+  private finish(work: Work, reason: Reason, detail = ''): void {
+    if (work.isEnded) return
+    for (const item of work.items) {
+      item.resolve(plainOutcome(reason, detail, item.aid, item.sid))
+    }
+    this.release(work)
+  }
+
+  /** The account is free again; what has arrived meanwhile starts the next round. */
+  private release(work: Work): void {
+    if (work.isEnded) return
+    work.isEnded = true
+    const { account } = work
+    if (account.waiting.length === 0) {
+      account.isBusy = false
+      if (this.accounts.get(account.aid) === account) this.accounts.delete(account.aid)
+      return
+    }
+    this.ready.push(account)
+    // Accounts that are released together go into one round together.
+    if (this.ready.length === 1) queueMicrotask(() => this.startReady())
+  }
+}

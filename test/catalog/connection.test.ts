@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
+import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
+import { type StoreProxy, startStoreProxy } from '../support/mongo.ts'
+import { useStore } from './store.ts'
+
+const store = useStore()
+let proxy: StoreProxy | null = null
+let catalog: Catalog | null = null
+
+afterEach(async () => {
+  await catalog?.close()
+  await proxy?.close()
+  catalog = null
+  proxy = null
+})
+
+async function openBehindProxy(timeoutMs = 500): Promise<{ catalog: Catalog; proxy: StoreProxy }> {
+  proxy = await startStoreProxy(store.url())
+  catalog = await openCatalog({ url: proxy.url, database: 'outage', timeoutMs, appName: 'test' })
+  return { catalog, proxy }
+}
+
+/** An outage ends when the driver has noticed: repeated until then, as a poll would. */
+async function pingUntilUp(catalog: Catalog): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const isUp = await catalog.ping().then(
+      () => true,
+      () => false,
+    )
+    if (isUp) return
+  }
+  throw new Error('the catalogue does not recover')
+}
+
+describe('openCatalog', () => {
+  it('opens while the store is away, and works once it is there', async () => {
+    const { catalog, proxy } = await openBehindProxy()
+    await proxy.cut()
+    await expect(catalog.ping()).rejects.toThrow(CatalogUnavailableError)
+    await proxy.restore()
+    await pingUntilUp(catalog)
+  })
+
+  it.each(['cut', 'hang'] as const)(
+    'reports an outage by its name (%s) and recovers',
+    async (kind) => {
+      const { catalog, proxy } = await openBehindProxy()
+      await catalog.ping()
+      await proxy[kind]()
+      const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
+      await expect(find()).rejects.toThrow(CatalogUnavailableError)
+      await expect(find()).rejects.toThrow(/find a plan/)
+      await proxy.restore()
+      await pingUntilUp(catalog)
+      expect(await find()).toBeNull()
+    },
+  )
+
+  it('reports a store that is not there', async () => {
+    const url = 'mongodb://someone:opensesame@127.0.0.1:1'
+    catalog = await openCatalog({ url, database: 'x', timeoutMs: 300, appName: 'test' })
+    const error = await catalog.ping().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(CatalogUnavailableError)
+    expect(String(error)).not.toContain('opensesame')
+  })
+
+  it.each([
+    'mongodb://someone:opensesame@host:port:27017',
+    'mongodb://someone:open/sesame@host',
+    'mongodb://someone:opensesame@host/?authSource=x&wrong=opensesame',
+    'http://someone:opensesame@host',
+  ])('refuses %s without showing the password', async (url) => {
+    const error = await openCatalog({ url, database: 'x', timeoutMs: 300, appName: 'test' }).catch(
+      (reason: unknown) => reason,
+    )
+    expect(error).toBeInstanceOf(CatalogUrlError)
+    const shown = `${(error as Error).stack} ${JSON.stringify(error)} ${(error as Error).cause}`
+    expect(shown).not.toMatch(/opensesame|open\/sesame/)
+  })
+
+  it('passes on errors that are no outage', async () => {
+    const catalog = await store.open()
+    const plans = catalog.plans
+    const bad = () => plans.findOne({ $nonsense: 1 } as Record<string, unknown>)
+    const error = await catalog.run('ask nonsense', bad).catch((reason: unknown) => reason)
+    expect(error).not.toBeInstanceOf(CatalogUnavailableError)
+    expect(error).toBeInstanceOf(Error)
+  })
+
+  it('says that it is closed', async () => {
+    const catalog = await store.open()
+    await catalog.ping()
+    await catalog.close()
+    await expect(catalog.ping()).rejects.toThrow(CatalogUnavailableError)
+  })
+})
+
+describe('ensureIndexes', () => {
+  it('creates them, and may be repeated', async () => {
+    const catalog = await store.open()
+    await catalog.ensureIndexes()
+    await catalog.ensureIndexes()
+    const indexes = await catalog.subscribers.indexes()
+    const keys = indexes.map(({ key }) => Object.keys(key).join('+'))
+    expect(keys.sort()).toEqual(['_id', 'aid+from', 'imsi', 'msisdn', 'rev', 'sid+from'])
+  })
+
+  it('makes lines and balances unique', async () => {
+    const catalog = await store.open()
+    await catalog.ensureIndexes()
+    const line = { stamp: 'same' } as never
+    await catalog.lines.insertOne(line)
+    await expect(catalog.lines.insertOne({ stamp: 'same' } as never)).rejects.toThrow(/E11000/)
+    const balance = { aid: 1, sid: 2, bucket_id: 3 }
+    await catalog.balances.insertOne({ ...balance } as never)
+    await catalog.balances.insertOne({ ...balance, bucket_id: 4 } as never)
+    await expect(catalog.balances.insertOne({ ...balance } as never)).rejects.toThrow(/E11000/)
+  })
+})

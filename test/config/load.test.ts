@@ -1,0 +1,215 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { ConfigError, redactUrl } from '../../src/config/error.ts'
+import { DEFAULT_FILE, loadConfig } from '../../src/config/load.ts'
+import { ConfigSchema, leavesOf } from '../../src/config/schema.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+function fileWith(text: string): string {
+  files += 1
+  const file = join(folder, `${files}.yaml`)
+  writeFileSync(file, text)
+  return file
+}
+
+function problemsOf(options: Parameters<typeof loadConfig>[0]): ConfigError {
+  try {
+    loadConfig({ env: {}, ...options })
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  throw new Error('the configuration was accepted')
+}
+
+describe('default document', () => {
+  const text = readFileSync(DEFAULT_FILE, 'utf8')
+  const document: unknown = parse(text)
+
+  it('is what a process without file and variables receives', () => {
+    expect(loadConfig({ env: {} })).toEqual(document)
+    expect(loadConfig({ env: {}, file: fileWith('') })).toEqual(document)
+    expect(loadConfig({ env: {}, file: fileWith('realtime:\n  # port: 1\n') })).toEqual(document)
+  })
+
+  it('has exactly the settings of the schema, in the same order', () => {
+    const paths = Object.entries(document as Record<string, object>).flatMap(([section, keys]) =>
+      Object.keys(keys).map((key) => `${section}.${key}`),
+    )
+    expect(paths).toEqual(leavesOf(ConfigSchema).map((leaf) => leaf.path))
+  })
+
+  it('has a comment above each setting', () => {
+    const lines = text.split('\n')
+    const bare = lines.filter(
+      (line, index) => /^ {2}\w+:/.test(line) && !/^ {2}# \S/.test(lines[index - 1] ?? ''),
+    )
+    expect(bare).toEqual([])
+    expect(lines.filter((line) => /^ {2}\w+:/.test(line))).toHaveLength(
+      leavesOf(ConfigSchema).length,
+    )
+  })
+})
+
+describe('sources', () => {
+  it('a file wins over the document, a variable over the file', () => {
+    const file = fileWith('realtime:\n  port: 1000\n  workers: 4\n')
+    const config = loadConfig({ file, env: { TOLLGATE_REALTIME_PORT: '2000' } })
+    expect(config.realtime.port).toBe(2000)
+    expect(config.realtime.workers).toBe(4)
+    expect(config.realtime.batchSizeMax).toBe(64)
+  })
+
+  it('TOLLGATE_CONFIG names the file, the argument wins over it', () => {
+    const one = fileWith('log: { level: warn }')
+    const two = fileWith('log: { level: error }')
+    expect(loadConfig({ env: { TOLLGATE_CONFIG: one } }).log.level).toBe('warn')
+    expect(loadConfig({ file: two, env: { TOLLGATE_CONFIG: one } }).log.level).toBe('error')
+  })
+
+  it('reads numbers, booleans, lists and texts from variables', () => {
+    const config = loadConfig({
+      env: {
+        TOLLGATE_REALTIME_BATCHES_IN_FLIGHT_MAX: '7',
+        TOLLGATE_RECORDER_ENABLED: 'false',
+        TOLLGATE_RATING_RATE_KEYS: '{usaget}, ALL',
+        TOLLGATE_LEDGER_PARTITIONS: '8',
+        TOLLGATE_REDIS_URL: 'redis://user:pw@cache:6379/2',
+        PATH: '/bin',
+      },
+    })
+    expect(config.realtime.batchesInFlightMax).toBe(7)
+    expect(config.recorder.enabled).toBe(false)
+    expect(config.rating.rateKeys).toEqual(['{usaget}', 'ALL'])
+    expect(config.ledger.partitions).toBe(8)
+    expect(config.redis.url).toBe('redis://user:pw@cache:6379/2')
+  })
+
+  it('each setting has a variable of its own, none is TOLLGATE_CONFIG', () => {
+    const variables = leavesOf(ConfigSchema).map((leaf) => leaf.variable)
+    expect(new Set([...variables, 'TOLLGATE_CONFIG']).size).toBe(variables.length + 1)
+  })
+
+  it('is frozen to the bottom', () => {
+    const config = loadConfig({ env: {} })
+    const parts = [config, ...Object.values(config), config.rating.rateKeys]
+    expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
+  })
+})
+
+describe('what is wrong', () => {
+  it('is listed all at once, with key, source and reason', () => {
+    const file = fileWith('realtime:\n  prot: 1\n  port: high\nlegder:\n  partitions: 8\n')
+    const { message } = problemsOf({
+      file,
+      env: { TOLLGATE_REALTIME_WORKERS: 'many', TOLLGATE_REALTIME_WORKER: '1' },
+    })
+    expect(message.split('\n').slice(1)).toEqual([
+      `  realtime.prot is not a known setting; did you mean realtime.port? (${file})`,
+      `  realtime.port must be an integer from 0 to 65535, not 'high' (${file})`,
+      `  legder is not a known setting; did you mean ledger? (${file})`,
+      "  realtime.workers must be an integer from 0 to 256, not 'many' (TOLLGATE_REALTIME_WORKERS)",
+      '  TOLLGATE_REALTIME_WORKER is not a known setting; did you mean TOLLGATE_REALTIME_WORKERS?' +
+        ' (environment)',
+    ])
+  })
+
+  it('names the same key in another section', () => {
+    const { problems } = problemsOf({ file: fileWith('realtime: { validityMs: 5000 }') })
+    expect(problems[0]?.reason).toContain('did you mean session.validityMs?')
+  })
+
+  it.each([
+    ['TOLLGATE_REALTIME_HOST', '0.0.0.0', 'realtime.host must be loopback until authentication'],
+    ['TOLLGATE_ADMIN_HOST', '192.168.1.1', 'admin.host must be loopback until authentication'],
+    ['TOLLGATE_ADMIN_HOST', '127.0.0.1.example.com', 'admin.host must be loopback'],
+    ['TOLLGATE_ADMIN_HOST', '127.0.0.256', 'admin.host must be loopback'],
+    ['TOLLGATE_LEDGER_PARTITIONS', '48', 'ledger.partitions must be one of 1, 2, 4'],
+    ['TOLLGATE_REALTIME_PORT', '1.5', 'realtime.port must be an integer'],
+    ['TOLLGATE_REALTIME_PORT', '', 'realtime.port must be an integer'],
+    ['TOLLGATE_REALTIME_PORT', '65536', 'realtime.port must be an integer from 0 to 65535'],
+    ['TOLLGATE_RATING_TIME_ZONE', 'Mars/Olympus', 'rating.timeZone must be an IANA time zone'],
+    ['TOLLGATE_RATING_TIME_ZONE', '+02:00', 'rating.timeZone must be an IANA time zone'],
+    ['TOLLGATE_RATING_CYCLE_DAY', '29', 'rating.cycleDay must be an integer from 1 to 28'],
+    ['TOLLGATE_RATING_RATE_KEYS', '{imsi}', 'rating.rateKeys must be a list of different keys'],
+    ['TOLLGATE_RATING_RATE_KEYS', 'A,A', 'rating.rateKeys must be a list of different keys'],
+    ['TOLLGATE_RATING_RATE_KEYS', '', 'rating.rateKeys must be a list of different keys'],
+    ['TOLLGATE_RECORDER_ENABLED', 'yes', 'recorder.enabled must be true or false'],
+    ['TOLLGATE_REDIS_URL', 'http://cache', "redis.url must be 'embedded', redis://"],
+    ['TOLLGATE_REDIS_URL', 'unix://', "redis.url must be 'embedded', redis://"],
+    ['TOLLGATE_MONGO_URL', 'redis://cache', "mongo.url must be 'embedded', mongodb://"],
+    ['TOLLGATE_MONGO_DATABASE', 'a/b', 'mongo.database must be 1 to 63 letters'],
+    ['TOLLGATE_DATA_DIR', '', 'data.dir must be a text that is not empty'],
+    ['TOLLGATE_LOG_LEVEL', 'loud', 'log.level must be one of trace, debug'],
+  ])('%s=%s', (name, value, reason) => {
+    expect(problemsOf({ env: { [name]: value } }).message).toContain(reason)
+  })
+
+  it.each(['localhost', '::1', '127.0.0.1', '127.255.0.9'])('%s is loopback', (host) => {
+    expect(loadConfig({ env: { TOLLGATE_REALTIME_HOST: host } }).realtime.host).toBe(host)
+  })
+
+  it.each(['unix:///run/redis.sock', 'rediss://cache:1'])('%s is a Redis URL', (url) => {
+    expect(loadConfig({ env: { TOLLGATE_REDIS_URL: url } }).redis.url).toBe(url)
+  })
+
+  it.each(['mongodb://a,b:2/?replicaSet=r', 'mongodb+srv://c'])('%s is a MongoDB URL', (url) => {
+    expect(loadConfig({ env: { TOLLGATE_MONGO_URL: url } }).mongo.url).toBe(url)
+  })
+
+  it('a directory that forgets before the session ends is refused, with all sources', () => {
+    const file = fileWith('session: { validityMs: 604800000 }')
+    const { problems } = problemsOf({ file, env: { TOLLGATE_SESSION_GRACE_MS: '0' } })
+    expect(problems[0]?.key).toBe('ledger.directoryTtlMs')
+    expect(problems[0]?.reason).toContain(`must be at least 605400000`)
+    expect(problems[0]?.reason).toContain(`session.validityMs (${file})`)
+    expect(problems[0]?.reason).toContain('session.graceMs (TOLLGATE_SESSION_GRACE_MS)')
+  })
+
+  it('a file that is missing, no YAML, no mapping, or doubled is a named error', () => {
+    const missing = join(folder, 'missing.yaml')
+    expect(problemsOf({ file: missing }).message).toContain(`cannot be read: ENOENT (${missing})`)
+    expect(problemsOf({ file: fileWith('a: [') }).message).toContain('line 1 is not YAML')
+    expect(problemsOf({ file: fileWith('- a') }).message).toContain('document must be a section')
+    expect(problemsOf({ file: fileWith('log: loud') }).message).toContain('log must be a section')
+    const twice = 'log:\n  level: info\n  level: warn\n'
+    expect(problemsOf({ file: fileWith(twice) }).message).toContain('line 3 is not YAML')
+    expect(problemsOf({ file: fileWith('log: { level: }') }).message).toContain('not empty')
+    expect(problemsOf({ file: fileWith('__proto__: { a: 1 }') }).message).toContain('__proto__')
+    expect(problemsOf({ file: fileWith('constructor: { a: 1 }') }).message).toContain('constructor')
+  })
+})
+
+describe('secrets', () => {
+  it.each([
+    'http://user:s3cret@host',
+    'redis:/user:s3cret@host',
+    's3cret@host',
+    'redis://:s3cret',
+    'http://host/?password=s3cret',
+    'http://user:p@s3cret@host',
+  ])('%s does not show its password', (url) => {
+    const env = { TOLLGATE_REDIS_URL: url, TOLLGATE_MONGO_URL: url }
+    expect(problemsOf({ env }).message).not.toContain('s3cret')
+  })
+
+  it('nor does a URL under another key, or in broken YAML', () => {
+    const env = { TOLLGATE_REALTIME_HOST: 'redis://a:s3cret@b' }
+    expect(problemsOf({ env }).message).toContain('redis://***@b')
+    const file = fileWith('redis:\n  url: redis://:s3cret@host\n  url: [\n')
+    expect(problemsOf({ file }).message).not.toContain('s3cret')
+    const unknown = fileWith('redis:\n  password: s3cret\n')
+    expect(problemsOf({ file: unknown }).message).not.toContain('s3cret')
+  })
+
+  it('redactUrl keeps what is no secret', () => {
+    expect(redactUrl('redis://cache:6379/1')).toBe('redis://cache:6379/1')
+    expect(redactUrl('mongodb://u:p@a,b/db?replicaSet=r')).toBe('mongodb://***@a,b/db?***')
+  })
+})

@@ -1,0 +1,275 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
+import { redisArguments } from '../../src/embedded/redis/arguments.ts'
+import { ask, NobodyListensError } from '../../src/embedded/redis/ask.ts'
+import { findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
+import { stopOrphan } from '../../src/embedded/redis/orphan.ts'
+import {
+  type EmbeddedRedis,
+  type RedisOptions,
+  RedisStartError,
+  startRedis,
+} from '../../src/embedded/redis.ts'
+import { runDirFor } from '../../src/embedded/run-dir.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { startRedisOwner } from '../support/redis-owner.ts'
+
+let folder: string
+let dataDir: string
+let warnings: string[]
+const started: EmbeddedRedis[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tg-embedded-'))
+  dataDir = join(folder, 'data')
+  warnings = []
+})
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((redis) => redis.close()))
+  // What a failed test left running.
+  await stopOrphan(join(runDirFor(dataDir), 'redis.sock'))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const note = (_: unknown, message?: string) => {
+  warnings.push(message ?? '')
+}
+
+async function start(options: Partial<RedisOptions> = {}): Promise<EmbeddedRedis> {
+  const redis = await startRedis({
+    dataDir,
+    runDir: runDirFor(dataDir),
+    appendfsync: 'always',
+    log: { info: () => undefined, warn: note, error: note },
+    ...options,
+  })
+  started.push(redis)
+  return redis
+}
+
+function client(socketPath: string): Redis {
+  return new Redis(socketPath, { retryStrategy: () => null, lazyConnect: true })
+}
+
+async function withClient<T>(socketPath: string, use: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = client(socketPath)
+  try {
+    return await use(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Waits until nobody listens on the socket, which Redis closes last. */
+async function silenceOf(socketPath: string): Promise<void> {
+  for (;;) {
+    const reply = await ask(socketPath, ['PING'], 5_000).catch((error: unknown) => error)
+    if (reply instanceof NobodyListensError) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('a started Redis', () => {
+  test('is reached on a private unix socket only, with the settings the ledger counts on', async () => {
+    const redis = await start({ maxmemoryBytes: 50_000_000 })
+    expect(redis.url).toBe(`unix://${redis.socketPath}`)
+    expect(statSync(redis.socketPath).mode & 0o777).toBe(0o700)
+    expect(statSync(runDirFor(dataDir)).mode & 0o777).toBe(0o700)
+    const names = [
+      'port',
+      'appendonly',
+      'appendfsync',
+      'save',
+      'maxmemory',
+      'maxmemory-policy',
+      'hash-max-listpack-value',
+      'hash-max-listpack-entries',
+      'aof-use-rdb-preamble',
+    ]
+    const found = await withClient(redis.socketPath, (c) => c.config('GET', ...names))
+    const pairs = found as string[]
+    const settings = Object.fromEntries(names.map((name) => [name, pairs[pairs.indexOf(name) + 1]]))
+    expect(settings).toEqual({
+      port: '0',
+      appendonly: 'yes',
+      appendfsync: 'always',
+      save: '',
+      maxmemory: '50000000',
+      'maxmemory-policy': 'noeviction',
+      'hash-max-listpack-value': '1024',
+      'hash-max-listpack-entries': '128',
+      'aof-use-rdb-preamble': 'yes',
+    })
+  })
+
+  test('keeps what it was told over an orderly stop', async () => {
+    const first = await start({ appendfsync: 'everysec' })
+    await withClient(first.socketPath, (c) => c.set('k', 'v'))
+    await first.close()
+    await first.close()
+    expect(await first.exited).toEqual({ code: 0, signal: null })
+    const second = await start()
+    expect(await withClient(second.socketPath, (c) => c.get('k'))).toBe('v')
+    expect(warnings).toEqual([])
+  })
+
+  test('keeps what it acknowledged when it is killed, and frees the folder', async () => {
+    const redis = await startTestRedis()
+    await withClient(redis.socketPath, (c) => c.set('k', 'v'))
+    const before = redis.pid
+    expect(await redis.kill9()).toEqual({ code: null, signal: 'SIGKILL' })
+    await redis.restart()
+    expect(redis.pid).not.toBe(before)
+    expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('v')
+    await redis.close()
+    expect(isAlive(redis.pid)).toBe(false)
+  })
+
+  test('closing one that has died does not touch its successor', async () => {
+    const first = await start()
+    process.kill(first.pid, 'SIGKILL')
+    await first.exited
+    const second = await start()
+    await first.close()
+    expect(await ask(second.socketPath, ['PING'], 5_000)).toBe('PONG')
+    expect(warnings).toEqual(['redis-server ended unasked'])
+  })
+
+  test('is killed when it does not end by itself in time', async () => {
+    const redis = await start({ closeTimeoutMs: 100 })
+    process.kill(redis.pid, 'SIGSTOP')
+    await redis.close()
+    expect(await redis.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+})
+
+describe('one Redis per data folder', () => {
+  test('a second one is refused while the owner lives, and the first goes on', async () => {
+    const first = await start()
+    await expect(start()).rejects.toThrow(FolderInUseError)
+    await expect(start()).rejects.toThrow(String(process.pid))
+    expect(await ask(first.socketPath, ['PING'], 5_000)).toBe('PONG')
+  })
+
+  test('also when the run folder is another one', async () => {
+    const first = await start()
+    const other = join(folder, 'other-run')
+    mkdirSync(other)
+    await expect(start({ runDir: other })).rejects.toThrow(FolderInUseError)
+    expect(await ask(first.socketPath, ['PING'], 5_000)).toBe('PONG')
+  })
+
+  test('a Redis that nobody owns is ended before the next, with its data', async () => {
+    const program = await findRedis(dataDir)
+    const socketPath = join(runDirFor(dataDir), 'redis.sock')
+    const settings = { dataDir, socketPath, appendfsync: 'everysec' as const }
+    const orphan = spawn(program.command, redisArguments(program, settings), { stdio: 'ignore' })
+    const ended = once(orphan, 'exit')
+    await expect.poll(() => ask(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
+    await withClient(socketPath, (c) => c.set('k', 'orphaned'))
+    const redis = await start()
+    expect(await ended).toEqual([0, null])
+    expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('orphaned')
+    expect(warnings).toEqual(['ended a redis-server that had outlived its owner'])
+  })
+})
+
+describe('the owning process', () => {
+  test('killed: Redis lives on, and the next owner takes over without loss', async () => {
+    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    await withClient(owner.socketPath, (c) => c.set('k', 'kept'))
+    await expect(start()).rejects.toThrow(String(owner.process.pid))
+    owner.process.kill('SIGKILL')
+    await once(owner.process, 'exit')
+    expect(await ask(owner.socketPath, ['PING'], 5_000)).toBe('PONG')
+    const redis = await start()
+    expect(redis.pid).not.toBe(owner.redisPid)
+    expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('kept')
+    expect(warnings).toEqual(['ended a redis-server that had outlived its owner'])
+  })
+
+  test('exiting without closing: Redis does not outlive it', async () => {
+    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    owner.exit()
+    await once(owner.process, 'exit')
+    await silenceOf(owner.socketPath)
+    await start()
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('a start that fails', () => {
+  test('says how Redis ended and what it said last', async () => {
+    mkdirSync(join(dataDir, 'appendonlydir'), { recursive: true })
+    writeFileSync(join(dataDir, 'appendonlydir/appendonly.aof.manifest'), 'no manifest\n')
+    const failed = await start().catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(RedisStartError)
+    expect(String(failed)).toMatch(/ended at start with code 1/)
+    expect(String(failed)).toMatch(/AOF manifest/)
+    rmSync(join(dataDir, 'appendonlydir'), { recursive: true })
+    await start()
+  })
+
+  test('names a program that is not there', async () => {
+    const program = { command: join(folder, 'none'), version: '7.0.0', libraryPath: undefined }
+    await expect(start({ program })).rejects.toThrow(/none cannot be run/)
+  })
+})
+
+describe('finding redis-server', () => {
+  const absent = 'redis-server-that-is-not-there'
+
+  function unpacked(version: string): void {
+    const bin = join(dataDir, 'redis/redis-x/bin')
+    mkdirSync(bin, { recursive: true })
+    const script = `#!/bin/sh\necho "Redis server v=${version} lib=$LD_LIBRARY_PATH"\n`
+    writeFileSync(join(bin, 'redis-server'), script, { mode: 0o755 })
+    const record = { version, server: 'redis-x/bin/redis-server', libraryPath: ['redis-x/lib'] }
+    writeFileSync(join(dataDir, 'redis/redis.json'), JSON.stringify(record))
+  }
+
+  test('takes the one that setup unpacked when there is none on the PATH', async () => {
+    unpacked('7.4.2')
+    expect(await findRedis(dataDir, absent, folder)).toEqual({
+      command: join(dataDir, 'redis/redis-x/bin/redis-server'),
+      version: '7.4.2',
+      libraryPath: join(dataDir, 'redis/redis-x/lib'),
+    })
+  })
+
+  test('also from the source tree, for another data folder', async () => {
+    unpacked('6.2.0')
+    const found = await findRedis(join(folder, 'elsewhere'), absent, folder)
+    expect(found.version).toBe('6.2.0')
+  })
+
+  test('refuses one that is too old, and says where it looked', async () => {
+    unpacked('6.0.16')
+    const failed = await findRedis(dataDir, absent, folder).catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(RedisMissingError)
+    expect(String(failed)).toMatch(/on the PATH: not there; .*redis\.json: version 6\.0\.16/)
+    expect(String(failed)).toMatch(/scripts\/setup\.mjs/)
+  })
+
+  test('refuses a record that setup did not write', async () => {
+    mkdirSync(join(dataDir, 'redis'), { recursive: true })
+    writeFileSync(join(dataDir, 'redis/redis.json'), '{"server":')
+    await expect(findRedis(dataDir, absent, folder)).rejects.toThrow(/not as setup writes it/)
+  })
+})

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findRedis } from '../../src/embedded/redis/find.ts'
+
+type Packages = Record<string, { version?: string; integrity?: string; optional?: boolean }>
+type Lock = { packages: Packages }
+type Setup = {
+  checkNode(version?: string): void
+  dependenciesMatch(lock: Lock, installed: Lock): boolean
+  isBuildCurrent(root: string): boolean
+}
+
+const tree = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const script = (name: string) => join(tree, 'scripts', name)
+const { checkNode, dependenciesMatch, isBuildCurrent } = (await import(
+  script('setup.mjs')
+)) as Setup
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tg-setup-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('an old Node is refused by name', () => {
+  expect(() => checkNode('20.18.3')).toThrow(/SetupError|Node 20\.18\.3 is too old.*20\.19/)
+  expect(() => checkNode('18.20.0')).toThrow(/too old/)
+  checkNode('20.19.0')
+  checkNode('24.0.0')
+})
+
+describe('dependencies are there', () => {
+  const lock = {
+    packages: {
+      '': {},
+      'node_modules/a': { version: '1.0.0', integrity: 'x' },
+      'node_modules/a-darwin': { version: '1.0.0', integrity: 'y', optional: true },
+    },
+  }
+  test.each([
+    ['what is locked, but for another system', true, { a: { version: '1.0.0', integrity: 'x' } }],
+    ['another version', false, { a: { version: '1.0.1', integrity: 'x' } }],
+    ['another content', false, { a: { version: '1.0.0', integrity: 'z' } }],
+    ['nothing', false, {}],
+    ['one too many', false, { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0' } }],
+    [
+      'an optional one that the lock does not know',
+      true,
+      { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0', optional: true } },
+    ],
+  ])('with %s: %s', (_, expected, present) => {
+    const entries = Object.entries(present).map(([name, entry]) => [`node_modules/${name}`, entry])
+    expect(dependenciesMatch(lock, { packages: Object.fromEntries(entries) })).toBe(expected)
+  })
+})
+
+test('a build is current until a source file changes, comes or goes', () => {
+  const at = (path: string, seconds: number) => utimesSync(join(folder, path), seconds, seconds)
+  for (const dir of ['src/deep', 'dist']) mkdirSync(join(folder, dir), { recursive: true })
+  writeFileSync(join(folder, 'src/deep/a.ts'), '')
+  expect(isBuildCurrent(folder)).toBe(false)
+  writeFileSync(join(folder, 'dist/.stamp'), '')
+  for (const path of ['src/deep/a.ts', 'src/deep', 'src']) at(path, 1000)
+  at('dist/.stamp', 2000)
+  expect(isBuildCurrent(folder)).toBe(true)
+  at('src/deep/a.ts', 2001)
+  expect(isBuildCurrent(folder)).toBe(false)
+  at('src/deep/a.ts', 1000)
+  at('src/deep', 2001)
+  expect(isBuildCurrent(folder)).toBe(false)
+})
+
+describe('providing Redis on a machine that has none', () => {
+  const redis = join('redis-7.0.15', 'usr/bin/redis-server')
+
+  /** Runs provideRedis with only the given programs, shell scripts, to be found. */
+  function provide(programs: Record<string, string>) {
+    const bin = join(folder, 'bin')
+    mkdirSync(bin)
+    for (const [name, body] of Object.entries(programs)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 })
+    }
+    const program = `
+      import { provideRedis } from ${JSON.stringify(script('provide-redis.mjs'))}
+      const say = (line) => console.log(line)
+      provideRedis({ folder: ${JSON.stringify(join(folder, 'redis'))}, say })`
+    return spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      env: { PATH: bin },
+    })
+  }
+
+  const server = (version: string) => `echo "Redis server v=${version} sha=0"`
+
+  /** Stand-ins for apt and dpkg-deb: the real ones need a network. */
+  function packagesWith(version: string): Record<string, string> {
+    const body = `printf '#!/bin/sh\\n%s\\n' '${server(version)}' > "$3/usr/bin/redis-server"`
+    const tools = 'PATH=/usr/bin:/bin'
+    return {
+      'apt-get': `${tools}\ncase "$*" in *download*) touch redis.deb;; esac`,
+      'dpkg-deb': `${tools}\n[ "$1" = -x ] || exit 0
+        mkdir -p "$3/usr/bin"\n${body}\nchmod +x "$3/usr/bin/redis-server"`,
+      ldd: 'exit 0',
+    }
+  }
+
+  test('unpacks the packages where the product finds them, once', async () => {
+    const first = provide(packagesWith('7.0.15'))
+    expect(first.stderr).toBe('')
+    expect(first.stdout).toMatch(/unpacking Debian's packages in .*\n.*7\.0\.15 ready/)
+    const found = await findRedis(folder, 'redis-server-that-is-not-there', folder)
+    expect(found.command).toBe(join(folder, 'redis', redis))
+    rmSync(join(folder, 'bin'), { recursive: true })
+    expect(provide({})).toMatchObject({ status: 0, stdout: '', stderr: '' })
+  })
+
+  test('refuses packages that are too old, and leaves nothing behind', async () => {
+    const failed = provide(packagesWith('6.0.16'))
+    expect(failed.status).toBe(1)
+    expect(failed.stderr).toMatch(/RedisUnavailableError: .*6\.0\.16 \(needs 6\.2\)/)
+    await expect(findRedis(folder, 'redis-server-that-is-not-there', folder)).rejects.toThrow()
+  })
+
+  test('without apt, says what to do', () => {
+    const failed = provide({ brew: 'exit 0' })
+    expect(failed.stderr).toMatch(/RedisUnavailableError: no redis-server >= 6\.2/)
+    expect(failed.stderr).toMatch(/run: brew install redis/)
+  })
+})

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  checkApproved,
+  checkDeclared,
+  checkVersions,
+  DEPENDENCIES,
+  DEV_DEPENDENCIES,
+} from './dependencies.ts'
+import { HOUSE, readTree } from './tree.ts'
+
+type Manifest = {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+describe('the house', () => {
+  const text = readFileSync(join(HOUSE, 'package.json'), 'utf8')
+  const { dependencies, devDependencies }: Manifest = JSON.parse(text)
+
+  it('depends on what was approved with a reason, and on nothing else', () => {
+    expect(checkApproved(dependencies, DEPENDENCIES)).toEqual([])
+    expect(checkApproved(devDependencies, DEV_DEPENDENCIES)).toEqual([])
+  })
+
+  it('takes every dependency from the registry', () => {
+    expect(checkVersions({ ...dependencies, ...devDependencies })).toEqual([])
+  })
+
+  it('imports in src only what is a dependency of the product', () => {
+    expect(checkDeclared(readTree(HOUSE, ['src']), dependencies)).toEqual([])
+  })
+})
+
+describe('a dependency is refused', () => {
+  it('that nobody approved, and an approval that nobody needs', () => {
+    expect(checkApproved({ lodash: '^4.0.0' }, { yaml: 'settings' })).toEqual([
+      'lodash is not approved',
+      'yaml is approved, but not a dependency',
+    ])
+  })
+
+  it.each([
+    'git+https://example.org/a.git',
+    'github:a/b',
+    'https://example.org/a.tgz',
+    'file:../a',
+    '*',
+    'latest',
+  ])('that does not come from the registry: %s', (version) => {
+    expect(checkVersions({ a: version })).toHaveLength(1)
+  })
+
+  it.each(['^1.2.3', '~1.2', '5.9', 'npm:@a/b@^20.30.0-unofficial.0'])(
+    'but not a version of the registry: %s',
+    (version) => {
+      expect(checkVersions({ a: version })).toEqual([])
+    },
+  )
+
+  it('that src uses without declaring it', () => {
+    const text = "import 'node:fs'\nimport './b.ts'\nimport a from 'yaml/x'\nimport b from '@a/b/c'"
+    const found = checkDeclared([{ path: 'src/store/a.ts', text }], { yaml: '^2.0.0' })
+    expect(found).toEqual(['src/store/a.ts:4 @a/b/c is not a dependency'])
+  })
+})

@@ -1,0 +1,67 @@
+import { importsOf, packageOf } from './imports.ts'
+import { isTypeScript, type SourceFile } from './tree.ts'
+
+/** What the product stands on, and why it is worth it. Another one needs a line here. */
+export const DEPENDENCIES: Readonly<Record<string, string>> = {
+  '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
+  bson: 'documents of the MongoDB wire protocol, for the embedded store',
+  'decimal.js': 'decimal amounts outside the hot path: prices as written, tax, invoices',
+  diameter: 'dictionary of AVPs, and the independent peer in tests',
+  fastify: 'HTTP of the control plane',
+  ioredis: 'Redis client with cluster, pipelines and scripts',
+  lmdb: 'durable storage of the embedded MongoDB store',
+  mingo: 'queries and pipelines of the embedded MongoDB store',
+  mongodb: 'the official MongoDB driver',
+  msgpackr: 'packed values where they measure better than JSON',
+  pino: 'JSON logs that cost little',
+  piscina: 'the pool of worker threads',
+  'prom-client': 'Prometheus metrics and the figures of the process',
+  'uWebSockets.js': 'HTTP of the hot path',
+  yaml: 'settings as people write them, with comments',
+}
+
+/** What only building, testing and measuring need. */
+export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
+  '@biomejs/biome': 'format and lint',
+  '@types/autocannon': 'types of the load generator',
+  '@types/node': 'types of Node',
+  autocannon: 'load generator that is not ours',
+  'fast-check': 'properties with shrinking counterexamples',
+  typescript: 'types, build, and the syntax trees of the house tests',
+  vitest: 'test runner',
+}
+
+/** Names in a package.json that nobody approved, and approved ones that it does not have. */
+export function checkApproved(
+  declared: Readonly<Record<string, string>>,
+  approved: Readonly<Record<string, string>>,
+): readonly string[] {
+  const extra = Object.keys(declared).filter((name) => !Object.hasOwn(approved, name))
+  const gone = Object.keys(approved).filter((name) => !Object.hasOwn(declared, name))
+  return [
+    ...extra.map((name) => `${name} is not approved`),
+    ...gone.map((name) => `${name} is approved, but not a dependency`),
+  ]
+}
+
+/** Versions that do not come from the registry: they cannot be audited or cached. */
+export function checkVersions(declared: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(declared)
+    .filter(
+      ([, version]) => !/^(npm:@?[\w./-]+@)?[\^~]?\d+(\.\d+){0,2}([-+][\w.]+)*$/.test(version),
+    )
+    .map(([name, version]) => `${name} ${version} is not a version of the registry`)
+}
+
+/** Packages that src imports without being a dependency of the product. */
+export function checkDeclared(
+  files: readonly SourceFile[],
+  declared: Readonly<Record<string, string>>,
+): readonly string[] {
+  return files.filter(isTypeScript).flatMap((file) =>
+    importsOf(file)
+      .filter(({ specifier }) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+      .filter(({ specifier }) => !Object.hasOwn(declared, packageOf(specifier)))
+      .map(({ specifier, line }) => `${file.path}:${line} ${specifier} is not a dependency`),
+  )
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { checkImports, HOMES, importsOf, ROOMS } from './imports.ts'
+import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
+
+/** Files that the planted imports may name. */
+const NEIGHBOURS: readonly SourceFile[] = [
+  ...Object.keys(ROOMS).map((room) => ({ path: `src/${room}/a.ts`, text: '' })),
+  { path: 'src/main.ts', text: '' },
+]
+
+function problems(path: string, text: string): readonly string[] {
+  const rest = NEIGHBOURS.filter((file) => file.path !== path)
+  return checkImports([...rest, { path, text }]).map((violation) => violation.rule)
+}
+
+describe('the house', () => {
+  const files = readTree(HOUSE, ['src'])
+
+  it('keeps the import table, and every package in its home', () => {
+    expect(files.length).toBeGreaterThan(0)
+    expect(report(checkImports(files))).toEqual([])
+  })
+
+  it('has no room that the import table does not know', () => {
+    const rooms = new Set(files.map(({ path }) => path.split('/')[1] ?? ''))
+    const unknown = [...rooms].filter((room) => room !== 'main.ts' && !Object.hasOwn(ROOMS, room))
+    expect(unknown).toEqual([])
+  })
+
+  it('has an import table without circles, but for entering oneself', () => {
+    const table: Readonly<Record<string, readonly string[]>> = ROOMS
+    const reach = (room: string, way: readonly string[]): void => {
+      expect(way).not.toContain(room)
+      for (const next of table[room] ?? []) reach(next, [...way, room])
+    }
+    for (const room of Object.keys(ROOMS)) reach(room, [])
+  })
+})
+
+describe('an import is refused', () => {
+  it.each([
+    ['src/domain/b.ts', "import { x } from '../ledger/a.ts'", 'domain may not import ledger'],
+    ['src/domain/b.ts', "import type { x } from '../config/a.ts'", 'domain may not import config'],
+    ['src/domain/b.ts', "export * from '../rating/a.ts'", 'domain may not import rating'],
+    ['src/ledger/b.ts', "await import('../catalog/a.ts')", 'ledger may not import catalog'],
+    ['src/ledger/b.ts', "type X = import('../catalog/a.ts').X", 'ledger may not import catalog'],
+    ['src/admin/b.ts', "import { x } from '../workers/a.ts'", 'admin may not import workers'],
+    ['src/cli/b.ts', "import { x } from '../realtime/a.ts'", 'cli may not import realtime'],
+    ['src/admin/b.ts', "import { x } from '../main.ts'", 'admin may not import main'],
+    ['src/attic/b.ts', "import { x } from '../domain/a.ts'", 'attic may not import domain'],
+  ])('by the table: %s %s', (path, text, rule) => {
+    expect(problems(path, text)).toEqual([rule])
+  })
+
+  it.each([
+    ['../../test/support/redis.ts', 'src never imports test/support/redis.ts'],
+    ['../../scripts/build.mjs', 'src never imports scripts/build.mjs'],
+    ['../../bench/main.ts', 'src never imports bench/main.ts'],
+    ['../config/a.js', 'an import of our own ends in .ts, not ../config/a.js'],
+    ['../config/missing.ts', 'there is no src/config/missing.ts'],
+  ])('outside the product: %s', (specifier, rule) => {
+    expect(problems('src/runtime/b.ts', `import { x } from '${specifier}'`)).toEqual([rule])
+  })
+
+  it.each([
+    ['src/domain/b.ts', 'node:fs', 'domain is pure: no node:fs'],
+    ['src/domain/b.ts', 'decimal.js', 'domain is pure: no decimal.js'],
+    ['src/rating/b.ts', 'msgpackr', 'rating is pure: no msgpackr'],
+  ])('into a pure room: %s %s', (path, specifier, rule) => {
+    expect(problems(path, `import x from '${specifier}'`)).toEqual([rule])
+  })
+
+  it.each([...Object.keys(HOMES), '@fastify/cookie', 'mongodb/lib/x'])(
+    'of a package outside its home: %s',
+    (specifier) => {
+      expect(problems('src/recorder/b.ts', `import type { x } from '${specifier}'`)).toHaveLength(1)
+      expect(problems('src/recorder/b.ts', `import '${specifier}'`)).toHaveLength(1)
+      expect(problems('src/recorder/b.ts', `await import('${specifier}')`)).toHaveLength(1)
+    },
+  )
+
+  it.each([
+    ['src/realtime/http/b.ts', "import { x } from 'piscina'"],
+    ['src/realtime/pool.ts', "import { x } from 'uWebSockets.js'"],
+    ['src/store/b.ts', "import { x } from 'mongodb'"],
+  ])('of a package from a neighbouring home: %s %s', (path, text) => {
+    expect(problems(path, text)).toHaveLength(1)
+  })
+
+  it('of embedded by admin, unless it is dynamic', () => {
+    const rule = 'admin may import embedded only dynamically'
+    expect(problems('src/admin/b.ts', "import { x } from '../embedded/a.ts'")).toEqual([rule])
+    expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
+  })
+
+  it('of catalog by realtime, unless it is a type', () => {
+    const rule = 'realtime may import only types from catalog'
+    const mixed = "import { type X, y } from '../catalog/a.ts'"
+    expect(problems('src/realtime/b.ts', mixed)).toEqual([rule])
+    expect(problems('src/realtime/b.ts', "import { type X } from '../catalog/a.ts'")).toEqual([])
+    expect(problems('src/realtime/b.ts', "import type { X } from '../catalog/a.ts'")).toEqual([])
+  })
+})
+
+describe('an import is allowed', () => {
+  it.each([
+    ['src/main.ts', "import { x } from './realtime/a.ts'\nimport { y } from './embedded/a.ts'"],
+    ['src/cli/b.ts', "import { x } from '../embedded/a.ts'\nimport { y } from '../main.ts'"],
+    ['src/workers/b.ts', "import { x } from '../ledger/a.ts'"],
+    ['src/ledger/b.ts', "import { Redis } from 'ioredis'"],
+    ['src/catalog/b.ts', "import { MongoClient } from 'mongodb'"],
+    ['src/realtime/http/b.ts', "import uws from 'uWebSockets.js'"],
+    ['src/realtime/pool.ts', "import { Piscina } from 'piscina'"],
+    ['src/embedded/mongo/b.ts', "import net from 'node:net'\nimport { x } from '../a.ts'"],
+    ['src/rating/b.ts', "import { Decimal } from 'decimal.js'"],
+    ['src/config/b.ts', "import { readFileSync } from 'node:fs'"],
+  ])('%s %s', (path, text) => {
+    expect(problems(path, text)).toEqual([])
+  })
+
+  it('when it stands in a comment or in a text', () => {
+    const text = "// import { x } from '../ledger/a.ts'\nconst t = \"import '../ledger/a.ts'\""
+    expect(importsOf({ path: 'src/domain/b.ts', text })).toEqual([])
+  })
+})

@@ -1,0 +1,159 @@
+import { posix } from 'node:path'
+import ts from 'typescript'
+import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
+
+/** The import table: which rooms of src a room may enter. Every room may enter itself. */
+export const ROOMS = {
+  domain: [],
+  rating: ['domain'],
+  config: ['domain'],
+  runtime: ['domain', 'config'],
+  store: ['domain', 'config', 'runtime'],
+  catalog: ['domain', 'rating', 'config', 'runtime', 'store'],
+  ledger: ['domain', 'config', 'runtime', 'store'],
+  external: ['domain', 'config', 'runtime'],
+  realtime: ['domain', 'config', 'runtime', 'store', 'catalog'],
+  workers: ['domain', 'rating', 'config', 'runtime', 'store', 'ledger', 'catalog', 'external'],
+  recorder: ['domain', 'config', 'runtime', 'store', 'ledger', 'catalog', 'external'],
+  billing: ['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
+  admin: [
+    ...['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
+    ...['recorder', 'billing', 'embedded'],
+  ],
+  cli: [
+    ...['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
+    ...['recorder', 'billing', 'admin', 'embedded', 'main'],
+  ],
+  embedded: ['config', 'runtime'],
+} as const satisfies Record<string, readonly string[]>
+
+/** Room to room where only types may pass: the code behind them must not be loaded there. */
+const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
+
+/** Rooms in which nothing from outside the house is known; exceptions by name. */
+const PURE: Readonly<Record<string, readonly string[]>> = { domain: [], rating: ['decimal.js'] }
+
+/** Packages with a home: a path prefix of src under which alone they may be imported. */
+export const HOMES: Readonly<Record<string, readonly string[]>> = {
+  ioredis: ['store/', 'ledger/'],
+  mongodb: ['catalog/'],
+  'uWebSockets.js': ['realtime/http/'],
+  piscina: ['realtime/pool.ts'],
+  'node:net': ['realtime/diameter/', 'embedded/'],
+  'node:tls': ['realtime/diameter/', 'embedded/'],
+  'node:http': ['external/'],
+  'node:https': ['external/'],
+  'node:http2': ['external/'],
+  undici: ['external/'],
+  fastify: ['admin/'],
+  mingo: ['embedded/'],
+  lmdb: ['embedded/'],
+  bson: ['embedded/'],
+  pino: ['runtime/'],
+  'prom-client': ['runtime/'],
+  'node:process': ['config/', 'runtime/'],
+  'node:console': ['runtime/'],
+  'node:perf_hooks': ['runtime/'],
+}
+
+export type Import = {
+  readonly specifier: string
+  readonly line: number
+  readonly kind: 'value' | 'type' | 'dynamic'
+}
+
+/** Every import of a file: static, re-exported, dynamic, in a type, by require. */
+export function importsOf(file: SourceFile): readonly Import[] {
+  const found: Import[] = []
+  walk(file, (node, line) => {
+    const add = (target: ts.Node | undefined, kind: Import['kind']): void => {
+      if (target && ts.isStringLiteralLike(target)) {
+        found.push({ specifier: target.text, line, kind })
+      }
+    }
+    if (ts.isImportDeclaration(node)) {
+      add(node.moduleSpecifier, isTypeImport(node.importClause) ? 'type' : 'value')
+    } else if (ts.isExportDeclaration(node)) {
+      add(node.moduleSpecifier, node.isTypeOnly ? 'type' : 'value')
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add(node.argument.literal, 'type')
+    } else if (ts.isCallExpression(node)) {
+      const isImport = node.expression.kind === ts.SyntaxKind.ImportKeyword
+      const isRequire = ts.isIdentifier(node.expression) && node.expression.text === 'require'
+      if (isImport || isRequire) add(node.arguments[0], isImport ? 'dynamic' : 'value')
+    }
+  })
+  return found
+}
+
+function isTypeImport(clause: ts.ImportClause | undefined): boolean {
+  if (clause === undefined) return false
+  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true
+  const named = clause.namedBindings
+  return (
+    clause.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.length > 0 &&
+    named.elements.every((element) => element.isTypeOnly)
+  )
+}
+
+/** Name of a package without the path inside it: `mongodb/lib/x` → `mongodb`. */
+export function packageOf(specifier: string): string {
+  const parts = specifier.split('/')
+  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? specifier)
+}
+
+/** All that is wrong with the imports of src. Files outside src are not looked at. */
+export function checkImports(files: readonly SourceFile[]): readonly Violation[] {
+  const paths = new Set(files.map((file) => file.path))
+  return files.filter(isTypeScript).flatMap((file) => {
+    if (!file.path.startsWith('src/')) return []
+    return importsOf(file).flatMap((found) => {
+      const rule = found.specifier.startsWith('.')
+        ? checkOwn(file.path, found, paths)
+        : checkPackage(file.path, found.specifier)
+      return rule === undefined ? [] : [{ path: file.path, line: found.line, rule }]
+    })
+  })
+}
+
+function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): string | undefined {
+  const { specifier, kind } = found
+  const target = posix.join(posix.dirname(path), specifier)
+  if (!target.startsWith('src/')) return `src never imports ${target}`
+  if (!target.endsWith('.ts')) return `an import of our own ends in .ts, not ${specifier}`
+  if (!paths.has(target)) return `there is no ${target}`
+  const from = roomOf(path)
+  const to = roomOf(target)
+  if (from === to || from === 'main') return undefined
+  const allowed: readonly string[] = Object.hasOwn(ROOMS, from)
+    ? ROOMS[from as keyof typeof ROOMS]
+    : []
+  if (!allowed.includes(to)) return `${from} may not import ${to}`
+  if (TYPES_ONLY[from]?.includes(to) && kind !== 'type') {
+    return `${from} may import only types from ${to}`
+  }
+  if (to === 'embedded' && from !== 'cli' && kind === 'value') {
+    return `${from} may import embedded only dynamically`
+  }
+  return undefined
+}
+
+function checkPackage(path: string, specifier: string): string | undefined {
+  const inside = path.slice('src/'.length)
+  const name = packageOf(specifier)
+  const exceptions = PURE[roomOf(path)]
+  if (exceptions && !exceptions.includes(name)) return `${roomOf(path)} is pure: no ${name}`
+  const home = HOMES[name] ?? (name.startsWith('@fastify/') ? HOMES['fastify'] : undefined)
+  if (home === undefined || inside === 'main.ts') return undefined
+  if (home.some((prefix) => inside.startsWith(prefix))) return undefined
+  return `${name} is used only in src/${home.join(' and src/')}`
+}
+
+/** Room of a file in src: the first folder, or `main` for src/main.ts. */
+export function roomOf(path: string): string {
+  const [, first = '', second] = path.split('/')
+  return second === undefined ? posix.basename(first, '.ts') : first
+}

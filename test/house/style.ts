@@ -1,0 +1,228 @@
+import { posix } from 'node:path'
+import ts from 'typescript'
+import { isTypeScript, parse, type SourceFile, type Violation, walk } from './tree.ts'
+
+const FUNCTION_LINES_MAX = 70
+const FILE_LINES_MAX = 400
+const COLUMNS_MAX = 100
+
+const FORBIDDEN_FOLDERS: ReadonlySet<string> = new Set(
+  'utils util helpers helper common shared misc lib'.split(' '),
+)
+const TEXT_ENDINGS = ['.ts', '.lua', '.mjs']
+const DEFAULT_EXPORT_FILES: ReadonlySet<string> = new Set(['src/workers/main.ts'])
+
+/** What only one room may touch, because it is an effect or a hidden input. */
+const ONLY_HOME: Readonly<Record<string, string>> = {
+  'process.env': 'src/config/',
+  'process.stdout': 'src/runtime/',
+  'process.stderr': 'src/runtime/',
+  'process.hrtime': 'src/runtime/',
+  'Date.now': 'src/runtime/',
+  'performance.now': 'src/runtime/',
+  'performance.timeOrigin': 'src/runtime/',
+  'Math.random': 'src/runtime/',
+}
+
+/** All rules of style for files of src, bench and test; see docs/STYLE.md for the reasons. */
+export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
+  return [
+    ...files.flatMap(checkNames),
+    ...files.filter(isText).flatMap(checkLines),
+    ...files.filter(isTypeScript).flatMap(checkFunctions),
+    ...files.filter(isTypeScript).flatMap(checkSyntax),
+    ...files.filter(isTypeScript).flatMap(checkComments),
+    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkHomes),
+    ...checkReadmes(files),
+    ...files.filter((file) => file.path === 'src/main.ts').flatMap(checkWiring),
+  ]
+}
+
+function isText(file: SourceFile): boolean {
+  return TEXT_ENDINGS.some((ending) => file.path.endsWith(ending))
+}
+
+function isProduct(file: SourceFile): boolean {
+  return file.path.startsWith('src/')
+}
+
+function checkNames({ path }: SourceFile): readonly Violation[] {
+  const folders = posix.dirname(path).split('/')
+  const bad = folders.find((name) => FORBIDDEN_FOLDERS.has(name))
+  if (bad !== undefined) return [{ path, line: 1, rule: `no folder is called ${bad}` }]
+  const name = posix.basename(path)
+  const isNamedWell = !name.endsWith('.ts') || /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(name)
+  return isNamedWell ? [] : [{ path, line: 1, rule: `file names are kebab-case, not ${name}` }]
+}
+
+function checkLines({ path, text }: SourceFile): readonly Violation[] {
+  const lines = text.replace(/\n$/, '').split('\n')
+  const violations = lines.flatMap((line, index) =>
+    line.length > COLUMNS_MAX
+      ? [{ path, line: index + 1, rule: `line of ${line.length} columns, ${COLUMNS_MAX} allowed` }]
+      : [],
+  )
+  if (lines.length > FILE_LINES_MAX) {
+    const rule = `file of ${lines.length} lines, ${FILE_LINES_MAX} allowed`
+    violations.push({ path, line: FILE_LINES_MAX + 1, rule })
+  }
+  return violations
+}
+
+function checkFunctions(file: SourceFile): readonly Violation[] {
+  const source = parse(file)
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
+    // A describe block groups tests; each test in it is a function of its own.
+    if (file.path.startsWith('test/') && isDescribeBody(node)) return
+    const lines = source.getLineAndCharacterOfPosition(node.end).line + 2 - line
+    if (lines > FUNCTION_LINES_MAX) {
+      const rule = `function of ${lines} lines, ${FUNCTION_LINES_MAX} allowed`
+      violations.push({ path: file.path, line, rule })
+    }
+  })
+  return violations
+}
+
+function isDescribeBody(node: ts.Node): boolean {
+  if (!ts.isCallExpression(node.parent)) return false
+  let callee: ts.Expression = node.parent.expression
+  while (ts.isPropertyAccessExpression(callee) || ts.isCallExpression(callee)) {
+    callee = callee.expression
+  }
+  return ts.isIdentifier(callee) && callee.text === 'describe'
+}
+
+function checkSyntax(file: SourceFile): readonly Violation[] {
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    const add = (rule: string) => violations.push({ path: file.path, line, rule })
+    if (ts.isEnumDeclaration(node)) add('no enum')
+    if (ts.isModuleDeclaration(node)) add('no namespace')
+    if (node.kind === ts.SyntaxKind.AnyKeyword) add('no any')
+    const isDefault =
+      ts.isExportAssignment(node) ||
+      node.kind === ts.SyntaxKind.DefaultKeyword ||
+      (ts.isExportSpecifier(node) && node.name.text === 'default')
+    if (isDefault && !DEFAULT_EXPORT_FILES.has(file.path)) {
+      add('no default export')
+    }
+  })
+  return violations
+}
+
+function checkComments(file: SourceFile): readonly Violation[] {
+  const source = parse(file)
+  const seen = new Set<number>()
+  const violations: Violation[] = []
+  const look = (ranges: readonly ts.CommentRange[] | undefined): void => {
+    for (const { pos, end } of ranges ?? []) {
+      if (seen.has(pos)) continue
+      seen.add(pos)
+      const word = /\b(?:TODO|FIXME|XXX|HACK)\b|@ts-(?:ignore|nocheck)/.exec(
+        file.text.slice(pos, end),
+      )?.[0]
+      const line = source.getLineAndCharacterOfPosition(pos).line + 1
+      if (word) violations.push({ path: file.path, line, rule: `no ${word}` })
+    }
+  }
+  const step = (node: ts.Node): void => {
+    look(ts.getLeadingCommentRanges(file.text, node.getFullStart()))
+    look(ts.getTrailingCommentRanges(file.text, node.end))
+    for (const child of node.getChildren(source)) step(child)
+  }
+  step(source)
+  return violations
+}
+
+function checkHomes(file: SourceFile): readonly Violation[] {
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    const add = (what: string, home: string): void => {
+      if (file.path.startsWith(home)) return
+      violations.push({ path: file.path, line, rule: `${what} is used only in ${home}` })
+    }
+    for (const name of membersUsed(node)) {
+      const home = ONLY_HOME[name]
+      if (home !== undefined) add(name, home)
+    }
+    if (ts.isIdentifier(node) && node.text === 'console' && isGlobalUse(node)) {
+      add('console', 'src/runtime/')
+    }
+    const isDate =
+      (ts.isNewExpression(node) || ts.isCallExpression(node)) && isNamed(node.expression, 'Date')
+    if (isDate && (ts.isCallExpression(node) || !node.arguments?.length)) {
+      add('new Date()', 'src/runtime/')
+    }
+  })
+  return violations
+}
+
+/** `process.env`, `process['env']` and `const { env } = process` as `process.env`. */
+function membersUsed(node: ts.Node): readonly string[] {
+  if (ts.isPropertyAccessExpression(node)) {
+    const owner = ownerOf(node.expression)
+    return owner === undefined ? [] : [`${owner}.${node.name.text}`]
+  }
+  if (ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression)) {
+    const owner = ownerOf(node.expression)
+    return owner === undefined ? [] : [`${owner}.${node.argumentExpression.text}`]
+  }
+  if (ts.isVariableDeclaration(node) && ts.isObjectBindingPattern(node.name)) {
+    const owner = node.initializer ? ownerOf(node.initializer) : undefined
+    if (owner === undefined) return []
+    return node.name.elements.map(
+      (part) => `${owner}.${(part.propertyName ?? part.name).getText()}`,
+    )
+  }
+  return []
+}
+
+/** Name of an object, also when it is reached through globalThis. */
+function ownerOf(node: ts.Expression): string | undefined {
+  if (ts.isIdentifier(node)) return node.text
+  const isGlobal = ts.isPropertyAccessExpression(node) && isNamed(node.expression, 'globalThis')
+  return isGlobal ? node.name.text : undefined
+}
+
+/** Whether a name stands for the global, and is not a key or a member of something else. */
+function isGlobalUse(node: ts.Identifier): boolean {
+  const { parent } = node
+  if (ts.isPropertyAccessExpression(parent) && parent.name === node) {
+    return isNamed(parent.expression, 'globalThis')
+  }
+  return !(ts.isPropertyAssignment(parent) && parent.name === node)
+}
+
+function isNamed(node: ts.Expression, name: string): boolean {
+  return ts.isIdentifier(node) && node.text === name
+}
+
+function checkReadmes(files: readonly SourceFile[]): readonly Violation[] {
+  const rooms = new Set(
+    files.filter(isProduct).flatMap(({ path }) => {
+      const [, room, inside] = path.split('/')
+      return room !== undefined && inside !== undefined ? [room] : []
+    }),
+  )
+  const paths = new Set(files.map((file) => file.path))
+  return [...rooms]
+    .map((room) => `src/${room}/README.md`)
+    .filter((path) => !paths.has(path))
+    .map((path) => ({ path, line: 1, rule: 'each room has a README.md' }))
+}
+
+/** src/main.ts wires: it may choose (if), but not loop, calculate or define classes. */
+function checkWiring(file: SourceFile): readonly Violation[] {
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    const isArithmetic =
+      ts.isBinaryExpression(node) &&
+      /^(\+|-|\*|\/|%|\*\*)=?$/.test(node.operatorToken.getText()) &&
+      !ts.isStringLiteralLike(node.left)
+    const isLogic = ts.isIterationStatement(node, false) || ts.isClassLike(node) || isArithmetic
+    if (isLogic) violations.push({ path: file.path, line, rule: 'main.ts has no logic' })
+  })
+  return violations
+}

@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+/** A file of the house: path from its root with forward slashes, and its text. */
+export type SourceFile = { readonly path: string; readonly text: string }
+
+/** What is wrong, where, and against which rule. */
+export type Violation = { readonly path: string; readonly line: number; readonly rule: string }
+
+export const HOUSE = fileURLToPath(new URL('../..', import.meta.url))
+
+/** All files below some folders of a root, in order; a folder that does not exist has none. */
+export function readTree(root: string, folders: readonly string[]): readonly SourceFile[] {
+  return folders.flatMap((folder) => {
+    if (!existsSync(join(root, folder))) return []
+    const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(join(root, '/').length))
+      .sort()
+      .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  })
+}
+
+export function isTypeScript(file: SourceFile): boolean {
+  return file.path.endsWith('.ts')
+}
+
+/** Calls `visit` for every node of a TypeScript file, with the line (from 1) where it begins. */
+export function walk(file: SourceFile, visit: (node: ts.Node, line: number) => void): void {
+  const source = parse(file)
+  const step = (node: ts.Node): void => {
+    visit(node, source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1)
+    ts.forEachChild(node, step)
+  }
+  step(source)
+}
+
+const parsed = new WeakMap<SourceFile, ts.SourceFile>()
+
+/** The syntax tree of a file, kept: several rules look at each file. */
+export function parse(file: SourceFile): ts.SourceFile {
+  let source = parsed.get(file)
+  if (source === undefined) {
+    source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2023, true)
+    parsed.set(file, source)
+  }
+  return source
+}
+
+/** One line per violation, as a person wants to read it. */
+export function report(violations: readonly Violation[]): readonly string[] {
+  return violations.map(({ path, line, rule }) => `${path}:${line} ${rule}`)
+}

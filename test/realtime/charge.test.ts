@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { createAdmission } from '../../src/realtime/admission.ts'
+import { createCharge } from '../../src/realtime/charge.ts'
+import { jsonCodec } from '../../src/realtime/codecs/json.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+
+/** The stages before and after the worker; the worker's part is played by the test. */
+function chargeOf(inFlightMax: number) {
+  const submitted: { request: ChargeRequest; done: (outcome: ChargeOutcome) => void }[] = []
+  const counted: string[] = []
+  const answers: { reason: string; code: number }[] = []
+  const admission = createAdmission(inFlightMax)
+  const charge = createCharge({
+    codec: jsonCodec,
+    limits: {
+      origin: 'element',
+      servicesMax: 4,
+      eventAgeMsMax: 1000,
+      eventFutureMsMax: 1000,
+      zone: 'UTC',
+    },
+    admission,
+    pool: { submit: (request, done) => submitted.push({ request, done }) },
+    clock: { nowMs: () => 5_000_000 },
+    metrics: { request: (outcome, code) => counted.push(`${outcome} ${code}`) },
+    log: createLogger({ name: 'test', level: 'silent' }),
+  })
+  const send = (message: object | string) => {
+    const text = typeof message === 'string' ? message : JSON.stringify(message)
+    charge(Buffer.from(text), (reason, answer) => {
+      answers.push({ reason, code: JSON.parse(answer).returnCode })
+    })
+  }
+  return { send, submitted, counted, answers, admission }
+}
+
+const update = { record_type: 'update_request', session_id: 's' }
+
+it('answers what the worker said', () => {
+  const { send, submitted, answers, counted, admission } = chargeOf(1)
+  send(update)
+  expect(submitted[0]?.request).toMatchObject({ origin: 'element', eventTimeMs: 5_000_000 })
+  expect(admission.inFlight).toBe(1)
+  expect(answers).toEqual([])
+  submitted[0]?.done(plainOutcome('noCredit'))
+  expect(answers).toEqual([{ reason: 'noCredit', code: -1 }])
+  expect(counted).toEqual(['denied -1'])
+  expect(admission.inFlight).toBe(0)
+})
+
+it('answers malformed at once, without a slot', () => {
+  const { send, submitted, answers } = chargeOf(0)
+  send('{')
+  expect(answers).toEqual([{ reason: 'malformed', code: -20 }])
+  expect(submitted).toEqual([])
+})
+
+it('answers overloaded at once when there is no slot, and admits again when there is', () => {
+  const { send, submitted, answers, counted } = chargeOf(1)
+  send(update)
+  send(update)
+  expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
+  expect(counted).toEqual(['failed -90'])
+  submitted[0]?.done(plainOutcome('granted'))
+  send(update)
+  expect(submitted).toHaveLength(2)
+})
+
+it('answers timedOut to an outcome that cannot be encoded', () => {
+  const { send, submitted, answers, admission } = chargeOf(1)
+  send(update)
+  submitted[0]?.done({ ...plainOutcome('granted'), reason: 'nonsense' as 'granted' })
+  expect(answers).toEqual([{ reason: 'timedOut', code: -92 }])
+  expect(admission.inFlight).toBe(0)
+})

@@ -1,0 +1,70 @@
+import { connect } from 'node:net'
+
+export type RawAnswer = { status: number; headers: Map<string, string>; body: string }
+
+/** A plain TCP client, which sends what it is told and cuts what comes back into answers. */
+export function openSocket(port: number) {
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  let isClosed = false
+  let wake = () => {}
+  const wakeUp = () => wake()
+  socket.on('data', (bytes) => {
+    received += bytes.toString('utf8')
+    wakeUp()
+  })
+  socket.on('close', () => {
+    isClosed = true
+    wakeUp()
+  })
+  // A reset is a way of closing here.
+  socket.on('error', () => {})
+  const change = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+    })
+  return {
+    connected: new Promise<void>((resolve) => socket.once('connect', () => resolve())),
+    send: (text: string) => new Promise<void>((resolve) => socket.write(text, () => resolve())),
+    destroy: () => socket.destroy(),
+    /** The next answer; null if the connection ends before there is one. */
+    async answer(): Promise<RawAnswer | null> {
+      for (;;) {
+        const answer = cutAnswer(received)
+        if (answer !== null) {
+          received = received.slice(answer.length)
+          return answer
+        }
+        if (isClosed) return null
+        await change()
+      }
+    },
+    /** Resolves when the other side has ended the connection. */
+    async closed(): Promise<void> {
+      while (!isClosed) await change()
+    },
+  }
+}
+
+function cutAnswer(text: string): (RawAnswer & { length: number }) | null {
+  const headEnd = text.indexOf('\r\n\r\n')
+  if (headEnd < 0) return null
+  const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n')
+  const headers = new Map(
+    lines.map((line) => {
+      const [name = '', ...value] = line.split(': ')
+      return [name.toLowerCase(), value.join(': ')]
+    }),
+  )
+  const size = Number(headers.get('content-length') ?? 0)
+  const length = headEnd + 4 + size
+  if (text.length < length) return null
+  const body = text.slice(headEnd + 4, length)
+  return { status: Number(statusLine.split(' ')[1]), headers, body, length }
+}
+
+/** A POST of JSON to /realtime with a declared length. */
+export function post(body: string, header = ''): string {
+  const length = Buffer.byteLength(body)
+  return `POST /realtime HTTP/1.1\r\nHost: t\r\n${header}Content-Length: ${length}\r\n\r\n${body}`
+}

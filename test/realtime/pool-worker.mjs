@@ -1,0 +1,30 @@
+// A worker with the contract of the product's: what it does with a request is in its session id.
+import { workerData } from 'node:worker_threads'
+
+if (workerData.failsAtStart) throw new Error('no catalogue')
+
+/** Wakes up tasks that wait in this thread: a later request may release an earlier one. */
+let released = () => undefined
+const release = new Promise((resolve) => {
+  released = resolve
+})
+
+export default async function work({ requests }) {
+  const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
+  if (does('release')) released()
+  if (does('exit')) process.exit(3)
+  if (does('throw')) throw new Error('a defect')
+  if (does('spin')) while (true);
+  if (does('wait')) await release
+  const outcomes = requests.map((request) => ({
+    reason: 'granted',
+    detail: `worker ${workerData.worker}, batch of ${requests.length}`,
+    aid: Number(request.subscriberValue || 0),
+    sid: 0,
+    transactionId: request.sessionId,
+    services: [],
+    balances: null,
+  }))
+  if (does('miscount')) outcomes.pop()
+  return { outcomes, stats: { requests: requests.length, conflicts: 1 } }
+}

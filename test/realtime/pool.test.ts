@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { requestOf } from './requests.ts'
+
+const open: Pool[] = []
+afterEach(async () => {
+  for (const pool of open.splice(0)) await pool.close()
+})
+
+async function poolOf(options: Partial<PoolOptions> = {}) {
+  const batches: number[] = []
+  const stats: Record<string, number>[] = []
+  const pool = await startPool({
+    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+    workerData: (worker) => ({ worker }),
+    workers: 1,
+    batchSizeMax: 4,
+    batchesInFlightMax: 2,
+    requestTimeoutMs: 20_000,
+    log: createLogger({ name: 'test', level: 'silent' }),
+    onBatch: (size) => batches.push(size),
+    onStats: (figures) => stats.push({ ...figures }),
+    ...options,
+  })
+  open.push(pool)
+  const ask = (request: ChargeRequest | string) =>
+    new Promise<ChargeOutcome>((resolve) => {
+      pool.submit(typeof request === 'string' ? requestOf(request) : request, resolve)
+    })
+  return { pool, ask, batches, stats }
+}
+
+const ids = (outcomes: ChargeOutcome[]) => outcomes.map(({ transactionId }) => transactionId)
+const reasonsOf = (outcomes: ChargeOutcome[]) => outcomes.map(({ reason }) => reason)
+
+describe('batches', () => {
+  it('hold what arrives in one turn, up to their size, in its order', async () => {
+    const { ask, batches, stats } = await poolOf()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    expect(ids(await Promise.all(names.map(ask)))).toEqual(names)
+    expect(batches).toEqual([4, 2])
+    expect(stats).toEqual([
+      { requests: 4, conflicts: 1 },
+      { requests: 2, conflicts: 1 },
+    ])
+  })
+
+  it('gather while all batches are under way', async () => {
+    const { ask, batches } = await poolOf({ batchSizeMax: 16, batchesInFlightMax: 2 })
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    const first = ask('wait-1')
+    await turn()
+    const rest = ['release', 'c', 'd', 'e'].map(ask)
+    await turn()
+    const last = [ask('f'), ask('g')]
+    await turn()
+    expect(batches).toEqual([1, 4])
+    await Promise.all([first, ...rest, ...last])
+    expect(batches).toEqual([1, 4, 2])
+  })
+})
+
+describe('a worker that fails', () => {
+  it.each(['throw', 'exit', 'miscount'])('%s: its batch ends, the pool goes on', async (word) => {
+    const { ask } = await poolOf()
+    const lost = await Promise.all([ask('good'), ask(word)])
+    expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
+    expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+  })
+
+  it('takes with it the batches under way in the same thread only', async () => {
+    const { ask } = await poolOf({ workers: 2, batchSizeMax: 1, batchesInFlightMax: 4 })
+    const at = (sessionId: string, worker: number) =>
+      ask(requestOf(sessionId, { subscriberKey: 'sid', subscriberValue: String(worker) }))
+    // Teaches the router in which worker the accounts 2 and 3 are.
+    await Promise.all([at('x', 2), at('y', 3)])
+    const both = await Promise.all([at('wait', 2), at('exit', 2), at('other', 3)])
+    expect(reasonsOf(both)).toEqual(['timedOut', 'timedOut', 'granted'])
+  })
+
+  it('is replaced if it hangs', async () => {
+    const { ask } = await poolOf({ requestTimeoutMs: 150, batchesInFlightMax: 1 })
+    const [hung, behind] = await Promise.all([ask('spin'), ask('good')])
+    expect(reasonsOf([hung, behind])).toEqual(['timedOut', 'timedOut'])
+    let outcome = await ask('after')
+    while (outcome.reason !== 'granted') outcome = await ask('after')
+    expect(outcome.transactionId).toBe('after')
+  })
+
+  it('at the start: named error with its cause', async () => {
+    const started = poolOf({ workerData: () => ({ failsAtStart: true }) })
+    await expect(started).rejects.toThrow('worker thread did not start: no catalogue')
+    await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
+  })
+})
+
+describe('time-out', () => {
+  it('answers once; the late result is dropped', async () => {
+    const { pool, ask } = await poolOf({ requestTimeoutMs: 100, batchSizeMax: 1 })
+    const answers: ChargeOutcome[] = []
+    await new Promise<void>((resolve) => {
+      pool.submit(requestOf('wait'), (outcome) => {
+        answers.push(outcome)
+        resolve()
+      })
+    })
+    expect(reasonsOf(answers)).toEqual(['timedOut'])
+    await ask('release')
+    // Two more round trips: the late result has come back before the second.
+    await ask('next')
+    expect(answers).toHaveLength(1)
+  })
+
+  it('answers what waits for a batch, and does not send it any more', async () => {
+    const { ask, batches } = await poolOf({
+      requestTimeoutMs: 100,
+      batchSizeMax: 1,
+      batchesInFlightMax: 2,
+    })
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    const asked = [ask('wait-1'), ask('wait-2')]
+    await turn()
+    asked.push(ask('queued-1'), ask('queued-2'))
+    expect(reasonsOf(await Promise.all(asked))).toEqual(Array(4).fill('timedOut'))
+    expect(batches).toEqual([1, 1])
+  })
+
+  it('comes at once when the pool is closed', async () => {
+    const { pool, ask } = await poolOf()
+    const waiting = ask('wait')
+    await new Promise((resolve) => setImmediate(resolve))
+    await pool.close()
+    expect((await waiting).reason).toBe('timedOut')
+  })
+})
+
+it('sends the requests of one account to one worker', async () => {
+  const { ask } = await poolOf({ workers: 3 })
+  const aid = '7'
+  const start = (subscriberValue: string, sessionId: string) =>
+    ask(requestOf(sessionId, { kind: 'start', subscriberKey: 'sid', subscriberValue }))
+  await start(aid, 'session-1')
+  const updates = await Promise.all([ask('session-1'), start(aid, 'session-2'), ask('session-1')])
+  const workers = new Set(updates.map(({ detail }) => detail.split(',')[0]))
+  expect([...workers]).toEqual(['worker 1'])
+})

@@ -1,0 +1,19 @@
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+
+/** An update of this session, with what else is given. */
+export function requestOf(sessionId: string, more: Partial<ChargeRequest> = {}): ChargeRequest {
+  return {
+    kind: 'update',
+    origin: 'test',
+    sessionId,
+    requestNumber: 1,
+    subscriberKey: 'none',
+    subscriberValue: '',
+    eventTimeMs: 0,
+    eventTimeGiven: false,
+    services: [],
+    wantBalances: false,
+    pretend: false,
+    ...more,
+  }
+}

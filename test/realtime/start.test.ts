@@ -1,0 +1,86 @@
+import { afterEach, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { openSocket, post } from './http/socket.ts'
+
+const open: Realtime[] = []
+afterEach(async () => {
+  for (const room of open.splice(0)) await room.close()
+})
+
+async function roomOf(env: Record<string, string> = {}) {
+  const metrics = createMetrics({ node: 'test', role: 'realtime' })
+  const room = await startRealtime({
+    config: loadConfig({ env: { TOLLGATE_REALTIME_PORT: '0', ...env } }),
+    log: createLogger({ name: 'test', level: 'silent' }),
+    metrics,
+    clock: systemClock,
+    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+  })
+  open.push(room)
+  const charge = async (sessionId: string) => {
+    const response = await fetch(`http://127.0.0.1:${room.port}/realtime`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ record_type: 'update_request', session_id: sessionId }),
+    })
+    return { status: response.status, answer: await response.json() }
+  }
+  const figure = async (name: string) => {
+    const { metrics: all } = await metrics.snapshot()
+    const values = all.find((metric) => metric.name === name)?.values ?? []
+    return values.filter(({ metricName = name }) => !metricName.endsWith('bucket'))
+  }
+  return { room, charge, figure }
+}
+
+it('takes a request from the socket to a worker and back, and counts it', async () => {
+  const { charge, figure } = await roomOf()
+  expect(await charge('one')).toMatchObject({
+    status: 200,
+    answer: { status: 1, returnCode: 1, sessionId: 'one', transactionId: 'one' },
+  })
+  expect(await charge('')).toMatchObject({ status: 400, answer: { returnCode: -20 } })
+  const requests = await figure('tollgate_requests_total')
+  expect(requests.map(({ labels }) => `${labels['outcome']} ${labels['code']}`)).toEqual([
+    'granted 1',
+    'denied -20',
+  ])
+  expect(await figure('tollgate_batch_size')).toMatchObject([{ value: 1 }, { value: 1 }])
+  expect(await figure('tollgate_commit_conflicts_total')).toMatchObject([{ value: 1 }])
+})
+
+it('refuses at once what is over the limit, and goes on when there is room', async () => {
+  const { charge, figure } = await roomOf({
+    TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
+    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
+  })
+  const waiting = charge('wait')
+  while ((await figure('tollgate_in_flight'))[0]?.value !== 1) await charge('')
+  expect(await charge('two')).toMatchObject({ status: 503, answer: { returnCode: -90 } })
+  expect(await waiting).toMatchObject({ status: 503, answer: { returnCode: -92 } })
+  expect(await charge('three')).toMatchObject({ status: 200 })
+})
+
+it('answers what is under way before it closes', async () => {
+  const { room, charge, figure } = await roomOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '300' })
+  const kept = openSocket(room.port)
+  await kept.connected
+  const waiting = charge('wait')
+  while ((await figure('tollgate_in_flight'))[0]?.value !== 1) await charge('')
+  const closing = room.close()
+  await kept.send(post('{"record_type":"update_request","session_id":"late"}'))
+  expect(await kept.answer()).toMatchObject({ status: 503 })
+  expect(await waiting).toMatchObject({ status: 503, answer: { returnCode: -92 } })
+  await closing
+  await kept.closed()
+})
+
+it('names what keeps it from starting, and leaves no thread behind', async () => {
+  const { room } = await roomOf()
+  const started = roomOf({ TOLLGATE_REALTIME_PORT: String(room.port) })
+  await expect(started).rejects.toThrow('EADDRINUSE')
+})

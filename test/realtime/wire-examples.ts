@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
+
+/** One example of docs/WIRE.md: what is there of request, outcome and response. */
+export type WireExample = { request?: string; outcome?: ChargeOutcome; response?: string }
+
+const BLOCK = /^(?:```json|<!--) (request|outcome|response)=(\S+)\n([\s\S]*?)\n(?:```|-->)$/gm
+
+/** The examples of docs/WIRE.md by name. */
+export function wireExamples(): Map<string, WireExample> {
+  const text = readFileSync(new URL('../../docs/WIRE.md', import.meta.url), 'utf8')
+  const examples = new Map<string, WireExample>()
+  for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
+    const example = examples.get(name) ?? {}
+    examples.set(name, example)
+    if (part === 'outcome') example.outcome = JSON.parse(content) as ChargeOutcome
+    else if (part === 'request') example.request = content
+    else example.response = content
+  }
+  return examples
+}

@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createClock, monotonicMs, systemClock } from '../../src/runtime/clock.ts'
+
+describe('clock', () => {
+  it('follows the wall clock forwards, in whole milliseconds', () => {
+    const source = { wall: 1000, elapsed: 0 }
+    const clock = createClock({ wallMs: () => source.wall, elapsedMs: () => source.elapsed })
+    source.wall = 5000.7
+    expect(clock.nowMs()).toBe(5000)
+  })
+
+  it('runs on at half speed while the wall clock is behind, then follows it again', () => {
+    const source = { wall: 10_000, elapsed: 0 }
+    const clock = createClock({ wallMs: () => source.wall, elapsedMs: () => source.elapsed })
+    source.wall = 4000
+    expect(clock.nowMs()).toBe(10_000)
+    source.wall += 1000
+    source.elapsed += 1000
+    expect(clock.nowMs()).toBe(10_500)
+    source.wall += 20_000
+    source.elapsed += 20_000
+    expect(clock.nowMs()).toBe(25_000)
+  })
+
+  it('never runs backwards, whatever the wall clock does', () => {
+    const steps = fc.array(fc.tuple(fc.integer({ min: -1e6, max: 1e6 }), fc.nat({ max: 1e5 })))
+    fc.assert(
+      fc.property(steps, (moves) => {
+        const source = { wall: 1e12, elapsed: 0 }
+        const clock = createClock({ wallMs: () => source.wall, elapsedMs: () => source.elapsed })
+        let last = clock.nowMs()
+        for (const [wall, elapsed] of moves) {
+          source.wall += wall
+          source.elapsed += elapsed
+          const now = clock.nowMs()
+          expect(now).toBeGreaterThanOrEqual(Math.max(last, source.wall))
+          last = now
+        }
+      }),
+    )
+  })
+
+  it('the clock of the process gives whole numbers, the stopwatch moves', () => {
+    expect(Number.isSafeInteger(systemClock.nowMs())).toBe(true)
+    expect(monotonicMs()).toBeGreaterThan(0)
+  })
+})

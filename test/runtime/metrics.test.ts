@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { createMetrics, mergeSnapshots, parseSnapshot } from '../../src/runtime/metrics.ts'
+
+const origin = (role: string) => ({ node: 'n1', role })
+const linesOf = (text: string, name: string) =>
+  text.split('\n').filter((line) => line.startsWith(name))
+
+describe('metrics', () => {
+  it('have the names and labels that operators are told', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    metrics.request('granted', 1, 0.5)
+    metrics.request('granted', 1, 3)
+    metrics.request('denied', -1, 1)
+    metrics.batch(17)
+    metrics.commitConflicts(2)
+    metrics.readInFlight(() => 5)
+    metrics.streamBacklog(6)
+    metrics.openSessions(7)
+    metrics.reservations(8)
+    const text = await mergeSnapshots([await metrics.snapshot()])
+    const labels = 'node="n1",role="realtime"'
+    for (const line of [
+      `tollgate_requests_total{outcome="granted",code="1",${labels}} 2`,
+      `tollgate_requests_total{outcome="denied",code="-1",${labels}} 1`,
+      `tollgate_request_duration_seconds_bucket{le="0.0002",${labels}} 0`,
+      `tollgate_request_duration_seconds_bucket{le="0.0005",${labels}} 1`,
+      `tollgate_request_duration_seconds_bucket{le="+Inf",${labels}} 3`,
+      `tollgate_request_duration_seconds_count{${labels}} 3`,
+      `tollgate_batch_size_bucket{le="16",${labels}} 0`,
+      `tollgate_batch_size_bucket{le="32",${labels}} 1`,
+      `tollgate_batch_size_sum{${labels}} 17`,
+      `tollgate_commit_conflicts_total{${labels}} 2`,
+      `tollgate_in_flight{${labels}} 5`,
+      `tollgate_stream_backlog_entries{${labels}} 6`,
+      `tollgate_open_sessions{${labels}} 7`,
+      `tollgate_reservations{${labels}} 8`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+    expect(linesOf(text, 'process_cpu_seconds_total')).toHaveLength(1)
+  })
+
+  it('of several processes stand side by side in one text, after a way through JSON', async () => {
+    const realtime = createMetrics(origin('realtime'))
+    const admin = createMetrics(origin('admin'))
+    realtime.openSessions(3)
+    const sent = JSON.stringify(await realtime.snapshot())
+    const received = parseSnapshot(sent)
+    if (received === undefined) throw new Error('the snapshot is not understood')
+    const text = await mergeSnapshots([received, await admin.snapshot()])
+    expect(linesOf(text, 'tollgate_open_sessions')).toEqual([
+      'tollgate_open_sessions{node="n1",role="realtime"} 3',
+      'tollgate_open_sessions{node="n1",role="admin"} 0',
+    ])
+    expect(linesOf(text, '# TYPE tollgate_open_sessions ')).toHaveLength(1)
+    expect(text).not.toMatch(/ (null|NaN|undefined)$/m)
+  })
+
+  it('of one process that sent twice are counted once', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    metrics.openSessions(3)
+    const snapshot = await metrics.snapshot()
+    const text = await mergeSnapshots([snapshot, snapshot])
+    expect(linesOf(text, 'tollgate_open_sessions')).toHaveLength(1)
+  })
+
+  it('without a value are left out: JSON has no NaN', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    metrics.streamBacklog(Number.NaN)
+    const received = parseSnapshot(JSON.stringify(await metrics.snapshot()))
+    const text = await mergeSnapshots(received ? [received] : [])
+    expect(linesOf(text, 'tollgate_stream_backlog_entries')).toEqual([])
+    expect(linesOf(text, 'tollgate_open_sessions')).toHaveLength(1)
+  })
+
+  it('of two processes in one address space do not mix', async () => {
+    const one = createMetrics(origin('one'))
+    const two = createMetrics(origin('two'))
+    one.request('failed', -91, 1)
+    const text = await mergeSnapshots([await two.snapshot()])
+    expect(linesOf(text, 'tollgate_requests_total')).toEqual([])
+  })
+
+  it.each(['', 'no JSON', '1', 'null', '{}', '{"node":"a","role":"b","metrics":[1]}'])(
+    'what is no snapshot is refused: %j',
+    (text) => {
+      expect(parseSnapshot(text)).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createShutdown } from '../../src/runtime/shutdown.ts'
+
+type Record = { level: string; message: string; step?: string }
+
+function collect(timeoutMs = 10_000) {
+  const records: Record[] = []
+  const write = (level: string) => (object: { step?: string }, message: string) =>
+    records.push({ ...object, level, message })
+  const log = {
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    fatal: write('fatal'),
+  }
+  return { shutdown: createShutdown({ timeoutMs, log: log as never }), records }
+}
+
+const never = () => new Promise<void>(() => {})
+
+describe('shutdown', () => {
+  it('runs the steps one after the other, last added first', async () => {
+    const { shutdown } = collect()
+    const seen: string[] = []
+    for (const name of ['store', 'pool', 'socket']) {
+      shutdown.add(name, async () => {
+        seen.push(`${name} begins`)
+        await new Promise(setImmediate)
+        seen.push(`${name} ends`)
+      })
+    }
+    expect(await shutdown.run('test')).toEqual([])
+    expect(seen).toEqual(
+      ['socket', 'pool', 'store'].flatMap((name) => [`${name} begins`, `${name} ends`]),
+    )
+  })
+
+  it('runs once, however often it is asked', async () => {
+    const { shutdown } = collect()
+    let runs = 0
+    shutdown.add('step', () => {
+      runs += 1
+    })
+    await Promise.all([shutdown.run('a'), shutdown.run('b')])
+    await shutdown.run('c')
+    expect(runs).toBe(1)
+  })
+
+  it('names a step that hangs, skips it, and runs those after it', async () => {
+    const { shutdown, records } = collect(50)
+    let isClosed = false
+    shutdown.add('store', () => {
+      isClosed = true
+    })
+    shutdown.add('pool', never)
+    expect(await shutdown.run('test')).toEqual(['pool'])
+    expect(isClosed).toBe(true)
+    expect(records.find((record) => record.level === 'warn')).toMatchObject({ step: 'pool' })
+  })
+
+  it('is bounded when all steps hang', async () => {
+    const { shutdown } = collect(50)
+    for (const name of ['a', 'b', 'c']) shutdown.add(name, never)
+    expect(await shutdown.run('test')).toEqual(['c', 'b', 'a'])
+  })
+
+  it('names a step that fails, by exception or rejection, and goes on', async () => {
+    const { shutdown, records } = collect()
+    shutdown.add('rejects', () => Promise.reject(new Error('no')))
+    shutdown.add('throws', () => {
+      throw new Error('no')
+    })
+    expect(await shutdown.run('test')).toEqual(['throws', 'rejects'])
+    expect(records.filter((record) => record.level === 'error')).toHaveLength(2)
+  })
+})
+
+describe('shutdown by real signals', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-shutdown-'))
+  const children: ChildProcess[] = []
+
+  beforeAll(() => {
+    for (const name of ['shutdown', 'clock']) {
+      const source = readFileSync(
+        new URL(`../../src/runtime/${name}.ts`, import.meta.url),
+        'utf8',
+      ).replace(/(from '\.\/\w+)\.ts'/g, "$1.mjs'")
+      const { outputText } = transpileModule(source, {
+        compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2023 },
+      })
+      writeFileSync(join(folder, `${name}.mjs`), outputText)
+    }
+    writeFileSync(
+      join(folder, 'main.mjs'),
+      `import { createShutdown } from './shutdown.mjs'
+       const say = (object, message) => console.log(message, object.step ?? '')
+       const log = { info: say, warn: say, error: say, fatal: say }
+       const shutdown = createShutdown({ timeoutMs: 60000, log })
+       const fails = () => { throw new Error('no') }
+       const steps = { quick() {}, fails, hangs: () => new Promise(() => {}) }
+       shutdown.add(process.argv[2], steps[process.argv[2]])
+       shutdown.listen()
+       setInterval(() => {}, 1000)
+       if (process.argv[3] === 'defect') setImmediate(() => { throw new Error('defect') })
+       console.log('ready')`,
+    )
+  })
+
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  function start(...args: string[]) {
+    const child = spawn(process.execPath, [join(folder, 'main.mjs'), ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    let output = ''
+    const said = (text: string) =>
+      new Promise<void>((resolve) => {
+        const look = () => output.includes(text) && resolve()
+        child.stdout.on('data', look)
+        look()
+      })
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    return { child, said, ended: once(child, 'exit') }
+  }
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends the process with 0', async (signal) => {
+    const { child, said, ended } = start('quick')
+    await said('ready')
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('a step that fails makes it 1', async () => {
+    const { child, said, ended } = start('fails')
+    await said('ready')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([1, null])
+  })
+
+  it('a second signal does not wait', async () => {
+    const { child, said, ended } = start('hangs')
+    await said('ready')
+    child.kill('SIGINT')
+    await said('shutdown begins')
+    child.kill('SIGINT')
+    expect(await ended).toEqual([1, null])
+  })
+
+  it('a defect that nobody catches runs the steps too, and ends with 1', async () => {
+    const { said, ended } = start('quick', 'defect')
+    await said('shutdown ends')
+    expect(await ended).toEqual([1, null])
+  })
+})

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const source = join(dirname(fileURLToPath(import.meta.url)), '../../src/embedded')
+
+const PROGRAM = `
+import { startRedis } from './redis.js'
+import { runDirFor } from './run-dir.js'
+const dataDir = process.argv[2]
+const log = { info() {}, warn() {}, error() {} }
+const redis = await startRedis({ dataDir, runDir: runDirFor(dataDir), appendfsync: 'always', log })
+process.stdout.write(JSON.stringify({ pid: redis.pid, socketPath: redis.socketPath }) + '\\n')
+process.stdin.once('data', () => process.exit(0))
+`
+
+export type RedisOwner = {
+  readonly process: ChildProcess
+  readonly redisPid: number
+  readonly socketPath: string
+  /** Ends the owner by `process.exit`, without closing Redis. */
+  exit(): void
+}
+
+/**
+ * A process of its own that starts an embedded Redis, to be ended in ways that a test cannot end
+ * itself. Compiled from the sources here, so that no build is needed.
+ */
+export async function startRedisOwner(folder: string, dataDir: string): Promise<RedisOwner> {
+  compile(folder)
+  const child = spawn(process.execPath, [join(folder, 'owner.mjs'), dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString('utf8')))
+    child.once('exit', (code) => reject(new Error(`the owner ended at start with code ${code}`)))
+  })
+  const { pid, socketPath } = JSON.parse(line) as { pid: number; socketPath: string }
+  const exit = () => {
+    child.stdin.write('exit\n')
+  }
+  return { process: child, redisPid: pid, socketPath, exit }
+}
+
+function compile(folder: string): void {
+  for (const part of ['.', 'redis']) {
+    mkdirSync(join(folder, part), { recursive: true })
+    for (const name of readdirSync(join(source, part))) {
+      if (!name.endsWith('.ts')) continue
+      const { outputText } = ts.transpileModule(readFileSync(join(source, part, name), 'utf8'), {
+        compilerOptions: {
+          target: ts.ScriptTarget.ES2023,
+          module: ts.ModuleKind.ESNext,
+          rewriteRelativeImportExtensions: true,
+        },
+      })
+      writeFileSync(join(folder, part, name.replace(/\.ts$/, '.js')), outputText)
+    }
+  }
+  writeFileSync(join(folder, 'owner.mjs'), PROGRAM)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+}

@@ -1,0 +1,60 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AppendFsync } from '../../src/embedded/redis/arguments.ts'
+import { type EmbeddedRedis, type RedisExit, startRedis } from '../../src/embedded/redis.ts'
+import { runDirFor } from '../../src/embedded/run-dir.ts'
+
+export type TestRedisOptions = {
+  /** 'always' by default: what a test saw acknowledged survives `kill9`. */
+  readonly appendfsync?: AppendFsync
+  readonly maxmemoryBytes?: number
+}
+
+export type TestRedis = {
+  readonly url: string
+  readonly socketPath: string
+  /** Of the Redis that runs now; another one after `restart`. */
+  readonly pid: number
+  /** Ends Redis and removes its folder. */
+  close(): Promise<void>
+  /** `kill -9`; gives when Redis is gone. */
+  kill9(): Promise<RedisExit>
+  /** Starts Redis again on the same data and the same socket, after ending it if it runs. */
+  restart(): Promise<void>
+}
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** A real, private redis-server with its own data in a temporary folder. */
+export async function startTestRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-redis-'))
+  const start = () =>
+    startRedis({
+      appendfsync: 'always',
+      ...options,
+      dataDir: folder,
+      runDir: runDirFor(folder),
+      log: silent,
+    })
+  let redis: EmbeddedRedis = await start()
+  return {
+    url: redis.url,
+    socketPath: redis.socketPath,
+    get pid() {
+      return redis.pid
+    },
+    async close() {
+      await redis.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+    async kill9() {
+      process.kill(redis.pid, 'SIGKILL')
+      return redis.exited
+    },
+    async restart() {
+      await redis.close()
+      redis = await start()
+    },
+  }
+}
