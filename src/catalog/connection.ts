@@ -27,7 +27,7 @@ export interface CatalogOptions {
 /** The typed collections of one database, and what keeps their outages in one shape. */
 export interface Catalog extends Collections {
   /**
-   * Does one operation on the collections. An outage, or no end within `timeoutMs`, becomes
+   * Does one operation on the collections; they must not be used without it. An outage, or no end within `timeoutMs`, becomes
    * `CatalogUnavailableError` with `what` in its text; other errors pass through.
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
@@ -41,20 +41,21 @@ export interface Catalog extends Collections {
 const CONNECTIONS_MAX = 16
 
 /**
- * The catalogue on a MongoDB that need not be up yet: the first operation connects, and each one
- * after an outage tries again. Throws `CatalogUrlError` if the URL is of no use.
+ * The catalogue on a MongoDB that need not be up yet: the first `run` connects, and each one after an
+ * outage tries again. Throws `CatalogUrlError` if the URL is of no use.
  */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const client = createClient(options)
   const db = client.db(options.database)
-  const run = runner(options.timeoutMs)
+  const link = createLink(client)
+  const run = createRun(link, options.timeoutMs)
   const collections = collectionsOf(db)
   return {
     ...collections,
     run,
     ensureIndexes: () => ensureIndexes(collections, run),
     ping: () => run('ping', () => pingOnce(db)),
-    close: () => client.close(),
+    close: link.close,
   }
 }
 
@@ -83,7 +84,31 @@ async function pingOnce(db: Db): Promise<void> {
   await db.command({ ping: 1 })
 }
 
-function runner(timeoutMs: number): Catalog['run'] {
+interface Link {
+  /** Resolves when the store was reached once; from then on the driver keeps itself connected. */
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+function createLink(client: MongoClient): Link {
+  let wasReached = false
+  let isClosed = false
+  return {
+    async ready() {
+      if (isClosed) throw new CatalogUnavailableError('MongoDB: the catalogue is closed')
+      if (wasReached) return
+      // A driver that failed to connect by itself stays closed for good; an explicit connect tries anew.
+      await client.connect()
+      wasReached = true
+    },
+    async close() {
+      isClosed = true
+      await client.close()
+    },
+  }
+}
+
+function createRun(link: Link, timeoutMs: number): Catalog['run'] {
   return async (what, operation) => {
     let timer: NodeJS.Timeout | undefined
     const deadline = new Promise<never>((_resolve, reject) => {
@@ -93,7 +118,7 @@ function runner(timeoutMs: number): Catalog['run'] {
       }, timeoutMs)
     })
     try {
-      return await Promise.race([operation(), deadline])
+      return await Promise.race([link.ready().then(operation), deadline])
     } catch (error) {
       if (!isOutage(error)) throw error
       throw new CatalogUnavailableError(`MongoDB: ${what}: ${(error as Error).message}`, {

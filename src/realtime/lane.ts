@@ -58,7 +58,7 @@ export class Lane {
     this.#schedule()
   }
 
-  /** Forgets requests that were answered while they waited for a batch. */
+  /** Forgets the first of those that wait for a batch as far as they have been answered. */
   prune(): void {
     const first = this.#gathered.findIndex((pending) => pending.done !== null)
     this.#gathered.splice(0, first < 0 ? this.#gathered.length : first)
@@ -81,7 +81,6 @@ export class Lane {
 
   #schedule(): void {
     if (this.#isScheduled || this.#gathered.length === 0) return
-    if (this.#batches.size >= this.#options.batchesInFlightMax) return
     this.#isScheduled = true
     setImmediate(this.#flush)
   }
@@ -90,10 +89,7 @@ export class Lane {
     this.#isScheduled = false
     const { batchSizeMax, batchesInFlightMax } = this.#options
     while (this.#gathered.length > 0 && this.#batches.size < batchesInFlightMax) {
-      const batch = this.#gathered
-        .splice(0, batchSizeMax)
-        .filter((pending) => pending.done !== null)
-      if (batch.length > 0) this.#send(batch)
+      this.#send(this.#gathered.splice(0, batchSizeMax))
     }
   }
 

@@ -23,8 +23,14 @@ export type Metrics = {
   /** Entries in the ledger's streams that are not recorded yet. */
   streamBacklog(entries: number): void
   openSessions(count: number): void
-  /** Buckets that hold something for a session. */
+  /** Sessions that hold something in buckets; the open ones stand in for them. */
   reservations(count: number): void
+  /** So many ledger entries were written into MongoDB. */
+  entriesRecorded(count: number): void
+  /** So many ledger entries could not be read, or were refused; they stay in their stream. */
+  entriesUnreadable(count: number): void
+  /** So many abandoned sessions gave back what they held. */
+  sessionsExpired(count: number): void
   snapshot(): Promise<MetricsSnapshot>
 }
 
@@ -64,11 +70,17 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
     'Requests per batch sent to a worker',
     BATCH_BUCKETS,
   )
-  const conflicts = new Counter({
-    name: 'tollgate_commit_conflicts_total',
-    help: 'Commits that had to be settled again because the account had changed',
-    registers,
-  })
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const conflicts = counter(
+    'tollgate_commit_conflicts_total',
+    'Commits that had to be settled again because the account had changed',
+  )
+  const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
+  const unreadable = counter(
+    'tollgate_entries_unreadable_total',
+    'Ledger entries left in their stream because they cannot be read or recorded',
+  )
+  const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
   let readInFlight = () => 0
   new Gauge({
     name: 'tollgate_in_flight',
@@ -80,7 +92,10 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   })
   const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
   const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
-  const reservations = gauge('tollgate_reservations', 'Buckets that hold units for a session')
+  const reservations = gauge(
+    'tollgate_reservations',
+    'Sessions that may hold units or money: every open one is counted as a holder',
+  )
 
   return {
     request(outcome, code, durationMs) {
@@ -95,6 +110,9 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
     streamBacklog: (entries) => backlog.set(entries),
     openSessions: (count) => openSessions.set(count),
     reservations: (count) => reservations.set(count),
+    entriesRecorded: (count) => recorded.inc(count),
+    entriesUnreadable: (count) => unreadable.inc(count),
+    sessionsExpired: (count) => expired.inc(count),
     snapshot: async () => {
       const metrics = await registry.getMetricsAsJSON()
       return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }

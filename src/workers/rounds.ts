@@ -43,6 +43,8 @@ interface Work {
   items: Item[]
   attempt: number
   isEnded: boolean
+  /** Its states were read from the ledger in this round. */
+  isFresh: boolean
 }
 
 interface Drafted {
@@ -56,6 +58,12 @@ const TURN_FROM_ATTEMPT = 3
 const BUSY_PAUSE_MS = 1
 /** Waits for other workers' turns that one round takes before it gives up. */
 const BUSY_MAX = 1000
+
+const MISFITS: readonly Reason[] = ['numberReused', 'outOfOrder', 'sessionClosed', 'unknownSession']
+
+function isMisfit(reason: Reason | undefined): boolean {
+  return reason !== undefined && MISFITS.includes(reason)
+}
 
 export class Rounds {
   private readonly accounts = new Map<number, Account>()
@@ -89,7 +97,7 @@ export class Rounds {
     const works = this.ready.map((account): Work => {
       const items = account.waiting
       account.waiting = []
-      return { account, items, attempt: 1, isEnded: false }
+      return { account, items, attempt: 1, isEnded: false, isFresh: false }
     })
     this.ready = []
     this.run(works).catch((error: unknown) => {
@@ -117,13 +125,17 @@ export class Rounds {
     try {
       const loaded = await this.load(works)
       const drafted = loaded.flatMap((work) => this.decideAlone(work))
-      const writing = drafted.filter((entry) => entry.commit !== null)
-      for (const entry of drafted) if (entry.commit === null) this.accept(entry)
-      if (writing.length === 0) return { again: [], isBusy: false }
+      const doubtful = drafted.filter((entry) => this.isDoubtful(entry))
+      const again = doubtful.map((entry) => this.refresh(entry.work))
+      const sound = drafted.filter((entry) => !doubtful.includes(entry))
+      const writing = sound.filter((entry) => entry.commit !== null)
+      for (const entry of sound) if (entry.commit === null) this.accept(entry)
+      if (writing.length === 0) return { again, isBusy: false }
       const commits = writing.map((entry) => entry.commit as AccountCommit)
       const replies = await this.options.ledger.commit(commits, this.options.clock.nowMs())
       this.options.count('commits', commits.length)
-      return await this.takeReplies(writing, replies)
+      const refused = await this.takeReplies(writing, replies)
+      return { again: [...again, ...refused.again], isBusy: refused.isBusy }
     } catch (error) {
       const isOutage = error instanceof StoreDownError
       if (!isOutage) this.options.onDefect(error)
@@ -231,6 +243,17 @@ export class Rounds {
     return { work, draft, commit: draft.commit(work.attempt >= TURN_FROM_ATTEMPT) }
   }
 
+  /** A request that does not fit its session, by a cached state that no commit will compare. */
+  private isDoubtful({ work, draft }: Drafted): boolean {
+    return !work.isFresh && draft.outcomes.some((outcome) => isMisfit(outcome?.reason))
+  }
+
+  private refresh(work: Work): Work {
+    this.forget(work)
+    work.isFresh = true
+    return work
+  }
+
   private accept({ work, draft, commit }: Drafted): void {
     if (commit !== null) draft.accept(commit)
     for (const [index, item] of work.items.entries()) item.resolve(draft.outcomes[index] ?? null)
@@ -295,7 +318,7 @@ export class Rounds {
     const parts = [...sids].map((sid): Work => {
       const items = work.items.filter((item) => item.sid === sid)
       const account = { aid: work.account.aid, waiting: [], isBusy: true }
-      return { account, items, attempt: work.attempt, isEnded: false }
+      return { account, items, attempt: work.attempt, isEnded: false, isFresh: false }
     })
     this.release(work)
     return parts

@@ -207,17 +207,16 @@ function readService(reader: FieldReader, object: JsonObject, kind: RequestKind)
 }
 
 function encode(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
-  const { requestNumber } = envelope
-  const number = requestNumber < 0 ? '' : `,"requestNum":${requestNumber}`
-  const sid = outcome.sid === 0 ? '' : `,"sid":${outcome.sid}`
-  const id = outcome.transactionId
-  const transaction = id === '' ? '' : `,"transactionId":${quote(id)}`
-  const session = `"requestType":"${envelope.recordType}"${number},"sessionId":${quote(
-    envelope.sessionId,
-  )}`
-  const grants = encodeGrants(envelope, outcome)
-  const balances = outcome.balances === null ? '' : encodeBalances(outcome.balances)
-  return `${head(outcome.reason, outcome.detail)},${session}${sid}${transaction}${grants}${balances}}`
+  const { recordType, requestNumber, sessionId } = envelope
+  const { sid, transactionId, balances } = outcome
+  let text = `${head(outcome.reason, outcome.detail)},"requestType":"${recordType}"`
+  if (requestNumber >= 0) text += `,"requestNum":${requestNumber}`
+  text += `,"sessionId":${quote(sessionId)}`
+  if (sid !== 0) text += `,"sid":${sid}`
+  if (transactionId !== '') text += `,"transactionId":${quote(transactionId)}`
+  text += encodeGrants(envelope, outcome)
+  if (balances !== null) text += encodeBalances(balances)
+  return `${text}}`
 }
 
 function encodeError(error: DecodeError): string {
@@ -240,8 +239,9 @@ function encodeGrants(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
 
 function encodeGrant(service: ServiceOutcome | undefined): string {
   if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
+  const { granted, finalUnit } = service
   const validityTime = Math.ceil(service.validityMs / 1000)
-  return `"grantedVolume":${service.granted},"validityTime":${validityTime},"finalUnit":${service.finalUnit}`
+  return `"grantedVolume":${granted},"validityTime":${validityTime},"finalUnit":${finalUnit}`
 }
 
 function encodeService(service: ServiceOutcome): string {
@@ -256,13 +256,13 @@ function encodeBalances(balances: readonly BalanceReport[]): string {
 
 function encodeBalance(balance: BalanceReport): string {
   const isMoney = balance.kind === 'money'
+  const chargingBy = isMoney ? 'cost' : 'usagev'
   const free = isMoney ? decimalText(balance.free) : balance.free
   const reserved = isMoney ? decimalText(balance.reserved) : balance.reserved
-  const head = `"pp_includes_external_id":${balance.prepaidIncludeId},"charging_by":"${
-    isMoney ? 'cost' : 'usagev'
-  }","usaget":${quote(balance.usaget)}`
   const to = new Date(balance.toMs).toISOString()
-  return `{${head},"balance":${free},"reserved":${reserved},"to":"${to}"}`
+  const type = `"charging_by":"${chargingBy}","usaget":${quote(balance.usaget)}`
+  const amounts = `"balance":${free},"reserved":${reserved},"to":"${to}"`
+  return `{"pp_includes_external_id":${balance.prepaidIncludeId},${type},${amounts}}`
 }
 
 const NEEDS_ESCAPE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/

@@ -276,7 +276,10 @@ describe('stopping', () => {
 
 describe('an address that cannot be had', () => {
   it('in use by another server of ours', async () => {
-    const { port } = await serverOf()
+    const { server, port } = await serverOf()
+    server.close()
+    // Only a port that is asked for by its number could be shared.
+    await serverOf({ port })
     await expect(serverOf({ port })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: the port is in use (EADDRINUSE)`,
     )

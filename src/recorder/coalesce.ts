@@ -1,0 +1,43 @@
+/** What a round of stream entries comes to: of each record only the newest version. Pure. */
+import type { OwnerState } from '../domain/bucket.ts'
+import type { Line, OperationLine } from '../domain/line.ts'
+import type { StreamEntry } from '../ledger/streams.ts'
+
+export interface Round {
+  /** By stamp. */
+  lines: ReadonlyMap<string, Line>
+  operations: ReadonlyMap<string, OperationLine>
+  /** By `ownerKey`. */
+  owners: ReadonlyMap<string, OwnerState>
+}
+
+export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
+  return `${aid}:${sid}`
+}
+
+/** Entries may come in any order and more than once. */
+export function coalesce(entries: readonly StreamEntry[]): Round {
+  const lines = new Map<string, Line>()
+  const operations = new Map<string, OperationLine>()
+  const owners = new Map<string, OwnerState>()
+  for (const entry of entries) {
+    for (const line of entry.lines) keepNewest(lines, line.stamp, line)
+    for (const operation of entry.operations) operations.set(operation.stamp, operation)
+    for (const owner of entry.owners) keepNewest(owners, ownerKey(owner), owner)
+  }
+  return { lines, operations, owners }
+}
+
+/** The keys of everything in an entry, as `coalesce` has them. */
+export function keysOf({ lines, operations, owners }: StreamEntry): string[] {
+  return [...[...lines, ...operations].map(({ stamp }) => stamp), ...owners.map(ownerKey)]
+}
+
+function keepNewest<T extends { version: number }>(
+  newest: Map<string, T>,
+  key: string,
+  candidate: T,
+): void {
+  const known = newest.get(key)
+  if (known === undefined || known.version < candidate.version) newest.set(key, candidate)
+}

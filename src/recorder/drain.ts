@@ -1,0 +1,165 @@
+/** The loop that brings the ledger's streams into MongoDB: read, write if newer, acknowledge. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../catalog/connection.ts'
+import { CatalogUnavailableError } from '../catalog/errors.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import {
+  openStreamReader,
+  type StreamBatch,
+  type StreamEntry,
+  type StreamReader,
+} from '../ledger/streams.ts'
+import { monotonicMs } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { coalesce, keysOf } from './coalesce.ts'
+import { createIncludeNames } from './include-names.ts'
+import { createOutage, type Outage } from './outage.ts'
+import { type Refused, writeRound } from './write.ts'
+
+export interface DrainOptions {
+  /** On a connection of its own: it waits at the streams, `blockMs` at a time. */
+  ledger: Ledger
+  catalog: Catalog
+  log: Logger
+  metrics: Pick<Metrics, 'entriesRecorded' | 'entriesUnreadable'>
+  /** Name of this recorder among others; may be the same as another's. */
+  consumer: string
+  batchEntriesMax: number
+  blockMs: number
+  /**
+   * Entries that somebody has read and not acknowledged for so long are taken over. Longer than a
+   * round takes, or recorders do each other's work twice, which costs time and nothing else.
+   */
+  claimIdleMs: number
+  claimEveryMs: number
+}
+
+export interface Drain {
+  /** Goes on until the streams are empty, `drainMs` at most. What is left stays in the streams. */
+  stop(drainMs: number): Promise<void>
+}
+
+const PAUSE_MS_MAX = 5_000
+/** Bounds one take-over: what cannot be recorded would come round again and again. */
+const CLAIM_ROUNDS_MAX = 100
+/** Entries in trouble that are remembered, so that each is reported once. */
+const REPORTED_MAX = 10_000
+
+export function startDrain(options: DrainOptions): Drain {
+  const drain = new DrainLoop(options)
+  return { stop: (drainMs) => drain.stop(drainMs) }
+}
+
+class DrainLoop {
+  readonly #options: DrainOptions
+  readonly #countMax: number
+  readonly #namesFor: ReturnType<typeof createIncludeNames>
+  readonly #reported = new Set<string>()
+  /** Ends everything at once; what is in hand stays pending in its stream. */
+  readonly #abort = new AbortController()
+  readonly #outage: Outage
+  readonly #done: Promise<void>
+  #isStopping = false
+
+  constructor(options: DrainOptions) {
+    const { ledger, catalog, batchEntriesMax, log } = options
+    this.#options = options
+    // Redis counts per stream.
+    this.#countMax = Math.ceil(batchEntriesMax / ledger.keys.partitions)
+    this.#namesFor = createIncludeNames(catalog, monotonicMs)
+    this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
+    this.#done = this.#run()
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    this.#isStopping = true
+    const bound = new AbortController()
+    const timeUp = delay(drainMs, undefined, { signal: bound.signal }).catch(() => undefined)
+    await Promise.race([this.#done, timeUp])
+    bound.abort()
+    this.#abort.abort()
+  }
+
+  /** Begins anew after each failure: whatever was lost with a store is made again. */
+  async #run(): Promise<void> {
+    while (!this.#abort.signal.aborted) {
+      try {
+        // Without the unique indexes two upserts could both insert.
+        await this.#options.catalog.ensureIndexes()
+        const reader = await openStreamReader(this.#options.ledger, this.#options.consumer)
+        await this.#drain(reader)
+        return
+      } catch (error) {
+        if (this.#abort.signal.aborted) return
+        await this.#outage.failed(error)
+      }
+    }
+  }
+
+  async #drain(reader: StreamReader): Promise<void> {
+    let claimAtMs = 0
+    while (!this.#abort.signal.aborted) {
+      if (monotonicMs() >= claimAtMs) {
+        await this.#takeOver(reader)
+        claimAtMs = monotonicMs() + this.#options.claimEveryMs
+      }
+      const isLast = this.#isStopping
+      const batch = await reader.read(this.#countMax, isLast ? 1 : this.#options.blockMs)
+      this.#outage.over()
+      await this.#record(reader, batch)
+      if (isLast && batch.entries.length === 0) return
+    }
+  }
+
+  /** Records what was read before and not acknowledged: by us, or by another that has ended. */
+  async #takeOver(reader: StreamReader): Promise<void> {
+    for (let round = 0; round < CLAIM_ROUNDS_MAX; round += 1) {
+      const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
+      await this.#record(reader, batch)
+      const isEmpty = batch.entries.length === 0 && batch.unreadable.length === 0
+      if (isEmpty || this.#abort.signal.aborted) return
+    }
+  }
+
+  async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
+    for (const { partition, id, reason } of unreadable) this.#report(partition, id, reason)
+    if (entries.length === 0) return
+    const refused = await this.#writeUntilDone(entries)
+    if (refused === undefined) return
+    const recorded = entries.filter((entry) => {
+      const key = keysOf(entry).find((candidate) => refused.has(candidate))
+      if (key !== undefined) this.#report(entry.partition, entry.id, refused.get(key) ?? '')
+      return key === undefined
+    })
+    await reader.acknowledge(recorded)
+    this.#options.metrics.entriesRecorded(recorded.length)
+  }
+
+  /** Keeps what it has in hand for as long as MongoDB is away. Undefined: told to end. */
+  async #writeUntilDone(entries: readonly StreamEntry[]): Promise<Refused | undefined> {
+    const { catalog } = this.#options
+    const round = coalesce(entries)
+    while (!this.#abort.signal.aborted) {
+      try {
+        const refused = await writeRound(catalog, round, await this.#namesFor(round))
+        this.#outage.over()
+        return refused
+      } catch (error) {
+        if (!(error instanceof CatalogUnavailableError)) throw error
+        await this.#outage.failed(error)
+      }
+    }
+    return undefined
+  }
+
+  /** It stays pending in its stream, for a person to look at. */
+  #report(partition: number, id: string, reason: string): void {
+    const name = `${partition}/${id}`
+    if (this.#reported.has(name)) return
+    if (this.#reported.size >= REPORTED_MAX) this.#reported.clear()
+    this.#reported.add(name)
+    this.#options.metrics.entriesUnreadable(1)
+    this.#options.log.error({ partition, entry: id, reason }, 'ledger entry cannot be recorded')
+  }
+}

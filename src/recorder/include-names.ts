@@ -1,0 +1,44 @@
+/** Names of prepaid includes, for records that people read. */
+import type { Catalog } from '../catalog/connection.ts'
+import type { Round } from './coalesce.ts'
+
+/** Names may change, though they hardly do. */
+const KEPT_MS = 60_000
+
+export type NameOf = (externalId: number) => string
+
+/**
+ * Gives the names for a round, reading those that are not known; empty where the catalogue has none.
+ * Rejects with `CatalogUnavailableError`.
+ */
+export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
+  let names = new Map<number, string>()
+  let freshUntilMs = 0
+  return async (round: Round): Promise<NameOf> => {
+    if (elapsedMs() >= freshUntilMs) {
+      names = new Map()
+      freshUntilMs = elapsedMs() + KEPT_MS
+    }
+    const missing = [...idsIn(round)].filter((id) => !names.has(id))
+    if (missing.length > 0) {
+      const found = await catalog.run('read names of prepaid includes', () =>
+        catalog.prepaidincludes
+          .find({ external_id: { $in: missing } })
+          .sort({ from: 1 })
+          .toArray(),
+      )
+      for (const id of missing) names.set(id, '')
+      for (const { external_id, name } of found) names.set(external_id, name)
+    }
+    return (id) => names.get(id) ?? ''
+  }
+}
+
+function idsIn({ operations, owners }: Round): Set<number> {
+  const ids = new Set<number>()
+  for (const operation of operations.values()) ids.add(operation.prepaidIncludeId)
+  for (const owner of owners.values()) {
+    for (const bucket of owner.buckets) ids.add(bucket.prepaidIncludeId)
+  }
+  return ids
+}

@@ -1,0 +1,46 @@
+/** Growing pauses while a store is away, and one line in the log for its beginning and its end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { CatalogUnavailableError } from '../catalog/errors.ts'
+import type { Logger } from '../runtime/log.ts'
+import { StoreDownError } from '../store/redis.ts'
+
+const PAUSE_MS_MIN = 50
+
+export interface Outage {
+  /** Logs the first failure of a kind, and waits. Ends early, without an error, upon the signal. */
+  failed(error: unknown): Promise<void>
+  /** Says that things work again. */
+  over(): void
+}
+
+export function createOutage(
+  what: string,
+  pauseMsMax: number,
+  log: Logger,
+  signal: AbortSignal,
+): Outage {
+  let kind: string | undefined
+  let pauseMs = PAUSE_MS_MIN
+  return {
+    async failed(error) {
+      const now = kindOf(error)
+      if (now !== kind) {
+        if (now === 'defect') log.error({ err: error, what }, 'failed; it is tried again')
+        else log.warn({ err: error, what, store: now }, 'store is away; it is tried again')
+      }
+      kind = now
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined)
+      pauseMs = Math.min(pauseMs * 2, pauseMsMax)
+    },
+    over() {
+      if (kind !== undefined) log.info({ what }, 'works again')
+      kind = undefined
+      pauseMs = PAUSE_MS_MIN
+    },
+  }
+}
+
+function kindOf(error: unknown): string {
+  if (error instanceof CatalogUnavailableError) return 'MongoDB'
+  return error instanceof StoreDownError ? 'Redis' : 'defect'
+}

@@ -1,0 +1,78 @@
+import { randomInt } from 'node:crypto'
+import { hostname } from 'node:os'
+import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import type { Config } from '../config/schema.ts'
+import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { openRedis, type RedisConnection } from '../store/redis.ts'
+import { type Drain, startDrain } from './drain.ts'
+import { startGauges } from './gauges.ts'
+import { startSweeper } from './sweeper.ts'
+
+export interface RecorderOptions {
+  /** With the real addresses of both stores. */
+  config: Config
+  log: Logger
+  metrics: Metrics
+  clock: Clock
+  /** See drain.ts; only tests are in a hurry. */
+  claimIdleMs?: number
+}
+
+export interface Recorder {
+  /** Records what is in the streams, for `drainMs` at most, and ends. */
+  stop(drainMs: number): Promise<void>
+}
+
+const CLAIM_IDLE_MS = 5_000
+const TOKEN_MAX = 2 ** 47
+
+/**
+ * Starts the recorder: drain, sweep and gauges. Neither store need be there; it waits for them.
+ * Throws `CatalogUrlError` if the URL of MongoDB is of no use.
+ */
+export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
+  const { config, log, metrics, clock } = options
+  const { commandTimeoutMs } = config.redis
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-recorder' })
+  const redis = openRedis(config.redis, log)
+  const waiting = openRedis(
+    { ...config.redis, commandTimeoutMs: config.recorder.blockMs + commandTimeoutMs },
+    log,
+  )
+  const drain = drainOn(ledgerOn(waiting, config), catalog, options)
+  const ledger = ledgerOn(redis, config)
+  const { intervalMs, batchMax } = config.sweep
+  const { replayMs } = config.ledger
+  const sweeper = startSweeper({ ledger, log, metrics, clock, intervalMs, batchMax, replayMs })
+  const gauges = startGauges(ledger, metrics)
+  return {
+    async stop(drainMs) {
+      await sweeper.stop()
+      await drain.stop(drainMs)
+      gauges.stop()
+      await Promise.all([redis.close(), waiting.close(), catalog.close()])
+    },
+  }
+}
+
+function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Drain {
+  const { config, log, metrics, claimIdleMs = CLAIM_IDLE_MS } = options
+  return startDrain({
+    ledger,
+    catalog,
+    log,
+    metrics,
+    consumer: hostname(),
+    batchEntriesMax: config.recorder.batchEntriesMax,
+    blockMs: config.recorder.blockMs,
+    claimIdleMs,
+    claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
+  })
+}
+
+function ledgerOn(redis: RedisConnection, config: Config): Ledger {
+  return createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
+}

@@ -1,0 +1,110 @@
+/** Writes a round into MongoDB: each record only if it is newer than what is there. */
+import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import {
+  balanceDocument,
+  balanceLineDocument,
+  type LineDocument,
+  lineDocument,
+} from '../catalog/documents.ts'
+import { CatalogUnavailableError } from '../catalog/errors.ts'
+import { ownerKey, type Round } from './coalesce.ts'
+import type { NameOf } from './include-names.ts'
+
+/** Keeps one command well within the time limit of an operation. */
+const OPERATIONS_MAX = 500
+/** With an upsert "if newer" it says that what is there is as new, or newer. */
+const DUPLICATE_KEY = 11_000
+
+/** Keys of the records that MongoDB refuses, with its reason. */
+export type Refused = Map<string, string>
+
+type AnyDocument = Record<string, unknown>
+
+interface Upsert {
+  key: string
+  operation: AnyBulkWriteOperation<AnyDocument>
+}
+
+/**
+ * Lines first: where the projection of an owner has a version, the lines of the same entries are
+ * there too. Rejects with `CatalogUnavailableError`; then a part may be written, and repeating the
+ * round completes it.
+ */
+export async function writeRound(catalog: Catalog, round: Round, nameOf: NameOf): Promise<Refused> {
+  const refused: Refused = new Map()
+  await writeAll(catalog, 'lines', lineUpserts(round, nameOf), refused)
+  await writeAll(catalog, 'balances', balanceUpserts(round, nameOf), refused)
+  return refused
+}
+
+function lineUpserts({ lines, operations }: Round, nameOf: NameOf): Upsert[] {
+  const documents: LineDocument[] = [...lines.values()].map(lineDocument)
+  for (const operation of operations.values()) {
+    documents.push(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
+  }
+  return documents.map((document) => upsertIfNewer(document.stamp, document, ['stamp']))
+}
+
+function balanceUpserts({ owners }: Round, nameOf: NameOf): Upsert[] {
+  return [...owners.values()].flatMap((owner) =>
+    owner.buckets.map((bucket) => {
+      const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
+      return upsertIfNewer(ownerKey(owner), document, ['aid', 'sid', 'bucket_id'])
+    }),
+  )
+}
+
+function upsertIfNewer<T extends { v: number }>(
+  key: string,
+  document: T,
+  identity: readonly (keyof T)[],
+): Upsert {
+  const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
+  const filter = { ...same, v: { $lt: document.v } }
+  return { key, operation: { updateOne: { filter, update: { $set: document }, upsert: true } } }
+}
+
+async function writeAll(
+  catalog: Catalog,
+  name: 'lines' | 'balances',
+  upserts: readonly Upsert[],
+  refused: Refused,
+): Promise<void> {
+  const collection = catalog[name] as unknown as Collection<AnyDocument>
+  for (let at = 0; at < upserts.length; at += OPERATIONS_MAX) {
+    const part = upserts.slice(at, at + OPERATIONS_MAX)
+    const operations = part.map(({ operation }) => operation)
+    try {
+      await catalog.run(`record ${name}`, () =>
+        collection.bulkWrite(operations, { ordered: false }),
+      )
+    } catch (error) {
+      for (const { index, reason } of refusals(error)) {
+        const upsert = part[index]
+        if (upsert !== undefined) refused.set(upsert.key, reason)
+      }
+    }
+  }
+}
+
+interface BulkError extends Error {
+  writeErrors: readonly { index: number; code: number; errmsg?: string }[]
+  result?: BulkWriteResult
+}
+
+/** The operations that failed for another reason than that there is a newer record. */
+function refusals(error: unknown): { index: number; reason: string }[] {
+  if (!isBulkError(error)) throw error
+  const notDurable = error.result?.getWriteConcernError()
+  if (notDurable) {
+    throw new CatalogUnavailableError(`MongoDB: not written for good: ${notDurable.errmsg}`)
+  }
+  return error.writeErrors
+    .filter(({ code }) => code !== DUPLICATE_KEY)
+    .map(({ index, code, errmsg }) => ({ index, reason: `${code} ${errmsg ?? ''}` }))
+}
+
+function isBulkError(error: unknown): error is BulkError {
+  return error instanceof Error && 'writeErrors' in error && Array.isArray(error.writeErrors)
+}

@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest'
+import { plainOutcome } from '../../src/domain/charge-outcome.ts'
+import {
+  type BatchWorker,
+  Lane,
+  type Pending,
+  type WorkerResult,
+  type WorkerTask,
+} from '../../src/realtime/lane.ts'
+import { requestOf } from './requests.ts'
+
+type Call = { ids: string[]; end: (result: WorkerResult) => void; fail: (error: Error) => void }
+
+/** A worker whose batches end when the test says so. */
+function workerOf() {
+  const calls: Call[] = []
+  const worker: BatchWorker = {
+    run: ({ requests }: WorkerTask) =>
+      new Promise((end, fail) => {
+        calls.push({ ids: requests.map(({ sessionId }) => sessionId), end, fail })
+      }),
+  }
+  return { worker, calls }
+}
+
+function laneOf() {
+  const first = workerOf()
+  const events: string[] = []
+  const time = { nowMs: 100 }
+  const ids = (batch: readonly Pending[]) => batch.map(({ request }) => request.sessionId).join()
+  const lane = new Lane(first.worker, {
+    batchSizeMax: 3,
+    batchesInFlightMax: 2,
+    elapsedMs: () => time.nowMs,
+    onBatch: (size) => events.push(`batch of ${size}`),
+    onResult: (batch) => events.push(`result ${ids(batch)}`),
+    onFailure: (batch) => events.push(`failure ${ids(batch)}`),
+  })
+  const push = (id: string): Pending => {
+    const done = () => {}
+    const pending = { request: requestOf(id), done, deadlineMs: 0, earlier: null, later: null }
+    lane.push(pending)
+    return pending
+  }
+  return { lane, calls: first.calls, events, time, push }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const result = (size: number): WorkerResult => ({
+  outcomes: Array.from({ length: size }, () => plainOutcome('granted')),
+})
+
+it('sends when the turn ends, so many at once, in order', async () => {
+  const { calls, push, events } = laneOf()
+  for (const id of ['a', 'b', 'c', 'd']) push(id)
+  expect(calls).toEqual([])
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a', 'b', 'c'], ['d']])
+  expect(events).toEqual(['batch of 3', 'batch of 1'])
+})
+
+it('gathers while all batches are under way, and goes on when one ends or fails', async () => {
+  const { calls, push, events } = laneOf()
+  push('a')
+  await turn()
+  push('b')
+  await turn()
+  for (const id of ['c', 'd']) {
+    push(id)
+    await turn()
+  }
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b']])
+  calls[0]?.end(result(1))
+  await turn()
+  push('e')
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']])
+  calls[1]?.fail(new Error('a defect'))
+  await turn()
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd'], ['e']])
+  expect(events.filter((event) => !event.startsWith('batch'))).toEqual(['result a', 'failure b'])
+})
+
+it('forgets what was answered while it waited', async () => {
+  const { lane, calls, push } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  const answered = [push('c'), push('d')]
+  push('e')
+  for (const pending of answered) pending.done = null
+  lane.prune()
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[2]?.ids).toEqual(['e'])
+})
+
+it('goes on with another worker; what comes late from the old one is dropped', async () => {
+  const { lane, calls, push, events, time } = laneOf()
+  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  push('a')
+  await turn()
+  time.nowMs += 50
+  push('b')
+  await turn()
+  time.nowMs += 50
+  expect(lane.oldestMs(time.nowMs)).toBe(100)
+  const second = workerOf()
+  lane.replace(second.worker)
+  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  push('c')
+  calls[0]?.end(result(1))
+  calls[1]?.fail(new Error('worker has gone'))
+  await turn()
+  expect(second.calls.map(({ ids }) => ids)).toEqual([['c']])
+  expect(events).toEqual(['batch of 1', 'batch of 1', 'failure a', 'failure b', 'batch of 1'])
+})

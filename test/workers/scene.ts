@@ -1,0 +1,218 @@
+/** A processor on a real Redis with a small catalogue: what the tests of the worker side share. */
+import { randomInt } from 'node:crypto'
+import type { Catalogue, PrepaidInclude, SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
+import { createCycleFinder } from '../../src/domain/cycle.ts'
+import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
+import { creditBucket } from '../../src/ledger/operations.ts'
+import { compileRateKey } from '../../src/rating/match.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+import { createProcessor, type Processor } from '../../src/workers/process.ts'
+import { Profiles } from '../../src/workers/profiles.ts'
+
+export const NOW_MS = Date.UTC(2026, 2, 10, 12)
+export const log = createLogger({ name: 'test', level: 'silent' })
+const LEDGER = { partitions: 64, directoryTtlMs: 172_800_000, operationKeepMs: 86_400_000 }
+const REPLAY_MS = 600_000
+
+export const MONEY = 1
+export const DATA_UNITS = 2
+export const SHARED_DATA = 3
+
+const forever = { fromMs: 0, toMs: FOREVER_MS }
+
+const include = (
+  externalId: number,
+  kind: PrepaidInclude['kind'],
+  priority: number,
+): PrepaidInclude => ({
+  ...forever,
+  id: String(externalId),
+  externalId,
+  name: `INCLUDE_${externalId}`,
+  kind,
+  usaget: kind === 'units' ? 'data' : '',
+  priority,
+  shared: externalId === SHARED_DATA,
+  unlimited: false,
+})
+
+export const includes = new Map([
+  [MONEY, include(MONEY, 'totalCost', 10)],
+  [DATA_UNITS, include(DATA_UNITS, 'units', 50)],
+  [SHARED_DATA, include(SHARED_DATA, 'units', 30)],
+])
+
+/** A price of so many micros per interval. */
+export function flat(interval: number, priceMicros: number, accessMicros = 0): Tariff {
+  return {
+    tiers: [{ units: UNLIMITED, interval, price: priceMicros, ceil: true }],
+    access: accessMicros,
+    extraDigits: 0,
+  }
+}
+
+export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Catalogue {
+  const rates = Object.entries(tariffs).map(([key, usages]) => {
+    const priced = Object.entries(usages).map(
+      ([usaget, base]) => [usaget, { base, plans: new Map() }] as const,
+    )
+    return [key, [{ ...forever, id: key, key, usages: new Map(priced) }]] as const
+  })
+  const plan = {
+    ...forever,
+    id: 'PLAN',
+    name: 'PLAN',
+    connectionType: 'prepaid' as const,
+    disallowedRates: new Set<string>(),
+  }
+  return {
+    revision: 1,
+    rates: new Map(rates),
+    plans: new Map([['PLAN', [plan]]]),
+    prepaidIncludes: new Map([...includes].map(([id, one]) => [id, [one]])),
+  }
+}
+
+/** Subscribers 1 to 9,999 exist; a hundred of them share an account. */
+export function profileOf(sid: number): SubscriberProfile | null {
+  if (!(sid >= 1 && sid < 10_000)) return null
+  return { ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN', barred: false }
+}
+
+export function aidOf(sid: number): number {
+  return Math.floor(sid / 100) + 1
+}
+
+export interface Scene {
+  ledger: Ledger
+  redis: RedisConnection
+  processor: Processor
+  clock: { nowMs: () => number; set(nowMs: number): void }
+  defects: unknown[]
+  /** The outcomes of requests that travel in one batch. */
+  charge(...requests: ChargeRequest[]): Promise<ChargeOutcome[]>
+  credit(sid: number, includeId: number, amount: number, operationId?: string): Promise<void>
+  owner(sid: number): Promise<ReturnType<typeof stateOf>>
+  close(): Promise<void>
+}
+
+function stateOf(loaded: Awaited<ReturnType<Ledger['load']>>[number] | undefined) {
+  if (loaded === undefined || loaded instanceof Error) throw loaded ?? new Error('nothing loaded')
+  return loaded
+}
+
+export const DEFAULT_TARIFFS = {
+  DATA: { data: flat(1_000_000, 10_000) },
+  DATA_10: { data: flat(1_000_000, 2_000) },
+  CALL: { call: flat(60, 100_000, 50_000) },
+  FREE: { free: flat(1, 0) },
+}
+
+export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise<Scene> {
+  const redis = openRedis({ url, commandTimeoutMs: 2000, connectTimeoutMs: 1000 }, log)
+  await waitForRedis(redis, 5000)
+  const ledger = createLedger(redis, LEDGER, randomInt(1, 2 ** 47))
+  let now = NOW_MS
+  const clock = {
+    nowMs: () => now,
+    set(nowMs: number) {
+      now = nowMs
+    },
+  }
+  const defects: unknown[] = []
+  const catalogue = catalogueOf(tariffs)
+  const profiles = new Profiles(
+    async ({ value }) => {
+      const found = profileOf(Number(value))
+      return found === null ? null : { found, validUntilMs: found.toMs }
+    },
+    { entriesMax: 100_000, unknownTtlMs: 1000 },
+  )
+  const processor = createProcessor({
+    ledger,
+    profiles,
+    clock,
+    context: (nowMs) => ({
+      catalogue,
+      rateKeys: ['{USAGET}_{rating_group}', '{USAGET}'].map(compileRateKey),
+      cycleAt: createCycleFinder('UTC', 1),
+      settings: { validityMs: 3_600_000, graceMs: 60_000, replayMs: REPLAY_MS },
+      nowMs,
+    }),
+    isCatalogueLoaded: () => true,
+    ownersCachedMax: 10_000,
+    commitAttemptsMax: 8,
+    directoryTtlMs: LEDGER.directoryTtlMs,
+    replayMs: REPLAY_MS,
+    onDefect: (error) => defects.push(error),
+  })
+  let operations = 0
+  return {
+    ledger,
+    redis,
+    processor,
+    clock,
+    defects,
+    async charge(...requests) {
+      const { outcomes } = await processor.process({ requests, mayLookUp: true })
+      return outcomes.map((outcome) => {
+        if (outcome === null) throw new Error('the slow lane left a request unanswered')
+        return outcome
+      })
+    },
+    async credit(sid, includeId, amount, operationId) {
+      operations += 1
+      const found = includes.get(includeId)
+      if (found === undefined) throw new Error(`no include ${includeId}`)
+      const operation = {
+        operationId: operationId ?? `${process.pid}-${operations}-${randomInt(2 ** 40)}`,
+        aid: aidOf(sid),
+        sid: found.shared ? 0 : sid,
+        include: found,
+        amount,
+        fromMs: 0,
+        toMs: FOREVER_MS,
+        mode: 'inc' as const,
+      }
+      await creditBucket(ledger, operation, { attemptsMax: 8 }, now)
+    },
+    async owner(sid) {
+      const [loaded] = await ledger.load([{ aid: aidOf(sid), sid, sessionKeys: [] }])
+      return stateOf(loaded)
+    },
+    close: () => redis.close(),
+  }
+}
+
+export function service(requested: number, used = 0, more: Partial<ServiceRequest> = {}) {
+  return { ratingGroup: -1, usaget: 'data', requested, used, calledNumber: '', ...more }
+}
+
+
+export function request(
+  kind: ChargeRequest['kind'],
+  sid: number,
+  requestNumber: number,
+  services: ServiceRequest[],
+  more: Partial<ChargeRequest> = {},
+): ChargeRequest {
+  return {
+    kind,
+    origin: 'test',
+    sessionId: `session-${sid}`,
+    requestNumber,
+    subscriberKey: 'sid',
+    subscriberValue: String(sid),
+    eventTimeMs: NOW_MS,
+    eventTimeGiven: false,
+    services,
+    wantBalances: false,
+    pretend: false,
+    ...more,
+  }
+}
