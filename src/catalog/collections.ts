@@ -77,7 +77,10 @@ export function collectionsOf(db: Db): Collections {
   }
 }
 
-/** Creates the missing indexes of every collection, each collection within the time of one operation. */
+/**
+ * Creates the missing indexes of every collection, each collection within the time of one
+ * operation.
+ */
 export async function ensureIndexes(
   collections: Collections,
   run: <T>(what: string, operation: () => Promise<T>) => Promise<T>,

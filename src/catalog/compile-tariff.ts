@@ -1,4 +1,7 @@
-/** The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md 4.5). */
+/**
+ * The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md
+ * 4.5).
+ */
 import {
   type ExactDecimal,
   MICROS_DIGITS,
@@ -22,8 +25,9 @@ const ZERO: ExactDecimal = { digits: 0n, scale: 0 }
 const TIER_KEYS = ['from', 'to', 'interval', 'price', 'ceil', 'uom_display']
 
 /**
- * `{ access, rate: [{ from, to, interval, price, ceil }] }` as a tariff. Only the sizes of the tiers
- * count: gaps and overlaps between them lose and gain nothing. Throws `CompileError` with the path.
+ * `{ access, rate: [{ from, to, interval, price, ceil }] }` as a tariff. Only the sizes of the
+ * tiers count: gaps and overlaps between them lose and gain nothing. Throws `CompileError` with the
+ * path.
  */
 export function compileTariff(document: unknown, path: string): Tariff {
   const price = objectAt(document, path)

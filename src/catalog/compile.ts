@@ -1,6 +1,6 @@
 /**
- * Documents to what charging uses (domain/catalogue.ts). Pure. A document is compiled whole or not at
- * all: each function throws `CompileError` with the path of the field that cannot be used.
+ * Documents to what charging uses (domain/catalogue.ts). Pure. A document is compiled whole or not
+ * at all: each function throws `CompileError` with the path of the field that cannot be used.
  */
 import type { BucketKind } from '../domain/bucket.ts'
 import type {
@@ -119,8 +119,8 @@ export function compileAccount(document: RawDocument): Revision {
 }
 
 /**
- * The identity holds the number of the write: a revision that was edited in place is another one for
- * sessions, which so end the segment with the old price.
+ * The identity holds the number of the write: a revision that was edited in place is another one
+ * for sessions, which so end the segment with the old price.
  */
 function revisionOf(document: Stored & { from: Date; to: Date }): Revision {
   const fromMs = document.from.getTime()
@@ -129,7 +129,9 @@ function revisionOf(document: Stored & { from: Date; to: Date }): Revision {
   return { id: `${document._id.toHexString()}.${document.rev ?? 0}`, fromMs, toMs }
 }
 
-/** Usage types become parts of field paths in balances, so they hold nothing that means more there. */
+/**
+ * Usage types become parts of field paths in balances, so they hold nothing that means more there.
+ */
 function checkUsageType(usaget: string, path: string): void {
   if (!/^[A-Za-z0-9_-]+$/.test(usaget)) {
     throw new CompileError(path, 'must be named with letters, digits, _ and - only')

@@ -27,8 +27,9 @@ export interface CatalogOptions {
 /** The typed collections of one database, and what keeps their outages in one shape. */
 export interface Catalog extends Collections {
   /**
-   * Does one operation on the collections; they must not be used without it. An outage, or no end within `timeoutMs`, becomes
-   * `CatalogUnavailableError` with `what` in its text; other errors pass through.
+   * Does one operation on the collections, which must not be used without it. An outage, or no end
+   * within `timeoutMs`, becomes `CatalogUnavailableError` with `what` in its text; other errors
+   * pass through.
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
   /** Creates the indexes that are missing; safe to repeat. */
@@ -41,8 +42,8 @@ export interface Catalog extends Collections {
 const CONNECTIONS_MAX = 16
 
 /**
- * The catalogue on a MongoDB that need not be up yet: the first `run` connects, and each one after an
- * outage tries again. Throws `CatalogUrlError` if the URL is of no use.
+ * The catalogue on a MongoDB that need not be up yet: the first `run` connects, and each one after
+ * an outage tries again. Throws `CatalogUrlError` if the URL is of no use.
  */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const client = createClient(options)
@@ -97,7 +98,8 @@ function createLink(client: MongoClient): Link {
     async ready() {
       if (isClosed) throw new CatalogUnavailableError('MongoDB: the catalogue is closed')
       if (wasReached) return
-      // A driver that failed to connect by itself stays closed for good; an explicit connect tries anew.
+      // A driver that failed to connect by itself stays closed for good; an explicit connect tries
+      // anew.
       await client.connect()
       wasReached = true
     },
@@ -111,14 +113,22 @@ function createLink(client: MongoClient): Link {
 function createRun(link: Link, timeoutMs: number): Catalog['run'] {
   return async (what, operation) => {
     let timer: NodeJS.Timeout | undefined
+    let isLate = false
     const deadline = new Promise<never>((_resolve, reject) => {
       // The driver's own limits are per step (select, connect, send, retry) and would add up.
       timer = setTimeout(() => {
+        isLate = true
         reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${timeoutMs} ms`))
       }, timeoutMs)
     })
+    const attempt = async () => {
+      await link.ready()
+      // Nobody waits for it any more: a write must not happen after it was reported as failed.
+      if (isLate) return deadline
+      return operation()
+    }
     try {
-      return await Promise.race([link.ready().then(operation), deadline])
+      return await Promise.race([attempt(), deadline])
     } catch (error) {
       if (!isOutage(error)) throw error
       throw new CatalogUnavailableError(`MongoDB: ${what}: ${(error as Error).message}`, {
@@ -130,7 +140,9 @@ function createRun(link: Link, timeoutMs: number): Catalog['run'] {
   }
 }
 
-/** Server error codes of a server that is there, but cannot serve: failing over, stopping, refusing. */
+/**
+ * Server error codes of a server that is there, but cannot serve: failing over, stopping, refusing.
+ */
 const OUTAGE_CODES: ReadonlySet<number> = new Set([
   6, // HostUnreachable
   7, // HostNotFound

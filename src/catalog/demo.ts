@@ -139,8 +139,8 @@ export interface DemoSeed {
 }
 
 /**
- * Creates the demo catalogue if the store holds no entities. A seed that was cut off goes on where it
- * was, and asks for its credits again until `finishDemoSeed` says that they were given.
+ * Creates the demo catalogue if the store holds no entities. A seed that was cut off goes on where
+ * it was, and asks for its credits again until `finishDemoSeed` says that they were given.
  */
 export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence): Promise<DemoSeed> {
   const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))

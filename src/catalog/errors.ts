@@ -3,7 +3,9 @@ export class CatalogUnavailableError extends Error {
   override name = 'CatalogUnavailableError'
 }
 
-/** The URL of MongoDB cannot be used. Carries no cause: the driver's own error quotes the password. */
+/**
+ * The URL of MongoDB cannot be used. Carries no cause: the driver's own error quotes the password.
+ */
 export class CatalogUrlError extends Error {
   override name = 'CatalogUrlError'
 }

@@ -13,7 +13,9 @@ import type { SkippedDocument } from './snapshot.ts'
 import { createSubscriberWatch, type SubscriberChange } from './subscriber-watch.ts'
 
 export interface CatalogFeed {
-  /** Polls at once, then every `pollMs`. True if the catalogue is loaded; false: MongoDB is away. */
+  /**
+   * Polls at once, then every `pollMs`. True if the catalogue is loaded; false: MongoDB is away.
+   */
   start(): Promise<boolean>
   /** No poll is under way when it resolves. */
   stop(): Promise<void>

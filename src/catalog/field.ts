@@ -1,4 +1,7 @@
-/** Reading untyped parts of a document: each answers the value or throws `CompileError` with its path. */
+/**
+ * Reading untyped parts of a document: each answers the value or throws `CompileError` with its
+ * path.
+ */
 import { type ExactDecimal, parseDecimal } from '../domain/money.ts'
 import { CompileError } from './errors.ts'
 
@@ -28,7 +31,9 @@ export function amountAt(value: unknown, path: string): ExactDecimal {
   return decimal
 }
 
-/** Refuses keys that nothing reads: they would be a price that somebody meant and nobody applies. */
+/**
+ * Refuses keys that nothing reads: they would be a price that somebody meant and nobody applies.
+ */
 export function knownKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
     if (!known.includes(key)) throw new CompileError(`${path}.${key}`, 'is not known')

@@ -10,8 +10,8 @@ import { LATE_WRITES_MAX } from './revisions.ts'
 const PAGE_DOCUMENTS = 500
 
 /**
- * A writer that is killed between writing and taking its second number leaves a change that no number
- * tells of. So after each change the collection is read once more, this much later.
+ * A writer that is killed between writing and taking its second number leaves a change that no
+ * number tells of. So after each change the collection is read once more, this much later.
  */
 const REPAIR_MS = 5000
 

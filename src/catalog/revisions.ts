@@ -8,9 +8,10 @@ import type { EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 
 /**
- * A writer may be overtaken: it takes 7, others take 8 to 20 and finish, a feed has seen 20, and then
- * the document with 7 arrives. So feeds read this far back behind the last number that they have
- * processed, and a writer that was overtaken by more gives its document a new number (write.ts).
+ * A writer may be overtaken: it takes 7, others take 8 to 20 and finish, a feed has seen 20, and
+ * then the document with 7 arrives. So feeds read this far back behind the last number that they
+ * have processed, and a writer that was overtaken by more gives its document a new number
+ * (write.ts).
  */
 export const LATE_WRITES_MAX = 128
 

@@ -1,6 +1,6 @@
 /**
- * The compiled revisions of one collection, by key. Takes documents as they change and compiles only
- * those; hands out maps that never change afterwards.
+ * The compiled revisions of one collection, by key. Takes documents as they change and compiles
+ * only those; hands out maps that never change afterwards.
  */
 import type { Revision } from '../domain/catalogue.ts'
 import type { RawDocument } from './compile.ts'
@@ -113,8 +113,8 @@ function compileEntry<K, T>(
 }
 
 /**
- * Sorted by start; where two overlap, the later one begins and the earlier one ends. That is also what
- * is seen between the two writes of "close this one and begin a new one".
+ * Sorted by start; where two overlap, the later one begins and the earlier one ends. That is also
+ * what is seen between the two writes of "close this one and begin a new one".
  */
 function sequence<T extends Revision>(entries: readonly Entry<T>[]): readonly T[] {
   const sorted = entries

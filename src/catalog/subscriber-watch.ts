@@ -1,4 +1,6 @@
-/** Tells which subscribers changed; their profiles are not kept here but cached where they are used. */
+/**
+ * Tells which subscribers changed; their profiles are not kept here but cached where they are used.
+ */
 import type { Clock } from '../runtime/clock.ts'
 import type { RawDocument } from './compile.ts'
 import type { Catalog } from './connection.ts'
@@ -6,8 +8,8 @@ import { createCursor, readChanges } from './follow.ts'
 import { LATE_WRITES_MAX } from './revisions.ts'
 
 /**
- * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and what is known of
- * the identifiers that it has now (also that nobody has them). `sid` 0: the account itself.
+ * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and what is known
+ * of the identifiers that it has now (also that nobody has them). `sid` 0: the account itself.
  */
 export type SubscriberChange =
   | { scope: 'all' }
@@ -57,7 +59,9 @@ export function createSubscriberWatch({ catalog, clock, tell }: Dependencies): S
   }
 }
 
-/** The document may be anything that somebody stored: what is not there has no cache entry either. */
+/**
+ * The document may be anything that somebody stored: what is not there has no cache entry either.
+ */
 function changeOf(document: RawDocument): SubscriberChange {
   const { aid, sid, msisdn, imsi } = document
   return {

@@ -22,9 +22,9 @@ export interface FoundSubscriber {
 const REVISIONS_MAX = 1000
 
 /**
- * The subscriber revision that holds at an instant; null if none does. Of several the one that began
- * last. Rejects with `CatalogUnavailableError`, or with `CompileError` if the stored document is
- * damaged.
+ * The subscriber revision that holds at an instant; null if none does. Of several the one that
+ * began last. Rejects with `CatalogUnavailableError`, or with `CompileError` if the stored document
+ * is damaged.
  */
 export async function findSubscriber(
   catalog: Catalog,

@@ -50,9 +50,10 @@ const ANNOUNCEMENTS_MAX = 16
 
 /**
  * Writes one revision of an entity and returns it as stored. Dates may be `YYYY-MM-DD HH:MM:SS` or
- * ISO 8601 texts; without `to` it has no end. If a document to replace carries `rev`, that must still
- * be the stored one. Rejects with `CompileError` (a field cannot be used), `DuplicateEntityError`,
- * `EntityConflictError` or `CatalogUnavailableError` (then it may have been written all the same).
+ * ISO 8601 texts; without `to` it has no end. If a document to replace carries `rev`, that must
+ * still be the stored one. Rejects with `CompileError` (a field cannot be used),
+ * `DuplicateEntityError`, `EntityConflictError` or `CatalogUnavailableError` (then it may have been
+ * written all the same).
  */
 export async function writeEntity(
   catalog: Catalog,
@@ -124,7 +125,8 @@ async function writeAnnounced(
     if (options.mode === 'insert') await insert(catalog, collection, stored)
     else await replace(catalog, collection, definition, stored, document.rev)
   } catch (error) {
-    // It may have arrived although no answer did; if this fails too, the feeds' second look finds it.
+    // It may have arrived although no answer did; if this fails too, the feeds' second look finds
+    // it.
     await bump(catalog, collection).catch(() => {})
     throw error
   }
@@ -164,7 +166,9 @@ async function replace(
   )
 }
 
-/** Takes the second number, and gives the document a new one for as long as feeds may overlook it. */
+/**
+ * Takes the second number, and gives the document a new one for as long as feeds may overlook it.
+ */
 async function announce(
   catalog: Catalog,
   collection: EntityCollection,

@@ -34,7 +34,7 @@ export interface CreditResult {
 export function credit(state: OwnerState, operation: Credit, nowMs: number): CreditResult {
   const owner = copyOwner(state)
   const { include, amount } = operation
-  const known = operation.mode === 'inc' ? findBucket(owner, include.externalId, nowMs) : undefined
+  const known = operation.mode === 'inc' ? findBucket(owner, include, nowMs) : undefined
   const bucket = known ?? openBucket(owner, operation)
   const before = bucket.free
   if (amount < 0 && bucket.free + amount < 0) {
@@ -45,7 +45,8 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   bucket.credited += amount
   bucket.free += amount
   if (amount > 0) bucket.toMs = Math.max(bucket.toMs, operation.toMs)
-  const repaid = bucket.kind === 'units' ? 0 : Math.min(debtOf(owner), Math.max(0, bucket.free))
+  const payable = bucket.kind === 'units' ? 0 : Math.max(0, Math.min(amount, bucket.free))
+  const repaid = Math.min(debtOf(owner), payable)
   bucket.free -= repaid
   bucket.spent += repaid
   owner.repaid += repaid
@@ -53,10 +54,15 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   return { owner, bucket: present(bucket, 'bucket'), before, after: bucket.free, repaid }
 }
 
-function findBucket(owner: OwnerState, externalId: number, nowMs: number): Bucket | undefined {
+/** A definition that has changed its kind gets a new bucket: its amounts mean something else. */
+function findBucket(owner: OwnerState, include: PrepaidInclude, nowMs: number): Bucket | undefined {
   return owner.buckets.find(
     (bucket) =>
-      bucket.prepaidIncludeId === externalId && nowMs >= bucket.fromMs && nowMs < bucket.toMs,
+      bucket.prepaidIncludeId === include.externalId &&
+      bucket.kind === include.kind &&
+      bucket.usaget === include.usaget &&
+      nowMs >= bucket.fromMs &&
+      nowMs < bucket.toMs,
   )
 }
 

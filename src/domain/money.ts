@@ -22,7 +22,8 @@ export interface ExactDecimal {
 export function parseDecimal(value: string | number): ExactDecimal | null {
   const match = DECIMAL.exec(typeof value === 'number' ? String(value) : value.trim())
   if (match === null) return null
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const [, sign, whole = '', decimals = '', exponent = '0'] = match
+  const fraction = decimals.replace(/0+$/, '')
   let scale = fraction.length - Number(exponent)
   let digits = BigInt(whole + fraction)
   if (sign === '-') digits = -digits

@@ -18,7 +18,7 @@ import type {
   ServiceSession,
   Slice,
 } from './session.ts'
-import { affordable, charge, isFree } from './tariff.ts'
+import { affordable, charge, isFree, PriceRangeError } from './tariff.ts'
 
 /** What settlement works on: the owners and one service of the session. Never changed in place. */
 export interface SettleState {
@@ -61,7 +61,7 @@ export interface Settlement extends SettleState {
   changes: SegmentChange[]
 }
 
-/** Pure. Throws `PriceRangeError` if a price leaves 2^53 micros; then nothing has moved. */
+/** Pure. Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved. */
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
   const work: Settlement = {
     subscriber: copyOwner(state.subscriber),
@@ -157,7 +157,7 @@ function commitUsed(work: Settlement, segment: Segment, program: ChargeProgram):
   const over = commitReserved(work, segment, reservation, program)
   if (program.used === 0) return
   if (over > 0) debitOverUse(work, segment, program, over)
-  segment.used += program.used
+  segment.used = countable(segment.used + program.used, 'usage of a segment')
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
   segment.version += 1
   work.changes.push({ segment, state: 'open' })
@@ -234,16 +234,26 @@ function debitOverUse(
     cost -= debitMoney(work, segment, hold.bucket, Math.min(cost, hold.micros))
   }
   // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
-  const carrier = plan.money.find((hold) => bucketOf(work, hold.bucket).limit > 0)
-  if (carrier !== undefined) cost -= debitMoney(work, segment, carrier.bucket, cost)
+  const carrier = program.order.find((ref) => carriesOverUse(bucketOf(work, ref)))
+  if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
   segment.debt += cost
-  work.subscriber.owed += cost
+  work.subscriber.owed = countable(work.subscriber.owed + cost, 'debt')
+}
+
+function carriesOverUse(bucket: Bucket): boolean {
+  return bucket.kind !== 'units' && bucket.limit > 0
+}
+
+/** A total that has stayed exact. */
+function countable(total: number, what: string): number {
+  if (!Number.isSafeInteger(total)) throw new PriceRangeError(`${what} exceeds 2^53`)
+  return total
 }
 
 function debitMoney(work: Settlement, segment: Segment, ref: BucketRef, micros: number): number {
   const bucket = bucketOf(work, ref)
   bucket.free -= micros
-  bucket.spent += micros
+  bucket.spent = countable(bucket.spent + micros, 'what a bucket has paid')
   pay(segment, ref, bucket, micros)
   return micros
 }
@@ -310,19 +320,18 @@ function allocate(
   for (const ref of order) {
     if (plan.left === 0) return plan
     const bucket = bucketOf(work, ref)
-    const available = bucket.free + bucket.limit
-    if (available <= 0) continue
+    const available = Math.max(0, bucket.free + bucket.limit)
     if (bucket.kind === 'units') {
       const taken = Math.min(available, plan.left)
-      plan.slices.push({ bucket: ref, units: taken })
+      if (taken > 0) plan.slices.push({ bucket: ref, units: taken })
       plan.left -= taken
     } else {
+      // Also empty money has its turn: what a begun interval still holds is paid for already.
       pool += available
-      plan.money.push({ bucket: ref, micros: available })
+      if (available > 0) plan.money.push({ bucket: ref, micros: available })
       takePriced(plan, affordableNow(segment, plan, pool))
     }
   }
-  // What a begun interval still holds is paid for already.
   if (plan.left > 0) takePriced(plan, affordableNow(segment, plan, pool))
   return plan
 }

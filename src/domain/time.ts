@@ -86,7 +86,7 @@ function offsetMs(zone: string, atMs: number): number {
 }
 
 const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-]\d{2}:?\d{2})?$/
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
 
 /**
  * Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM:SS` or ISO 8601. Without an offset it is wall-clock time of
@@ -121,7 +121,9 @@ export function parseInstant(text: string, zone: string): number | null {
 
 function isRealDate(local: LocalTime): boolean {
   const { year, month, day, hour, minute, second } = local
-  if (month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59) return false
+  // Date.UTC takes a year below 100 as one of the twentieth century.
+  if (year < 100 || month < 1 || month > 12) return false
+  if (hour > 23 || minute > 59 || second > 59) return false
   return day >= 1 && day <= daysIn(year, month)
 }
 

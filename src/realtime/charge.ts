@@ -16,7 +16,7 @@ export interface ChargeOptions<Envelope> {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** How an answer leaves: `answer` is called once, at once or later. Keeps no reference to `body`. */
+/** Calls `answer` once, at once or later. Keeps no reference to `body`. */
 export type Charge = (body: Buffer, answer: (reason: Reason, text: string) => void) => void
 
 /**

@@ -57,6 +57,19 @@ describe('openCatalog', () => {
     },
   )
 
+  it('does not begin an operation that was given up while it connected', async () => {
+    const { catalog, proxy } = await openBehindProxy()
+    await proxy.cut()
+    let begun = 0
+    const operation = async () => {
+      begun += 1
+    }
+    await expect(catalog.run('count', operation)).rejects.toThrow(CatalogUnavailableError)
+    await proxy.restore()
+    await pingUntilUp(catalog)
+    expect(begun).toBe(0)
+  })
+
   it('reports a store that is not there', async () => {
     const url = 'mongodb://someone:opensesame@127.0.0.1:1'
     catalog = await openCatalog({ url, database: 'x', timeoutMs: 300, appName: 'test' })

@@ -145,10 +145,27 @@ describe('catalogue', () => {
 
   it('takes a poll that was asked for during another one as a new one', async () => {
     const catalog = await store.open()
-    const { feed } = createFeed(catalog)
-    const running = feed.pollNow()
-    await insertEntity(catalog, 'plans')
-    await Promise.all([running, feed.pollNow(), feed.pollNow()])
+    let during: (() => Promise<void>) | null = null
+    const { feed } = createFeed({
+      ...catalog,
+      async run(what, operation) {
+        const result = await catalog.run(what, operation)
+        const act = during
+        during = null
+        await act?.()
+        return result
+      },
+    })
+    await feed.start()
+    let hinted: Promise<boolean> | null = null
+    // The numbers are read when something changes and the hint arrives.
+    during = async () => {
+      await insertEntity(catalog, 'plans')
+      hinted = feed.pollNow()
+    }
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(0)
+    expect(await hinted).toBe(true)
     expect(feed.current().plans.has('GOLD')).toBe(true)
   })
 })

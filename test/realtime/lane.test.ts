@@ -72,6 +72,7 @@ it('gathers while all batches are under way, and goes on when one ends or fails'
   expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b']])
   calls[0]?.end(result(1))
   await turn()
+  await turn()
   push('e')
   await turn()
   expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']])

@@ -26,5 +26,8 @@ export default async function work({ requests }) {
     balances: null,
   }))
   if (does('miscount')) outcomes.pop()
-  return { outcomes, stats: { requests: requests.length, conflicts: 1 } }
+  return {
+    outcomes,
+    stats: { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) },
+  }
 }

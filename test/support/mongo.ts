@@ -1,4 +1,6 @@
-/** A MongoDB for tests: TEST_MONGO_URL if it is set, else an embedded one in a folder of its own. */
+/**
+ * A MongoDB for tests: TEST_MONGO_URL if it is set, else an embedded one in a folder of its own.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'

@@ -1,5 +1,4 @@
 import uws, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
-import { createServer } from 'node:net'
 import { FORMATS } from '../../config/formats.ts'
 import type { Reason } from '../../domain/charge-outcome.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
@@ -47,7 +46,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const listening = await listen(app, host, port)
   if (listening === false) {
     app.close?.()
-    throw new ListenError(`cannot listen on ${address}: ${await reasonOf(host, port)}`)
+    throw new ListenError(`cannot listen on ${address}: ${WHY_NOT}`)
   }
   let socket: us_listen_socket | null = listening
   const stop = () => {
@@ -109,6 +108,9 @@ function addRoutes(
   })
 }
 
+/** The library does not say which. */
+const WHY_NOT = 'the port is in use, or the system does not allow it'
+
 const METHODS = [
   ['/realtime', 'POST'],
   ['/health/live', 'GET'],
@@ -142,14 +144,3 @@ function listen(app: TemplatedApp, host: string, port: number): Promise<us_liste
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`; the types have it as a const of an enum. */
 const EXCLUSIVE_PORT = 1
-
-/** The library says only that listening failed; the system says why. */
-function reasonOf(host: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.code === 'EADDRINUSE' ? 'the port is in use (EADDRINUSE)' : error.message)
-    })
-    probe.listen(port, host, () => probe.close(() => resolve('the system refused')))
-  })
-}

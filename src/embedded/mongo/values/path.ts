@@ -127,7 +127,10 @@ function collectElement(
   from: number,
   found: PathValues,
 ): void {
-  if (isArray(element)) return collectArray(element, parts, from, found)
+  if (isArray(element)) {
+    collectArray(element, parts, from, found)
+    return
+  }
   if (from === parts.length) {
     found.missing = false
     found.values.push(element)

@@ -1,8 +1,8 @@
-import { asDoc, type Doc, isDoc, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
-import { encodeKey } from './key-encoding.ts'
-import { isNumeric, toNumber } from './numeric.ts'
-import { pathValues } from './path.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { asDoc, type Doc, isDoc, type Value } from '../values/document.ts'
+import { encodeKey } from '../values/key-encoding.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import { pathValues } from '../values/path.ts'
 
 export type SortField = {
   readonly path: string

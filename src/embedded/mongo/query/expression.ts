@@ -1,6 +1,14 @@
-import { isTruthy } from './compare.ts'
-import { asDoc, type Doc, fieldOf, isArray, isDoc, setField, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { isTruthy } from '../values/compare.ts'
+import {
+  asDoc,
+  type Doc,
+  fieldOf,
+  isArray,
+  isDoc,
+  setField,
+  type Value,
+} from '../values/document.ts'
 import { operatorOf } from './expression-operators.ts'
 
 /** The value of an expression for a document; undefined is a missing value. */

@@ -1,9 +1,9 @@
 import { ObjectId } from 'bson'
-import { compareText, equalValues } from './compare.ts'
-import { type Doc, fieldOf, isArray, isDoc, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
-import { arrayIndex } from './path.ts'
-import { assign, editPath, findPlace, makePlace, removeAt, valueOf } from './path-edit.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { compareText, equalValues } from '../values/compare.ts'
+import { type Doc, fieldOf, isArray, isDoc, type Value } from '../values/document.ts'
+import { arrayIndex } from '../values/path.ts'
+import { assign, editPath, findPlace, makePlace, removeAt, valueIn } from './path-edit.ts'
 import { type Change, compileChange, type UpdateMoment } from './update-operators.ts'
 import { equalitiesOf } from './upsert.ts'
 
@@ -119,7 +119,7 @@ function modify(doc: Doc, steps: readonly Step[], moment: UpdateMoment): Doc {
     if (change.onlyInsert && !moment.isInsert) continue
     const place = change.onlyExisting ? findPlace(doc, parts) : makePlace(doc, parts)
     if (!place) continue
-    const current = valueOf(place)
+    const current = valueIn(place)
     const next = change.to(current, moment)
     if (next !== undefined) assign(place, next)
     else if (current !== undefined) removeAt(place)

@@ -1,8 +1,8 @@
-import { isTruthy } from './compare.ts'
-import { asDoc, type Doc, isArray, isDoc, setField, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { isTruthy } from '../values/compare.ts'
+import { asDoc, type Doc, isArray, isDoc, setField, type Value } from '../values/document.ts'
+import { isNumeric } from '../values/numeric.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
-import { isNumeric } from './numeric.ts'
 
 export type Projection = (doc: Doc) => Doc
 
@@ -32,7 +32,10 @@ function leavesOf(spec: Doc, prefix: string): Leaf[] {
     const value = spec[name]
     if (path.split('.').some((part) => part === '' || part.startsWith('$'))) {
       if (path.endsWith('.$')) throw notImplemented(`the positional projection '${path}'`)
-      throw new CommandError('Location16410', `FieldPath field names may not start with '$': ${path}`)
+      throw new CommandError(
+        'Location16410',
+        `FieldPath field names may not start with '$': ${path}`,
+      )
     }
     if (isNumeric(value) || typeof value === 'boolean') {
       leaves.push([path, isTruthy(value) ? 'keep' : 'drop'])
@@ -158,7 +161,10 @@ export function compileAddFields(spec: Doc): Projection {
   for (const name of Object.keys(spec)) {
     const value = spec[name]
     if (name === '' || name.startsWith('$')) {
-      throw new CommandError('Location16410', `FieldPath field names may not start with '$': ${name}`)
+      throw new CommandError(
+        'Location16410',
+        `FieldPath field names may not start with '$': ${name}`,
+      )
     }
     addRule(tree, name, compileExpression(value))
   }

@@ -14,7 +14,7 @@ import {
   type ObjectId,
   type Timestamp,
 } from 'bson'
-import { CommandError } from './errors.ts'
+import { CommandError } from '../errors.ts'
 
 export type Numeric = Int32 | Double | Long | Decimal128
 

@@ -80,7 +80,10 @@ function invert(from: number): void {
 }
 
 function writeValue(value: KeyValue): void {
-  if (value === EMPTY_ARRAY) return writeByte(TYPE_CLASS.nothing)
+  if (value === EMPTY_ARRAY) {
+    writeByte(TYPE_CLASS.nothing)
+    return
+  }
   const kind = typeClass(value)
   writeByte(kind)
   writePayload(kind, value)
@@ -92,29 +95,39 @@ function writePayload(kind: number, value: Value): void {
       if (isNumeric(value)) writeNumber(value)
       return
     case TYPE_CLASS.string:
-      return writeText(String(value))
+      writeText(String(value))
+      return
     case TYPE_CLASS.object:
-      return writeDoc(asDoc(value) ?? {})
+      writeDoc(asDoc(value) ?? {})
+      return
     case TYPE_CLASS.array:
       for (const element of value as Value[]) writeValue(element)
-      return writeByte(0)
+      writeByte(0)
+      return
     case TYPE_CLASS.binary:
-      return writeBinary(value as Binary)
+      writeBinary(value as Binary)
+      return
     case TYPE_CLASS.objectId:
-      return writeBytes((value as ObjectId).id)
+      writeBytes((value as ObjectId).id)
+      return
     case TYPE_CLASS.boolean:
-      return writeByte(value ? 1 : 0)
+      writeByte(value ? 1 : 0)
+      return
     case TYPE_CLASS.date:
-      return writeInt64(BigInt((value as Date).getTime()) ^ (1n << 63n))
+      writeInt64(BigInt((value as Date).getTime()) ^ (1n << 63n))
+      return
     case TYPE_CLASS.timestamp:
-      return writeInt64((value as Timestamp).toBigInt())
+      writeInt64((value as Timestamp).toBigInt())
+      return
     case TYPE_CLASS.regex:
       writeText((value as BSONRegExp).pattern)
-      return writeText((value as BSONRegExp).options)
+      writeText((value as BSONRegExp).options)
+      return
     case TYPE_CLASS.code:
     case TYPE_CLASS.codeWithScope:
       writeText((value as Code).code)
-      return writeDoc(((value as Code).scope ?? {}) as Doc)
+      writeDoc(((value as Code).scope ?? {}) as Doc)
+      return
     default:
       return
   }
@@ -163,23 +176,21 @@ function writeBinary(value: Binary): void {
 
 function writeNumber(value: Numeric): void {
   const approximate = toNumber(value)
-  if (Number.isNaN(approximate)) return writeByte(NUMBER_NAN)
-  // Integers that a double holds are by far the most frequent: no exact arithmetic for them.
-  if (Number.isSafeInteger(approximate) && value._bsontype !== 'Decimal128') {
-    return writeMagnitude(approximate < 0, approximate === 0, Math.abs(approximate), undefined)
+  if (Number.isNaN(approximate)) {
+    writeByte(NUMBER_NAN)
+    return
   }
-  if (value._bsontype === 'Double') {
-    return writeMagnitude(approximate < 0, approximate === 0, Math.abs(approximate), undefined)
-  }
-  const exact = exactOf(value)
+  // Numbers that a double holds are by far the most frequent: no exact arithmetic for them.
+  const isSmall = value._bsontype !== 'Decimal128' && Number.isSafeInteger(approximate)
+  const exact = isSmall || value._bsontype === 'Double' ? approximate : exactOf(value)
   if (typeof exact === 'number') {
-    return writeMagnitude(exact < 0, exact === 0, Math.abs(exact), undefined)
+    writeMagnitude(Math.sign(exact), Math.abs(exact), undefined)
+    return
   }
-  const negative = exact.coefficient < 0n
-  const magnitude = negative ? { ...exact, coefficient: -exact.coefficient } : exact
+  const sign = exact.coefficient === 0n ? 0 : exact.coefficient < 0n ? -1 : 1
+  const magnitude = sign < 0 ? { ...exact, coefficient: -exact.coefficient } : exact
   const floor = floorDouble(Math.abs(approximate), magnitude)
-  const rest = subtractExact(magnitude, exactOfDouble(floor) as Exact)
-  writeMagnitude(negative, exact.coefficient === 0n, floor, rest)
+  writeMagnitude(sign, floor, subtractExact(magnitude, exactOfDouble(floor) as Exact))
 }
 
 /** The largest finite double that is not greater than the exact value. */
@@ -192,20 +203,18 @@ function floorDouble(nearest: number, exact: Exact): number {
   return view.getFloat64(0)
 }
 
-function writeMagnitude(
-  negative: boolean,
-  zero: boolean,
-  floor: number,
-  rest: Exact | undefined,
-): void {
-  if (zero) return writeByte(NUMBER_ZERO)
-  writeByte(negative ? NUMBER_NEGATIVE : NUMBER_POSITIVE)
+function writeMagnitude(sign: number, floor: number, rest: Exact | undefined): void {
+  if (sign === 0) {
+    writeByte(NUMBER_ZERO)
+    return
+  }
+  writeByte(sign < 0 ? NUMBER_NEGATIVE : NUMBER_POSITIVE)
   const start = end
   reserve(8)
   end = scratch.writeDoubleBE(floor, end)
   if (!rest || rest.coefficient === 0n) writeByte(0)
   else writeRest(rest)
-  if (negative) invert(start)
+  if (sign < 0) invert(start)
 }
 
 function writeRest(rest: Exact): void {

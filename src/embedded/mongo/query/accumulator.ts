@@ -1,11 +1,11 @@
 import { Double, Int32, Long } from 'bson'
-import { compareValues } from './compare.ts'
-import { type Doc, isDoc, type Numeric, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { compareValues } from '../values/compare.ts'
+import { type Doc, isDoc, type Numeric, type Value } from '../values/document.ts'
+import { keyText } from '../values/key-encoding.ts'
+import { arithmetic, isNumeric } from '../values/numeric.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
 import { widened } from './expression-operators.ts'
-import { keyText } from './key-encoding.ts'
-import { arithmetic, isNumeric } from './numeric.ts'
 
 /** The state of one accumulator of one group. */
 type State = { add(value: Value): void; result(): Value }
@@ -63,9 +63,7 @@ function sum(): State {
       doubles ??= { sum: 0, rest: 0 }
       const total = doubles.sum + value.value
       const isLarger = Math.abs(doubles.sum) >= Math.abs(value.value)
-      const rest = isLarger
-        ? doubles.sum - total + value.value
-        : value.value - total + doubles.sum
+      const rest = isLarger ? doubles.sum - total + value.value : value.value - total + doubles.sum
       if (Number.isFinite(rest)) doubles.rest += rest
       doubles.sum = total
     },

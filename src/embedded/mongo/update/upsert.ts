@@ -1,7 +1,7 @@
 import { BSONRegExp } from 'bson'
-import { type Doc, isArray, isDoc, type Value } from './document.ts'
-import { CommandError } from './errors.ts'
-import { isOperatorDoc } from './matcher.ts'
+import { CommandError } from '../errors.ts'
+import { isOperatorDoc } from '../query/matcher.ts'
+import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 
 /**
  * The fields that a filter demands to be equal to one value: an upsert starts from them.

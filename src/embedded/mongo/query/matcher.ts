@@ -1,10 +1,10 @@
 import { BSONRegExp } from 'bson'
-import { isTruthy } from './compare.ts'
-import { asDoc, type Doc, isArray, isDoc, type Value } from './document.ts'
-import { CommandError } from './errors.ts'
+import { CommandError } from '../errors.ts'
+import { isTruthy } from '../values/compare.ts'
+import { asDoc, type Doc, isArray, isDoc, type Value } from '../values/document.ts'
+import { visitPath } from '../values/path.ts'
 import { compileExpression } from './expression.ts'
 import { compileOperator, equalTest, regexTest, type ValueTest } from './match-operators.ts'
-import { visitPath } from './path.ts'
 
 /** Whether a document satisfies a filter. */
 export type Matcher = (doc: Doc) => boolean
@@ -67,7 +67,7 @@ function clauses(name: string, operand: Value): Matcher[] {
 export function isOperatorDoc(value: Value): value is Doc {
   if (!isDoc(value)) return false
   const [first] = Object.keys(value)
-  return first !== undefined && first.startsWith('$')
+  return first?.startsWith('$') === true
 }
 
 function compileField(path: string, operand: Value): Matcher {

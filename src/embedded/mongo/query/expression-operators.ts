@@ -1,8 +1,8 @@
 import { Double, Int32, Long } from 'bson'
-import { compareValues, isTruthy, typeName } from './compare.ts'
-import { isArray, type Numeric, type Value } from './document.ts'
-import { CommandError, type ErrorCodeName } from './errors.ts'
-import { type Arithmetic, arithmetic, isNumeric, toNumber } from './numeric.ts'
+import { CommandError, type ErrorCodeName } from '../errors.ts'
+import { compareValues, isTruthy, typeName } from '../values/compare.ts'
+import { isArray, type Numeric, type Value } from '../values/document.ts'
+import { type Arithmetic, arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
 
 type Operator = {
   readonly argsMin: number
@@ -56,7 +56,9 @@ function comparison(accepts: (order: number) => boolean): Operator {
 export function widened(kind: Arithmetic, a: Numeric, b: Numeric): Numeric {
   const result = arithmetic(kind, a, b)
   if (result) return result
-  return arithmetic(kind, new Double(toNumber(a)), new Double(toNumber(b))) ?? new Double(Number.NaN)
+  return (
+    arithmetic(kind, new Double(toNumber(a)), new Double(toNumber(b))) ?? new Double(Number.NaN)
+  )
 }
 
 function isNullish(value: Value): value is null | undefined {

@@ -1,9 +1,9 @@
 import { BSONRegExp, MaxKey, MinKey } from 'bson'
-import { compareValues, equalValues, TYPE_CLASS, typeClass, typeName } from './compare.ts'
-import { type Doc, isArray, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
-import { keyText } from './key-encoding.ts'
-import { isNumeric, toNumber } from './numeric.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { compareValues, equalValues, TYPE_CLASS, typeClass, typeName } from '../values/compare.ts'
+import { type Doc, isArray, type Value } from '../values/document.ts'
+import { keyText } from '../values/key-encoding.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
 
 /** One operator of a query, applied to the values found at a path. */
 export type ValueTest = {
@@ -149,8 +149,7 @@ function typeTest(operand: Value): ValueTest {
   const isNumber = names.includes('number')
   return {
     test: (value) =>
-      value !== undefined &&
-      (names.includes(typeName(value)) || (isNumber && isNumeric(value))),
+      value !== undefined && (names.includes(typeName(value)) || (isNumber && isNumeric(value))),
   }
 }
 

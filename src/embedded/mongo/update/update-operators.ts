@@ -1,10 +1,10 @@
 import { BSONRegExp } from 'bson'
-import { compareValues, equalValues, typeName } from './compare.ts'
-import { type Doc, isArray, isDoc, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
-import { equalTest, regexTest } from './match-operators.ts'
-import { compileElement } from './matcher.ts'
-import { arithmetic, isNumeric, toNumber } from './numeric.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { equalTest, regexTest } from '../query/match-operators.ts'
+import { compileElement } from '../query/matcher.ts'
+import { compareValues, equalValues, typeName } from '../values/compare.ts'
+import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
+import { arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
 
 /** What an update knows of its moment. */
 export type UpdateMoment = { readonly nowMs: number; readonly isInsert: boolean }

@@ -1,7 +1,7 @@
-import { typeName } from './compare.ts'
-import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from './document.ts'
-import { CommandError, notImplemented } from './errors.ts'
-import { arrayIndex } from './path.ts'
+import { CommandError, notImplemented } from '../errors.ts'
+import { typeName } from '../values/compare.ts'
+import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from '../values/document.ts'
+import { arrayIndex } from '../values/path.ts'
 
 /** Nulls that one assignment beyond the end of an array may add. */
 const PADDING_MAX = 100_000
@@ -36,14 +36,17 @@ export function editPath(path: string): string[] {
   return parts
 }
 
-export function valueOf(place: Place): Value {
+export function valueIn(place: Place): Value {
   const { holder, key } = place
   return isArray(holder) ? holder[key as number] : fieldOf(holder, key as string)
 }
 
 export function assign(place: Place, value: Value): void {
   const { holder, key } = place
-  if (!isArray(holder)) return setField(holder, key as string, value)
+  if (!isArray(holder)) {
+    setField(holder, key as string, value)
+    return
+  }
   const index = key as number
   if (index - holder.length > PADDING_MAX) {
     throw new CommandError('BadValue', `can't backfill more than ${PADDING_MAX} elements`)
@@ -64,9 +67,9 @@ export function findPlace(doc: Doc, parts: readonly string[]): Place | undefined
   let holder: Value = doc
   for (let i = 0; ; i++) {
     const place: Place | undefined = placeIn(holder, parts[i]!)
-    if (!place || valueOf(place) === undefined) return undefined
+    if (!place || valueIn(place) === undefined) return undefined
     if (i === parts.length - 1) return place
-    holder = valueOf(place)
+    holder = valueIn(place)
   }
 }
 
@@ -87,9 +90,9 @@ export function makePlace(doc: Doc, parts: readonly string[]): Place {
     const place: Place | undefined = placeIn(holder, part)
     if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
     if (i === parts.length - 1) return place
-    const next = valueOf(place)
+    const next = valueIn(place)
     if (next === undefined) assign(place, {})
-    holder = valueOf(place)
+    holder = valueIn(place)
   }
 }
 

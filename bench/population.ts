@@ -1,0 +1,110 @@
+/** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
+import { openCatalog } from '../src/catalog/connection.ts'
+import { seedDemoCatalogue } from '../src/catalog/demo.ts'
+import { revisionAt } from '../src/domain/catalogue.ts'
+import { FOREVER_MS } from '../src/domain/time.ts'
+import { createCatalogFeed } from '../src/catalog/feed.ts'
+import { createLedger } from '../src/ledger/ledger.ts'
+import { creditBucket } from '../src/ledger/operations.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { createLogger } from '../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../src/store/redis.ts'
+import { loadConfig } from '../src/config/load.ts'
+
+export interface Population {
+  redisUrl: string
+  mongoUrl: string
+  database: string
+  /** Subscribers 100,001 and on. */
+  subscribers: number
+  subscribersPerAccount: number
+  /** First credit of each, by prepaid include of the demo catalogue; micros or units. */
+  credits: { prepaidIncludeId: number; amount: number }[]
+}
+
+export const FIRST_SID = 100_001
+export const FIRST_AID = 1_001
+
+/** The account of the n-th subscriber, from 0. */
+export function aidOf(index: number, perAccount: number): number {
+  return FIRST_AID + Math.floor(index / perAccount)
+}
+
+const BATCH = 500
+const SINCE = new Date(Date.UTC(2020, 0, 1))
+const log = createLogger({ name: 'population', level: 'error' })
+
+export async function populate(population: Population): Promise<void> {
+  const { mongoUrl: url, database } = population
+  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'population' })
+  try {
+    await catalog.ensureIndexes()
+    await seedDemoCatalogue(catalog)
+    const { subscribers, subscribersPerAccount } = population
+    for (let from = 0; from < subscribers; from += BATCH) {
+      const count = Math.min(BATCH, subscribers - from)
+      const documents = Array.from({ length: count }, (_, offset) =>
+        subscriberDocument(from + offset, subscribersPerAccount),
+      )
+      await catalog.subscribers.insertMany(documents as never[], { ordered: false })
+    }
+    const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
+    await feed.start()
+    await giveCredit(population, (id) =>
+      revisionAt(feed.current().prepaidIncludes.get(id), systemClock.nowMs()),
+    )
+    await feed.stop()
+  } finally {
+    await catalog.close()
+  }
+}
+
+function subscriberDocument(index: number, perAccount: number): Record<string, unknown> {
+  const sid = FIRST_SID + index
+  return {
+    type: 'subscriber',
+    sid,
+    aid: aidOf(index, perAccount),
+    plan: 'DEMO_PREPAID',
+    msisdn: `88800${String(sid).padStart(9, '0')}`,
+    imsi: [`00102${String(sid).padStart(10, '0')}`],
+    from: SINCE,
+    to: new Date(FOREVER_MS),
+    rev: 0,
+  }
+}
+
+type FindInclude = (id: number) => Parameters<typeof creditBucket>[1]['include'] | null
+
+async function giveCredit(population: Population, find: FindInclude): Promise<void> {
+  const redis = openRedis(
+    { url: population.redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 2_000 },
+    log,
+  )
+  await waitForRedis(redis, 5_000)
+  const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
+  const nowMs = systemClock.nowMs()
+  const given = new Set<string>()
+  const credit = async (index: number, prepaidIncludeId: number, amount: number) => {
+    const include = find(prepaidIncludeId)
+    if (include === null) throw new Error(`no prepaid include ${prepaidIncludeId}`)
+    const aid = aidOf(index, population.subscribersPerAccount)
+    const sid = include.shared ? 0 : FIRST_SID + index
+    const operationId = `population-${aid}-${sid}-${prepaidIncludeId}`
+    if (given.has(operationId)) return
+    given.add(operationId)
+    const validity = { fromMs: SINCE.getTime(), toMs: FOREVER_MS, mode: 'inc' as const }
+    const operation = { operationId, aid, sid, include, amount, ...validity }
+    await creditBucket(ledger, operation, { attemptsMax: 8 }, nowMs)
+  }
+  for (const { prepaidIncludeId, amount } of population.credits) {
+    for (let from = 0; from < population.subscribers; from += BATCH) {
+      const count = Math.min(BATCH, population.subscribers - from)
+      const batch = Array.from({ length: count }, (_, offset) =>
+        credit(from + offset, prepaidIncludeId, amount),
+      )
+      await Promise.all(batch)
+    }
+  }
+  await redis.close()
+}

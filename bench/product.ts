@@ -1,0 +1,203 @@
+/**
+ * The real product in a folder of its own: Redis, the embedded MongoDB and the roles as processes,
+ * each of which can be killed and started again. For the benchmark and the tests of the whole.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type EmbeddedRedis, startRedis } from '../src/embedded/redis.ts'
+import { runDirFor } from '../src/embedded/run-dir.ts'
+
+export type Role = 'realtime' | 'admin' | 'recorder'
+
+export interface ProductOptions {
+  appendfsync?: 'always' | 'everysec'
+  /** The roles to start; `recorder` alone runs outside the admin process. */
+  roles?: readonly Role[]
+  /** More settings, as TOLLGATE_* variables. */
+  environment?: Record<string, string>
+}
+
+export interface Product {
+  folder: string
+  realtimeUrl: string
+  realtimePort: number
+  adminUrl: string
+  redisUrl: string
+  mongoUrl: string
+  database: string
+  /** Process ids of what runs now. */
+  pid(part: Role | 'redis' | 'mongo'): number
+  /** `kill -9`; resolves when the process is gone. */
+  kill9(part: Role | 'redis' | 'mongo'): Promise<void>
+  /** Starts a part that was killed; resolves when it is ready. */
+  start(part: Role | 'redis' | 'mongo'): Promise<void>
+  /** Ends a role as an operator would (SIGTERM); gives its exit code. */
+  terminate(role: Role): Promise<number | null>
+  /** Resolves when the role answers on its readiness address. */
+  ready(role: 'realtime' | 'admin'): Promise<void>
+  stop(): Promise<void>
+}
+
+const root = projectRoot()
+const DATABASE = 'tollgate'
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+function projectRoot(): string {
+  const here = dirname(dirname(fileURLToPath(import.meta.url)))
+  return here.endsWith('dist') ? dirname(here) : here
+}
+
+/** A port that nobody uses now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+export async function startProduct(options: ProductOptions = {}): Promise<Product> {
+  const product = new RunningProduct(options)
+  await product.begin()
+  return product
+}
+
+class RunningProduct implements Product {
+  readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
+  readonly database = DATABASE
+  realtimePort = 0
+  realtimeUrl = ''
+  adminUrl = ''
+  redisUrl = ''
+  mongoUrl = ''
+  private adminPort = 0
+  private redis: EmbeddedRedis | null = null
+  private readonly children = new Map<Role | 'mongo', ChildProcess>()
+  private readonly options: ProductOptions
+
+  constructor(options: ProductOptions) {
+    this.options = options
+  }
+
+  async begin(): Promise<void> {
+    try {
+      this.realtimePort = await freePort()
+      this.adminPort = await freePort()
+      this.realtimeUrl = `http://127.0.0.1:${this.realtimePort}`
+      this.adminUrl = `http://127.0.0.1:${this.adminPort}`
+      await this.start('redis')
+      await this.start('mongo')
+      // Seeding comes between the stores and the roles.
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  pid(part: Role | 'redis' | 'mongo'): number {
+    const pid = part === 'redis' ? this.redis?.pid : this.children.get(part)?.pid
+    if (pid === undefined) throw new Error(`${part} does not run`)
+    return pid
+  }
+
+  async kill9(part: Role | 'redis' | 'mongo'): Promise<void> {
+    process.kill(this.pid(part), 'SIGKILL')
+    if (part === 'redis') {
+      await this.redis?.exited
+      return
+    }
+    await ended(this.children.get(part))
+  }
+
+  async start(part: Role | 'redis' | 'mongo'): Promise<void> {
+    if (part === 'redis') return this.startRedis()
+    if (part === 'mongo') return this.startMongo()
+    this.children.set(part, this.spawnRole(part))
+    if (part !== 'recorder') await this.ready(part)
+  }
+
+  async terminate(role: Role): Promise<number | null> {
+    const child = this.children.get(role)
+    child?.kill('SIGTERM')
+    await ended(child)
+    return child?.exitCode ?? null
+  }
+
+  async ready(role: 'realtime' | 'admin'): Promise<void> {
+    const url = role === 'realtime' ? this.realtimeUrl : this.adminUrl
+    const child = this.children.get(role)
+    for (let attempt = 0; attempt < 600; attempt += 1) {
+      if (child !== undefined && child.exitCode !== null) {
+        throw new Error(`${role} ended with ${child.exitCode}: see ${this.folder}/${role}.log`)
+      }
+      const answer = await fetch(`${url}/health/ready`).catch(() => null)
+      if (answer?.status === 200) return
+      await pause(50)
+    }
+    throw new Error(`${role} is not ready: see ${this.folder}/${role}.log`)
+  }
+
+  async stop(): Promise<void> {
+    for (const role of ['realtime', 'admin', 'recorder'] as const) await this.terminate(role)
+    this.children.get('mongo')?.kill('SIGTERM')
+    await ended(this.children.get('mongo'))
+    await this.redis?.close()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private async startRedis(): Promise<void> {
+    const dataDir = join(this.folder, 'redis')
+    mkdirSync(dataDir, { recursive: true })
+    const appendfsync = this.options.appendfsync ?? 'everysec'
+    const runDir = runDirFor(this.folder)
+    this.redis = await startRedis({ dataDir, runDir, appendfsync, log: silent })
+    this.redisUrl = this.redis.url
+  }
+
+  private async startMongo(): Promise<void> {
+    const socket = join(runDirFor(this.folder), 'mongo.sock')
+    const program = join(root, 'dist/src/embedded/mongo/main.js')
+    const data = join(this.folder, 'mongo')
+    mkdirSync(data, { recursive: true })
+    const log = openSync(join(this.folder, 'mongo.log'), 'a')
+    const child = spawn(process.execPath, [program, '--data', data, '--socket', socket], {
+      stdio: ['ignore', log, log, 'ipc'],
+    })
+    this.children.set('mongo', child)
+    const [message] = (await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(() => Promise.reject(new Error('embedded mongo did not start'))),
+    ])) as [{ url: string }]
+    this.mongoUrl = message.url
+  }
+
+  private spawnRole(role: Role): ChildProcess {
+    const log = openSync(join(this.folder, `${role}.log`), 'a')
+    return spawn(process.execPath, [join(root, 'bin/tollgate.mjs'), role], {
+      stdio: ['ignore', log, log],
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: this.folder,
+        TOLLGATE_DATA_DIR: this.folder,
+        TOLLGATE_REDIS_URL: this.redisUrl,
+        TOLLGATE_MONGO_URL: this.mongoUrl,
+        TOLLGATE_REALTIME_PORT: String(this.realtimePort),
+        TOLLGATE_ADMIN_PORT: String(this.adminPort),
+        TOLLGATE_LOG_LEVEL: 'warn',
+        ...this.options.environment,
+      },
+    })
+  }
+}
+
+async function ended(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  await once(child, 'exit')
+}

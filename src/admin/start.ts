@@ -1,0 +1,52 @@
+import { openCatalog } from '../catalog/connection.ts'
+import type { Config } from '../config/schema.ts'
+import { type Recorder, startRecorder } from '../recorder/start.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { openRedis } from '../store/redis.ts'
+import { addHealth } from './health.ts'
+import { addMetrics } from './metrics.ts'
+import { createServer, listen } from './server.ts'
+
+export interface AdminOptions {
+  /** With the real addresses of both stores. */
+  config: Config
+  log: Logger
+  metrics: Metrics
+  clock: Clock
+}
+
+export interface Admin {
+  /** Port that was taken. */
+  readonly port: number
+  /** Ends the recorder, which records what is left for `drainMs` at most, then the server. */
+  close(drainMs: number): Promise<void>
+}
+
+/**
+ * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need be
+ * there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
+ */
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const { config, log, metrics } = options
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
+  const redis = openRedis(config.redis, log)
+  const server = createServer(log)
+  addHealth(server, { redis, catalog })
+  addMetrics(server, { redis, metrics, log })
+  let recorder: Recorder | undefined
+  const close = async (drainMs: number) => {
+    await recorder?.stop(drainMs)
+    await server.close()
+    await Promise.all([redis.close(), catalog.close()])
+  }
+  try {
+    const port = await listen(server, config.admin.host, config.admin.port)
+    if (config.recorder.enabled) recorder = await startRecorder(options)
+    return { port, close }
+  } catch (error) {
+    await close(0)
+    throw error
+  }
+}

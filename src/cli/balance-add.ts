@@ -1,0 +1,128 @@
+/** `tollgate balance add`: an idempotent operation on one balance. */
+import { randomUUID } from 'node:crypto'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { PrepaidInclude } from '../domain/catalogue.ts'
+import type { OperationLine } from '../domain/line.ts'
+import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
+import { FOREVER_MS, parseInstant } from '../domain/time.ts'
+import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { accountOf, amountText, loadOwners, type OwnerAsked, ownerAsked } from './owners.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import { findInclude } from './seed.ts'
+import { type Stores, withStores } from './stores.ts'
+
+interface Wanted {
+  owner: OwnerAsked
+  includeId: number
+  amountText: string
+  operationId: string
+  fromMs: number | undefined
+  toMs: number | undefined
+}
+
+export async function addBalance(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const wanted = readWanted(options, config)
+  const line = await withStores(config, async (stores) => {
+    const nowMs = systemClock.nowMs()
+    const operation = await operationFor(stores, wanted, nowMs)
+    const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+    return creditBucket(stores.ledger, operation, settings, nowMs)
+  })
+  print(options['json'] === true ? JSON.stringify(line) : lineText(line))
+  return 0
+}
+
+function readWanted(options: OptionValues, config: Config): Wanted {
+  requiredText(options, 'include')
+  const wanted = {
+    owner: ownerAsked(options),
+    includeId: optionalNumber(options, 'include') ?? 0,
+    amountText: requiredText(options, 'amount'),
+    operationId: optionalText(options, 'operation-id') ?? `cli-${randomUUID()}`,
+    fromMs: instant(options, 'from', config),
+    toMs: instant(options, 'to', config),
+  }
+  if (wanted.operationId === '') throw new UsageError('--operation-id must not be empty')
+  return wanted
+}
+
+function instant(options: OptionValues, name: string, config: Config): number | undefined {
+  const text = optionalText(options, name)
+  if (text === undefined) return undefined
+  const atMs = parseInstant(text, config.rating.timeZone)
+  if (atMs === null) {
+    throw new UsageError(`--${name} must be a date, as in 2030-01-31 or ISO 8601, not '${text}'`)
+  }
+  return atMs
+}
+
+async function operationFor(
+  { catalog, ledger }: Stores,
+  wanted: Wanted,
+  nowMs: number,
+): Promise<CreditOperation> {
+  const include = await findInclude(catalog, wanted.includeId, nowMs)
+  const { sid, aid } = wanted.owner
+  const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
+  checkOwner(include, sid, account)
+  const owner = sid ?? 0
+  const [state] = await loadOwners(ledger, account, [owner])
+  const known = state?.buckets.find(
+    (bucket) =>
+      bucket.prepaidIncludeId === include.externalId &&
+      nowMs >= bucket.fromMs &&
+      nowMs < bucket.toMs,
+  )
+  const fromMs = wanted.fromMs ?? nowMs
+  // An end that nobody asked for must not prolong what is there.
+  const toMs = wanted.toMs ?? known?.toMs ?? FOREVER_MS
+  if (toMs <= fromMs) throw new UsageError('--to must be after --from')
+  return {
+    include,
+    amount: amountOf(wanted.amountText, include),
+    fromMs,
+    toMs,
+    mode: 'inc',
+    operationId: wanted.operationId,
+    aid: account,
+    sid: owner,
+  }
+}
+
+function checkOwner(include: PrepaidInclude, sid: number | undefined, aid: number): void {
+  const name = `prepaid include ${include.externalId} (${include.name})`
+  if (include.shared && sid !== undefined) {
+    throw new CommandError(`${name} is shared by the account: use --aid ${aid}`)
+  }
+  if (!include.shared && sid === undefined) {
+    throw new CommandError(`${name} belongs to subscribers: use --sid`)
+  }
+}
+
+function amountOf(text: string, { kind }: PrepaidInclude): number {
+  const decimal = parseDecimal(text)
+  const whole = decimal === null ? null : toScale(decimal, 0)
+  const amount = kind === 'units' ? whole : microsFrom(text)
+  if (amount === null || amount === 0) {
+    const wanted = kind === 'units' ? 'an integer' : 'a decimal with up to 6 digits after the point'
+    throw new UsageError(`--amount must be ${wanted}, and not 0; it is '${text}'`)
+  }
+  return amount
+}
+
+function lineText(line: OperationLine): string {
+  const { aid, sid, operationId, prepaidIncludeId, kind, amount, before, after, repaid } = line
+  const shown = (value: number) => amountText(kind === 'units' ? 'units' : 'totalCost', value)
+  const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
+  const debt = repaid > 0 ? `, ${shown(repaid)} of it repaid debt` : ''
+  const change = `${shown(before)} -> ${shown(after)}`
+  return (
+    `${whose}, include ${prepaidIncludeId}: ${change} (${shown(amount)}${debt}), ` +
+    `operation ${operationId}`
+  )
+}

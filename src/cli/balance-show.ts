@@ -1,0 +1,46 @@
+/** `tollgate balance show`. */
+import type { Catalog } from '../catalog/connection.ts'
+import { loadConfig } from '../config/load.ts'
+import type { OwnerState } from '../domain/bucket.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { accountOf, loadOwners, ownerAsked, ownerJson, ownerText } from './owners.ts'
+import type { OptionValues } from './parse.ts'
+import { withStores } from './stores.ts'
+
+export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
+  const { sid, aid } = ownerAsked(options)
+  const config = loadConfig(file === undefined ? {} : { file })
+  const shown = await withStores(config, async ({ catalog, ledger }) => {
+    const account = aid ?? (await accountOf(catalog, sid ?? 0, systemClock.nowMs()))
+    const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
+    return { owners, nameOf: await namesFor(catalog, owners) }
+  })
+  const { owners, nameOf } = shown
+  if (options['json'] === true) {
+    const [owner, shared] = owners.map((state) => ownerJson(state, nameOf))
+    print(JSON.stringify(shared === undefined ? owner : { ...owner, shared: shared.buckets }))
+    return 0
+  }
+  for (const [index, owner] of owners.entries()) {
+    // What the account shares is only worth a line if there is something.
+    if (index > 0 && owner.buckets.length === 0) continue
+    for (const line of ownerText(owner, nameOf)) print(line)
+  }
+  return 0
+}
+
+async function namesFor(
+  catalog: Catalog,
+  owners: readonly OwnerState[],
+): Promise<(id: number) => string> {
+  const ids = owners.flatMap((owner) => owner.buckets.map((bucket) => bucket.prepaidIncludeId))
+  const found = await catalog.run('read names of prepaid includes', () =>
+    catalog.prepaidincludes
+      .find({ external_id: { $in: [...new Set(ids)] } })
+      .sort({ from: 1 })
+      .toArray(),
+  )
+  const names = new Map(found.map(({ external_id, name }) => [external_id, name]))
+  return (id) => names.get(id) ?? ''
+}

@@ -1,0 +1,110 @@
+/** Whom a balance command is about, and how balances are shown to a person. */
+import type { Catalog } from '../catalog/connection.ts'
+import { findSubscriber } from '../catalog/subscribers.ts'
+import type { Bucket, OwnerState } from '../domain/bucket.ts'
+import { debtOf } from '../domain/bucket.ts'
+import { decimalText } from '../domain/money.ts'
+import { FOREVER_MS } from '../domain/time.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalNumber } from './parse.ts'
+
+export interface OwnerAsked {
+  /** Undefined: the account is meant. */
+  sid: number | undefined
+  aid: number | undefined
+}
+
+/** `--sid` or `--aid`, one of them. Throws `UsageError`. */
+export function ownerAsked(options: OptionValues): OwnerAsked {
+  const sid = optionalNumber(options, 'sid')
+  const aid = optionalNumber(options, 'aid')
+  if ((sid === undefined) === (aid === undefined)) {
+    throw new UsageError('give --sid for a subscriber, or --aid for what an account shares')
+  }
+  return { sid, aid }
+}
+
+/** The account of a subscriber now. Throws `CommandError` if there is no such subscriber. */
+export async function accountOf(catalog: Catalog, sid: number, atMs: number): Promise<number> {
+  const query = { key: 'sid', value: String(sid), atMs } as const
+  const subscriber = await findSubscriber(catalog, query)
+  if (subscriber === null) throw new CommandError(`there is no subscriber ${sid} now`)
+  return subscriber.found.aid
+}
+
+/** The live state of owners of one account. Throws `CorruptValueError` or `StoreDownError`. */
+export async function loadOwners(
+  ledger: Ledger,
+  aid: number,
+  sids: readonly number[],
+): Promise<OwnerState[]> {
+  const loaded = await ledger.load(sids.map((sid) => ({ aid, sid, sessionKeys: [] })))
+  return loaded.map((owner) => {
+    if (owner instanceof Error) throw owner
+    return owner.state
+  })
+}
+
+/** Units as they are, micros as a decimal. */
+export function amountText(kind: Bucket['kind'], amount: number): string {
+  return kind === 'units' ? String(amount) : decimalText(amount)
+}
+
+/** An owner as JSON: units, and money as decimals; credit positive. */
+export function ownerJson(owner: OwnerState, nameOf: (id: number) => string) {
+  return {
+    aid: owner.aid,
+    sid: owner.sid,
+    version: owner.version,
+    debt: Number(decimalText(debtOf(owner))),
+    buckets: owner.buckets.map((bucket) => {
+      const shown = (amount: number) => Number(amountText(bucket.kind, amount))
+      return {
+        id: bucket.id,
+        include: bucket.prepaidIncludeId,
+        name: nameOf(bucket.prepaidIncludeId),
+        kind: bucket.kind === 'units' ? 'units' : 'money',
+        usaget: bucket.usaget,
+        free: shown(bucket.free),
+        reserved: shown(bucket.reserved),
+        spent: shown(bucket.spent),
+        credited: shown(bucket.credited),
+        limit: shown(bucket.limit),
+        from: new Date(bucket.fromMs).toISOString(),
+        to: new Date(bucket.toMs).toISOString(),
+      }
+    }),
+  }
+}
+
+/** An owner as lines of a table. */
+export function ownerText(owner: OwnerState, nameOf: (id: number) => string): string[] {
+  const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
+  const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
+  const rows = owner.buckets.map((bucket) => {
+    const shown = (amount: number) => amountText(bucket.kind, amount)
+    const { prepaidIncludeId: id, kind, usaget, toMs } = bucket
+    return [
+      `${id} ${nameOf(id)}`.trim(),
+      kind === 'units' ? usaget : `money${usaget === '' ? '' : ` for ${usaget}`}`,
+      ...[bucket.free, bucket.reserved, bucket.spent, bucket.credited].map(shown),
+      toMs >= FOREVER_MS ? 'never' : new Date(toMs).toISOString(),
+    ]
+  })
+  const debt = debtOf(owner)
+  return [
+    `${who} ${owner.aid}`,
+    ...(rows.length === 0 ? ['  no balances'] : aligned([head, ...rows])),
+    ...(debt > 0 ? [`  debt ${decimalText(debt)}`] : []),
+  ]
+}
+
+function aligned(rows: readonly string[][]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return rows.map((row) =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
+  )
+}

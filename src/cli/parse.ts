@@ -1,0 +1,90 @@
+/** Reads a command line. Strict: what is not known is an error that names it. */
+import { parseArgs } from 'node:util'
+import { nearest } from '../config/nearest.ts'
+import { COMMANDS, type CommandSpec } from './commands.ts'
+import { UsageError } from './errors.ts'
+
+export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
+
+export interface Invocation {
+  readonly command: CommandSpec
+  readonly options: OptionValues
+}
+
+const ALIASES: Readonly<Record<string, string>> = { '--help': 'help', '--version': 'version' }
+
+/** Throws `UsageError`. */
+export function parseCommandLine(argv: readonly string[]): Invocation {
+  const first = argv[0]
+  if (first !== undefined && ALIASES[first] !== undefined) {
+    return parseCommandLine([ALIASES[first], ...argv.slice(1)])
+  }
+  if (first === undefined || first.startsWith('-')) return parseCommandLine(['start', ...argv])
+  const command = findCommand(argv)
+  return { command, options: parseOptions(command, argv.slice(wordsOf(command).length)) }
+}
+
+function wordsOf({ name }: CommandSpec): string[] {
+  return name.split(' ')
+}
+
+function findCommand(argv: readonly string[]): CommandSpec {
+  const found = COMMANDS.find((command) =>
+    wordsOf(command).every((word, index) => word === argv[index]),
+  )
+  if (found !== undefined) return found
+  const [first = '', second = ''] = argv
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
+  if (group.length > 0) {
+    const names = group.map(({ name }) => `'${name}'`).join(' or ')
+    const given = second === '' || second.startsWith('-') ? '' : ` ${second}`
+    throw new UsageError(`unknown command '${first}${given}': it is ${names}`)
+  }
+  const near = nearest(
+    first,
+    COMMANDS.map(({ name }) => name),
+  )
+  const hint = near === undefined ? "see 'tollgate help'" : `did you mean '${near}'?`
+  throw new UsageError(`unknown command '${first}': ${hint}`)
+}
+
+function parseOptions(command: CommandSpec, args: readonly string[]): OptionValues {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: command.options,
+      strict: true,
+      allowPositionals: false,
+    })
+    return values as OptionValues
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    // The advice after the first sentence is on positional arguments, which no command has.
+    const reason = error.message.replace(/\. (To specify a positional|This command).*$/s, '')
+    throw new UsageError(`${command.name}: ${reason.replaceAll('\n', ' ')}`)
+  }
+}
+
+/** A text option that must be given. Throws `UsageError`. */
+export function requiredText(options: OptionValues, name: string): string {
+  const value = options[name]
+  if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} is missing`)
+  return value
+}
+
+/** A text option that may be left out. */
+export function optionalText(options: OptionValues, name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A number of a subscriber, account or include. Throws `UsageError`; undefined if not given. */
+export function optionalNumber(options: OptionValues, name: string): number | undefined {
+  const text = optionalText(options, name)
+  if (text === undefined) return undefined
+  const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(number)) {
+    throw new UsageError(`--${name} must be an integer from 1 to 2^53, not '${text}'`)
+  }
+  return number
+}

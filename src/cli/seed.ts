@@ -1,0 +1,80 @@
+/** `tollgate seed demo`: the catalogue and the credits that a newcomer starts with. */
+import { compilePrepaidInclude, type RawDocument } from '../catalog/compile.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { finishDemoSeed, type InitialCredit, seedDemoCatalogue } from '../catalog/demo.ts'
+import type { ProfileFence } from '../catalog/write.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
+import { FOREVER_MS } from '../domain/time.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { creditBucket } from '../ledger/operations.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError } from './errors.ts'
+import { type Stores, withStores } from './stores.ts'
+
+/** Events of a demonstration may lie in the past. */
+const CREDIT_FROM_MS = Date.UTC(2020, 0, 1)
+
+export async function seedDemo(file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const created = await withStores(config, (stores) => seedStores(stores, config, systemClock))
+  print(created === 0 ? 'nothing to do: the store has entities' : `created ${created} entities`)
+  return 0
+}
+
+/** Seeds the stores if they are empty, and says how many entities were created. Safe to repeat. */
+export async function seedStores(
+  { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
+  config: Config,
+  clock: Clock,
+): Promise<number> {
+  await catalog.ensureIndexes()
+  const seed = await seedDemoCatalogue(catalog, fenceOf(ledger, clock))
+  for (const credit of seed.credits) await give(catalog, ledger, credit, config, clock)
+  if (seed.credits.length > 0) await finishDemoSeed(catalog)
+  return seed.created.length
+}
+
+/** The fence of profiles, kept in the ledger (design.md §3). */
+export function fenceOf(ledger: Ledger, clock: Clock): ProfileFence {
+  return {
+    begin: async ({ aid, sid }) => {
+      await ledger.raiseFence(aid, sid, true, clock.nowMs())
+    },
+    end: async ({ aid, sid }) => {
+      await ledger.raiseFence(aid, sid, false, clock.nowMs())
+    },
+  }
+}
+
+async function give(
+  catalog: Catalog,
+  ledger: Ledger,
+  { aid, sid, prepaidIncludeId, amount, operationId }: InitialCredit,
+  config: Config,
+  clock: Clock,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  const include = await findInclude(catalog, prepaidIncludeId, nowMs)
+  const validity = { fromMs: CREDIT_FROM_MS, toMs: FOREVER_MS }
+  const operation = { include, amount, ...validity, mode: 'inc', operationId, aid, sid } as const
+  const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+  await creditBucket(ledger, operation, settings, nowMs)
+}
+
+/** The prepaid include that holds now. Throws `CommandError` if there is none. */
+export async function findInclude(
+  catalog: Catalog,
+  externalId: number,
+  nowMs: number,
+): Promise<PrepaidInclude> {
+  const documents = await catalog.run('find prepaid include', () =>
+    catalog.prepaidincludes.find({ external_id: externalId, deleted: { $ne: true } }).toArray(),
+  )
+  const revisions = documents.map((document) => compilePrepaidInclude(document as RawDocument))
+  const include = revisionAt(revisions, nowMs)
+  if (include === null) throw new CommandError(`there is no prepaid include ${externalId} now`)
+  return include
+}

@@ -1,0 +1,92 @@
+/** How a command reaches the stores: those that are configured, or those that run in the data folder. */
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import { CatalogUnavailableError } from '../catalog/errors.ts'
+import type { Config } from '../config/schema.ts'
+import { runDirFor } from '../embedded/run-dir.ts'
+import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
+import { openRedis, type RedisConnection, StoreDownError, waitForRedis } from '../store/redis.ts'
+import { CommandError } from './errors.ts'
+
+const EMBEDDED = 'embedded'
+const TOKEN_MAX = 2 ** 47
+
+/** Socket of the embedded MongoDB in a run folder. */
+export function mongoSocketIn(runDir: string): string {
+  return join(runDir, 'mongo.sock')
+}
+
+/** Address of a MongoDB that listens on a unix socket. */
+export function mongoUrlOf(socketPath: string): string {
+  return `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`
+}
+
+/** The settings with real addresses. Throws `CommandError` if the embedded stores do not run. */
+export function withStoreUrls(config: Config): Config {
+  const { redis, mongo, data } = config
+  if (redis.url !== EMBEDDED && mongo.url !== EMBEDDED) return config
+  if (!existsSync(data.dir)) throw notRunning(config)
+  const runDir = runDirFor(data.dir)
+  const redisSocket = join(runDir, 'redis.sock')
+  const mongoSocket = mongoSocketIn(runDir)
+  const needed = [
+    ...(redis.url === EMBEDDED ? [redisSocket] : []),
+    ...(mongo.url === EMBEDDED ? [mongoSocket] : []),
+  ]
+  if (!needed.every((path) => existsSync(path))) throw notRunning(config)
+  return {
+    ...config,
+    redis: { ...redis, url: redis.url === EMBEDDED ? `unix://${redisSocket}` : redis.url },
+    mongo: { ...mongo, url: mongo.url === EMBEDDED ? mongoUrlOf(mongoSocket) : mongo.url },
+  }
+}
+
+function notRunning({ data }: Config): CommandError {
+  return new CommandError(`tollgate is not running in ${data.dir}`)
+}
+
+export interface Stores {
+  redis: RedisConnection
+  ledger: Ledger
+  catalog: Catalog
+  close(): Promise<void>
+}
+
+/** Connects, and makes sure that both stores answer. Throws `CommandError` that says which does not. */
+export async function openStores(config: Config): Promise<Stores> {
+  const isEmbedded = config.redis.url === EMBEDDED
+  const resolved = withStoreUrls(config)
+  const log: Logger = createLogger({ name: 'cli', level: 'silent' })
+  const catalog = await openCatalog({ ...resolved.mongo, appName: 'tollgate-cli' })
+  const redis = openRedis(resolved.redis, log)
+  const close = async () => {
+    await Promise.all([redis.close(), catalog.close()])
+  }
+  try {
+    await waitForRedis(redis, config.redis.connectTimeoutMs)
+    await catalog.ping()
+  } catch (error) {
+    await close()
+    if (error instanceof StoreDownError && isEmbedded) throw notRunning(config)
+    const isOutage = error instanceof StoreDownError || error instanceof CatalogUnavailableError
+    throw isOutage ? new CommandError(error.message, { cause: error }) : error
+  }
+  const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
+  return { redis, ledger, catalog, close }
+}
+
+/** Does something with the stores, and closes them in any case. */
+export async function withStores<T>(
+  config: Config,
+  act: (stores: Stores) => Promise<T>,
+): Promise<T> {
+  const stores = await openStores(config)
+  try {
+    return await act(stores)
+  } finally {
+    await stores.close()
+  }
+}

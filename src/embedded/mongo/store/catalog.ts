@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto'
+import { Int32 } from 'bson'
+import { CommandError } from '../errors.ts'
+import { compileFilter, type Matcher } from '../query/matcher.ts'
+import { parseSort, type SortField } from '../query/sort.ts'
+import { type Doc, decode, encode, type Value } from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import { type Storage, StorageLostError } from './storage.ts'
+
+/** Version of what is on disk: keys, entries, and the documents of this table. */
+const FORMAT = 1
+const KEY_FORMAT = Buffer.from('format')
+const KEY_OWNER = Buffer.from('owner')
+const KEY_NEXT_ID = Buffer.from('next-id')
+const COLLECTIONS = { start: Buffer.from('c:'), end: Buffer.from('c;') }
+const NAMESPACE_BYTES_MAX = 255
+
+export type Index = {
+  readonly id: number
+  readonly name: string
+  /** The key pattern as it was given. */
+  readonly key: Doc
+  readonly fields: readonly SortField[]
+  readonly unique: boolean
+  readonly sparse: boolean
+  readonly partial: Doc | undefined
+  /** Whether a document belongs to the index; undefined if all do. */
+  readonly covers: Matcher | undefined
+  /** Whether any document has several entries: then ranges cannot be intersected. */
+  readonly multikey: boolean
+}
+
+export type IndexSpec = Pick<Index, 'name' | 'key' | 'unique' | 'sparse' | 'partial'>
+
+export type Collection = {
+  readonly ns: string
+  readonly id: number
+  readonly indexes: readonly Index[]
+}
+
+/** The data folder was written by a version that this one does not know. */
+export class StorageFormatError extends Error {
+  override readonly name = 'StorageFormatError'
+}
+
+/** Which collections and indexes there are: on disk, and in memory for the queries. */
+export class Catalog {
+  readonly #storage: Storage
+  readonly #token = randomBytes(16)
+  #collections = new Map<string, Collection>()
+  #nextId = 1
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /**
+   * Takes the store for this server and reads what there is.
+   * @throws StorageFormatError
+   */
+  async open(): Promise<void> {
+    const { meta } = this.#storage
+    await this.#storage.write(() => {
+      const format = meta.get(KEY_FORMAT)
+      if (format && format.readUInt32BE(0) !== FORMAT) {
+        throw new StorageFormatError(
+          `the embedded store has format ${format.readUInt32BE(0)}, this version reads ${FORMAT}`,
+        )
+      }
+      meta.putSync(KEY_FORMAT, uint32(FORMAT))
+      meta.putSync(KEY_OWNER, this.#token)
+    })
+    this.#storage.guard(() => this.#assertOwner())
+    this.reload()
+  }
+
+  /** Reads the collections again: after a write that was undone. */
+  reload(): void {
+    const { meta } = this.#storage
+    this.#nextId = meta.get(KEY_NEXT_ID)?.readUInt32BE(0) ?? 1
+    const stored = this.#storage.read(meta, COLLECTIONS, Number.MAX_SAFE_INTEGER, false)
+    const collections = stored.map(({ key, value }) => {
+      return readCollection(key.toString().slice(2), decode(value))
+    })
+    this.#collections = new Map(collections.map((collection) => [collection.ns, collection]))
+  }
+
+  find(ns: string): Collection | undefined {
+    return this.#collections.get(ns)
+  }
+
+  /** Collections of a database in the order of their names; all without a name. */
+  list(database?: string): Collection[] {
+    const all = [...this.#collections.values()]
+    const found = database ? all.filter(({ ns }) => ns.startsWith(`${database}.`)) : all
+    return found.sort((a, b) => (a.ns < b.ns ? -1 : 1))
+  }
+
+  /** The collection, created in this write with its index of `_id` if it is not there. */
+  findOrCreate(ns: string): Collection {
+    const found = this.find(ns)
+    if (found) return found
+    checkNamespace(ns)
+    const id = this.#takeId()
+    const idKey: Doc = { _id: new Int32(1) }
+    const spec = { name: '_id_', key: idKey, unique: true, sparse: false, partial: undefined }
+    return this.#store({ ns, id, indexes: [makeIndex(this.#takeId(), spec, false)] })
+  }
+
+  addIndex(ns: string, spec: IndexSpec): Index {
+    const collection = this.findOrCreate(ns)
+    const index = makeIndex(this.#takeId(), spec, false)
+    this.#store({ ...collection, indexes: [...collection.indexes, index] })
+    return index
+  }
+
+  removeIndex(ns: string, index: Index): void {
+    const collection = this.findOrCreate(ns)
+    const indexes = collection.indexes.filter(({ id }) => id !== index.id)
+    this.#store({ ...collection, indexes })
+  }
+
+  /** Notes that documents have several entries in an index; it is never noted back. */
+  markMultikey(ns: string, index: Index): void {
+    const collection = this.findOrCreate(ns)
+    const mark = (each: Index) => (each.id === index.id ? { ...each, multikey: true } : each)
+    this.#store({ ...collection, indexes: collection.indexes.map(mark) })
+  }
+
+  remove(ns: string): void {
+    this.#storage.meta.removeSync(collectionKey(ns))
+    this.#collections.delete(ns)
+  }
+
+  #store(collection: Collection): Collection {
+    this.#storage.meta.putSync(collectionKey(collection.ns), encodeCollection(collection))
+    this.#collections.set(collection.ns, collection)
+    return collection
+  }
+
+  #takeId(): number {
+    const id = this.#nextId++
+    this.#storage.meta.putSync(KEY_NEXT_ID, uint32(this.#nextId))
+    return id
+  }
+
+  /** The lock of the folder should make this impossible; here nothing wrong could be written. */
+  #assertOwner(): void {
+    const owner = this.#storage.meta.get(KEY_OWNER)
+    if (owner?.equals(this.#token)) return
+    throw new StorageLostError('another server has opened the data folder of this one')
+  }
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+function collectionKey(ns: string): Buffer {
+  return Buffer.from(`c:${ns}`)
+}
+
+function checkNamespace(ns: string): void {
+  const dot = ns.indexOf('.')
+  const database = ns.slice(0, dot)
+  const name = ns.slice(dot + 1)
+  const isValid =
+    name !== '' &&
+    !/[$\0]/.test(name) &&
+    !name.startsWith('system.') &&
+    !name.startsWith('.') &&
+    !/[/\\. "$\0]/.test(database) &&
+    Buffer.byteLength(ns) <= NAMESPACE_BYTES_MAX
+  if (!isValid) throw new CommandError('InvalidNamespace', `Invalid namespace specified '${ns}'`)
+}
+
+function makeIndex(id: number, spec: IndexSpec, multikey: boolean): Index {
+  const { name, key, unique, sparse, partial } = spec
+  const fields = parseSort(key)
+  const covers = partial && compileFilter(partial)
+  return { id, name, key, fields, unique, sparse, partial, covers, multikey }
+}
+
+function encodeCollection({ id, indexes }: Collection): Buffer {
+  const stored = indexes.map(({ fields, covers, partial, ...index }) => {
+    return partial ? { ...index, partial } : index
+  })
+  return Buffer.from(encode({ id, indexes: stored }))
+}
+
+function readCollection(ns: string, doc: Doc): Collection {
+  const indexes = (doc['indexes'] as Doc[]).map((stored) => {
+    const spec: IndexSpec = {
+      name: String(stored['name']),
+      key: stored['key'] as Doc,
+      unique: stored['unique'] === true,
+      sparse: stored['sparse'] === true,
+      partial: stored['partial'] as Doc | undefined,
+    }
+    return makeIndex(intOf(stored['id']), spec, stored['multikey'] === true)
+  })
+  return { ns, id: intOf(doc['id']), indexes }
+}
+
+function intOf(value: Value): number {
+  return isNumeric(value) ? toNumber(value) : 0
+}

@@ -1,0 +1,127 @@
+import { CommandError, notImplemented } from '../errors.ts'
+import type { Doc } from '../values/document.ts'
+import { encodeKey } from '../values/key-encoding.ts'
+import { type PathValues, pathValues } from '../values/path.ts'
+import type { Index } from './catalog.ts'
+import { KEY_BYTES_MAX, type Range } from './storage.ts'
+
+/*
+ * Entries of all indexes share one table: index id (4 bytes), the components of the key, and for
+ * an index that is not unique SEPARATOR and the record (6 bytes). The value is the record.
+ */
+
+const RECORD_BYTES = 6
+/** Less than any first byte of a component, so that a shorter key stands before a longer one. */
+const SEPARATOR = Buffer.from([0x04])
+/** Greater than any first byte of a component. */
+const AFTER_ALL = Buffer.from([0xff])
+const COMPONENTS_BYTES_MAX = KEY_BYTES_MAX - 4 - 1 - RECORD_BYTES
+
+export type DocKeys = {
+  /** Components of the entries that a document has in an index, without doubles. */
+  readonly keys: readonly Buffer[]
+  readonly multikey: boolean
+}
+
+const NO_KEYS: DocKeys = { keys: [], multikey: false }
+
+/**
+ * The keys of a document in an index.
+ * @throws CommandError for parallel arrays and keys that are too long
+ */
+export function keysOf(index: Index, doc: Doc): DocKeys {
+  if (index.covers && !index.covers(doc)) return NO_KEYS
+  const found = index.fields.map(({ parts }) => pathValues(doc, parts))
+  if (index.sparse && found.every(({ missing }) => missing)) return NO_KEYS
+  const multikey = found.some(({ arrayPath }) => arrayPath !== undefined)
+  if (multikey) checkArrays(index, found)
+  let keys: Buffer[] = [Buffer.alloc(0)]
+  found.forEach(({ values }, i) => {
+    const descending = index.fields[i]!.descending
+    const encoded = values.map((value) => encodeKey(value, descending))
+    keys = keys.flatMap((key) => encoded.map((next) => Buffer.concat([key, next])))
+  })
+  for (const key of keys) checkLength(index, key)
+  return { keys: multikey ? withoutDoubles(keys) : keys, multikey }
+}
+
+function checkArrays(index: Index, found: readonly PathValues[]): void {
+  const arrays = found.flatMap(({ arrayPath }) => (arrayPath === undefined ? [] : [arrayPath]))
+  if (arrays.length < 2) return
+  const [first, second] = arrays
+  if (new Set(arrays).size > 1) {
+    throw new CommandError(
+      'CannotIndexParallelArrays',
+      `cannot index parallel arrays [${second}] [${first}]`,
+    )
+  }
+  // The pairs of one element would be indexed, here it is all combinations.
+  if (index.unique) throw notImplemented('a unique index of several fields in one array')
+}
+
+function checkLength(index: Index, key: Buffer): void {
+  if (key.length <= COMPONENTS_BYTES_MAX) return
+  throw new CommandError(
+    'KeyTooLong',
+    `key too large to index for '${index.name}': ${key.length} bytes, ` +
+      `${COMPONENTS_BYTES_MAX} are possible in the embedded server`,
+  )
+}
+
+function withoutDoubles(keys: readonly Buffer[]): Buffer[] {
+  const found = new Map(keys.map((key) => [key.toString('latin1'), key]))
+  return [...found.values()]
+}
+
+function prefixOf(index: Index): Buffer {
+  const prefix = Buffer.alloc(4)
+  prefix.writeUInt32BE(index.id)
+  return prefix
+}
+
+export function entryKey(index: Index, components: Buffer, record: number): Buffer {
+  const prefix = prefixOf(index)
+  if (index.unique) return Buffer.concat([prefix, components])
+  return Buffer.concat([prefix, components, SEPARATOR, recordBytes(record)])
+}
+
+export function recordBytes(record: number): Buffer {
+  const bytes = Buffer.alloc(RECORD_BYTES)
+  bytes.writeUIntBE(record, 0, RECORD_BYTES)
+  return bytes
+}
+
+export function recordOf(bytes: Buffer): number {
+  return bytes.readUIntBE(bytes.length - RECORD_BYTES, RECORD_BYTES)
+}
+
+/** All entries whose components begin with `components`. */
+export function entriesBelow(index: Index, components: Buffer): Range {
+  const start = Buffer.concat([prefixOf(index), components])
+  return { start, end: Buffer.concat([start, AFTER_ALL]) }
+}
+
+/** Bounds of one component after a prefix of whole ones; an absent one is open. */
+export type Bounds = {
+  readonly from: { readonly key: Buffer; readonly inclusive: boolean }
+  readonly to: { readonly key: Buffer; readonly inclusive: boolean }
+}
+
+export function entriesBetween(index: Index, components: Buffer, { from, to }: Bounds): Range {
+  const before = [prefixOf(index), components]
+  const after = (key: Buffer, isBehind: boolean) =>
+    Buffer.concat([...before, key, ...(isBehind ? [AFTER_ALL] : [])])
+  return { start: after(from.key, !from.inclusive), end: after(to.key, to.inclusive) }
+}
+
+/** Keys of the records of a collection: its id (4 bytes) and the record. */
+export function docKey(collectionId: number, record: number): Buffer {
+  const key = Buffer.alloc(4 + RECORD_BYTES)
+  key.writeUInt32BE(collectionId)
+  key.writeUIntBE(record, 4, RECORD_BYTES)
+  return key
+}
+
+export function docsOf(collectionId: number): Range {
+  return { start: docKey(collectionId, 0), end: docKey(collectionId + 1, 0) }
+}

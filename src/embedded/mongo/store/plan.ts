@@ -1,0 +1,218 @@
+import { BSONRegExp, MaxKey, MinKey } from 'bson'
+import { isOperatorDoc } from '../query/matcher.ts'
+import type { SortField } from '../query/sort.ts'
+import { equalValues, typeClass } from '../values/compare.ts'
+import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
+import { encodeKey } from '../values/key-encoding.ts'
+import { arrayIndex } from '../values/path.ts'
+import type { Collection, Index } from './catalog.ts'
+import { type Bounds, entriesBelow, entriesBetween } from './index-keys.ts'
+import type { Range } from './storage.ts'
+
+/**
+ * How the candidates for a filter are found; the filter itself is tested on each of them. Ranges
+ * are disjoint and ascending.
+ */
+export type Plan =
+  | { readonly kind: 'scan' }
+  | {
+      readonly kind: 'index'
+      readonly index: Index
+      readonly ranges: readonly Range[]
+      readonly reverse: boolean
+      /** Whether the documents come in the wanted order. */
+      readonly sorted: boolean
+    }
+  | { readonly kind: 'union'; readonly plans: readonly Plan[] }
+
+/** Combinations of the values of several `$in` that become ranges of their own. */
+const RANGES_MAX = 4096
+
+/** What a filter demands of one field, as far as an index can use it. */
+type Demand = { points?: Value[]; from?: Limit; to?: Limit }
+type Limit = { readonly value: Value; readonly inclusive: boolean }
+type Demands = Map<string, Demand>
+
+/** Chooses an index by what the filter and the sort demand; no statistics are kept. */
+export function planQuery(
+  collection: Collection,
+  filter: Doc,
+  sort: readonly SortField[] = [],
+): Plan {
+  const demands: Demands = new Map()
+  collectDemands(filter, demands)
+  let best: { plan: Plan; score: number } | undefined
+  for (const index of collection.indexes) {
+    if (!isUsable(index, filter, demands)) continue
+    const found = planIndex(index, demands, sort)
+    if (found && (!best || found.score > best.score)) best = found
+  }
+  if (best && best.score >= SCORES.range) return best.plan
+  return planUnion(collection, filter) ?? best?.plan ?? { kind: 'scan' }
+}
+
+/** One `$or` at the top: each clause by an index of its own, if all have one. */
+function planUnion(collection: Collection, filter: Doc): Plan | undefined {
+  const clauses = filter['$or']
+  if (!isArray(clauses)) return undefined
+  const plans: Plan[] = []
+  for (const clause of clauses) {
+    const plan = isDoc(clause) ? planQuery(collection, clause) : undefined
+    if (!plan || plan.kind === 'scan') return undefined
+    plans.push(plan)
+  }
+  return { kind: 'union', plans }
+}
+
+function collectDemands(filter: Doc, demands: Demands): void {
+  for (const path of Object.keys(filter)) {
+    const operand = filter[path]
+    if (path === '$and' && isArray(operand)) {
+      for (const clause of operand) if (isDoc(clause)) collectDemands(clause, demands)
+    } else if (!path.startsWith('$')) {
+      const demand = demands.get(path) ?? {}
+      addDemand(demand, operand)
+      demands.set(path, demand)
+    }
+  }
+}
+
+function addDemand(demand: Demand, operand: Value): void {
+  if (!isOperatorDoc(operand)) {
+    addPoints(demand, [operand])
+    return
+  }
+  for (const name of Object.keys(operand)) {
+    const value = operand[name]
+    if (name === '$eq') addPoints(demand, [value])
+    else if (name === '$in' && isArray(value)) addPoints(demand, value)
+    else if (isOrdered(value)) addLimit(demand, name, value)
+  }
+}
+
+/** Of several demands for points the shortest is used; the filter tests the others. */
+function addPoints(demand: Demand, values: readonly Value[]): void {
+  if (!values.every(isPoint)) return
+  if (demand.points && demand.points.length <= values.length) return
+  demand.points = [...values]
+}
+
+/** Null is also missing, an array also its elements, a pattern many: no index finds them all. */
+function isPoint(value: Value): boolean {
+  return value !== null && value !== undefined && !isArray(value) && !(value instanceof BSONRegExp)
+}
+
+function isOrdered(value: Value): boolean {
+  return isPoint(value) && !(value instanceof MinKey) && !(value instanceof MaxKey)
+}
+
+function addLimit(demand: Demand, name: string, value: Value): void {
+  const inclusive = name === '$gte' || name === '$lte'
+  if (name === '$gt' || name === '$gte') demand.from ??= { value, inclusive }
+  if (name === '$lt' || name === '$lte') demand.to ??= { value, inclusive }
+}
+
+/** Whether all documents that can match are in the index. */
+function isUsable(index: Index, filter: Doc, demands: Demands): boolean {
+  if (index.fields.some(({ parts }) => parts.some((part) => arrayIndex(part) !== undefined))) {
+    return false
+  }
+  if (index.sparse && !index.fields.some(({ path }) => isDemanding(demands.get(path)))) return false
+  return !index.partial || implies(filter, index.partial)
+}
+
+/** Whether a demand can only be met by a field that exists. */
+function isDemanding(demand: Demand | undefined): boolean {
+  return demand?.points !== undefined || demand?.from !== undefined || demand?.to !== undefined
+}
+
+/** Only by the same conditions, literally: enough for how partial indexes are used. */
+function implies(filter: Doc, partial: Doc): boolean {
+  return Object.keys(partial).every((path) => {
+    const condition = filter[path]
+    return condition !== undefined && equalValues(condition, partial[path])
+  })
+}
+
+const SCORES = { unique: 10_000, point: 100, points: 60, range: 40, sorted: 30 } as const
+
+type Chosen = { readonly plan: Plan; readonly score: number }
+
+function planIndex(index: Index, demands: Demands, sort: readonly SortField[]): Chosen | undefined {
+  let prefixes: Buffer[] = [Buffer.alloc(0)]
+  let score = 0
+  let fixed = 0
+  let used = 0
+  let bounds: Bounds | undefined
+  for (const field of index.fields) {
+    const demand = demands.get(field.path)
+    const points = demand?.points
+    if (points && prefixes.length * points.length <= RANGES_MAX) {
+      const keys = sortedKeys(points, field.descending)
+      prefixes = prefixes.flatMap((prefix) => keys.map((key) => Buffer.concat([prefix, key])))
+      if (points.length === 1 && fixed === used) fixed += 1
+      score += points.length === 1 ? SCORES.point : SCORES.points
+      used += 1
+      continue
+    }
+    bounds = demand && boundsOf(demand, field.descending, index.multikey)
+    if (bounds) score += SCORES.range + (demand?.from && demand.to ? 1 : 0)
+    break
+  }
+  if (index.unique && fixed === index.fields.length) score += SCORES.unique
+  const order = orderOf(index, fixed, sort)
+  if (order !== undefined && sort.length > 0) score += SCORES.sorted
+  if (score === 0) return undefined
+  const ranges = prefixes.map((prefix) =>
+    bounds ? entriesBetween(index, prefix, bounds) : entriesBelow(index, prefix),
+  )
+  const reverse = order ?? false
+  const sorted = order !== undefined
+  return { plan: { kind: 'index', index, ranges, reverse, sorted }, score }
+}
+
+function sortedKeys(values: readonly Value[], descending: boolean): Buffer[] {
+  const keys = values.map((value) => encodeKey(value, descending)).sort(Buffer.compare)
+  return keys.filter((key, i) => i === 0 || !key.equals(keys[i - 1]!))
+}
+
+/** Entries of the operand's class within the limits. */
+function boundsOf(demand: Demand, descending: boolean, multikey: boolean): Bounds | undefined {
+  const { from } = demand
+  // Different elements of an array may satisfy the two limits: only one of them can be used.
+  const to = multikey && from ? undefined : demand.to
+  const value = (from ?? to)?.value
+  if (value === undefined) return undefined
+  if (from && to && typeClass(from.value) !== typeClass(to.value)) return undefined
+  const kind = typeClass(value)
+  const first = descending ? ~kind & 0xff : kind
+  const lowest = { key: Buffer.from([first]), inclusive: true }
+  const highest = { key: Buffer.from([first + 1]), inclusive: false }
+  const bound = (limit: Limit) => ({
+    key: encodeKey(limit.value, descending),
+    inclusive: limit.inclusive,
+  })
+  if (!descending) return { from: from ? bound(from) : lowest, to: to ? bound(to) : highest }
+  return { from: to ? bound(to) : lowest, to: from ? bound(from) : highest }
+}
+
+/**
+ * Whether the entries behind `fixed` equal components come in the order of the sort: false
+ * forwards, true backwards, undefined neither.
+ */
+function orderOf(index: Index, fixed: number, sort: readonly SortField[]): boolean | undefined {
+  const constant = new Set(index.fields.slice(0, fixed).map(({ path }) => path))
+  const wanted = sort.filter(({ path }) => !constant.has(path))
+  if (wanted.length === 0) return false
+  // An array sorts by one of its elements but has an entry for each.
+  if (index.multikey) return undefined
+  const given = index.fields.slice(fixed)
+  const [first] = given
+  if (!first || wanted.length > given.length) return undefined
+  const reverse = wanted[0]!.descending !== first.descending
+  const isSame = wanted.every(({ path, descending }, i) => {
+    const field = given[i]!
+    return field.path === path && (field.descending !== descending) === reverse
+  })
+  return isSame ? reverse : undefined
+}

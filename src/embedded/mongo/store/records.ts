@@ -1,0 +1,255 @@
+import { BSONRegExp } from 'bson'
+import { CommandError } from '../errors.ts'
+import { withId } from '../update/update.ts'
+import {
+  DOCUMENT_BYTES_MAX,
+  type Doc,
+  decode,
+  encode,
+  fieldOf,
+  isArray,
+} from '../values/document.ts'
+import type { Catalog, Collection, Index, IndexSpec } from './catalog.ts'
+import { duplicateKey } from './duplicate-key.ts'
+import {
+  type DocKeys,
+  docKey,
+  docsOf,
+  entriesBelow,
+  entryKey,
+  keysOf,
+  recordBytes,
+  recordOf,
+} from './index-keys.ts'
+import type { Entry, Range, Storage } from './storage.ts'
+
+const CHUNK = 256
+
+/** A document as it is stored, decoded when somebody looks into it. */
+export class Row {
+  readonly record: number
+  readonly bytes: Uint8Array
+  #doc: Doc | undefined
+
+  constructor(record: number, bytes: Uint8Array) {
+    this.record = record
+    this.bytes = bytes
+  }
+
+  get doc(): Doc {
+    this.#doc ??= decode(this.bytes)
+    return this.#doc
+  }
+}
+
+type DocIndexKeys = readonly (readonly [Index, DocKeys])[]
+
+/**
+ * Documents and their index entries, which always change together. All that changes something
+ * belongs into a write of the storage, and checks everything before it changes anything.
+ */
+export class Records {
+  readonly storage: Storage
+  readonly catalog: Catalog
+  /** The record that the next document of a collection gets; never one that was given before. */
+  readonly #next = new Map<number, number>()
+
+  constructor(storage: Storage, catalog: Catalog) {
+    this.storage = storage
+    this.catalog = catalog
+  }
+
+  get(collection: Collection, record: number): Row | undefined {
+    const bytes = this.storage.docs.get(docKey(collection.id, record))
+    return bytes && new Row(record, bytes)
+  }
+
+  /** Documents in the order of their insertion; null now and then, so that others may run. */
+  *scan(collection: Collection): Generator<Row | null> {
+    for (const entry of this.#walk('docs', docsOf(collection.id), false)) {
+      yield entry && new Row(recordOf(entry.key), entry.value)
+    }
+  }
+
+  /** Records of index entries in their order; null now and then. */
+  *scanIndex(range: Range, reverse: boolean): Generator<number | null> {
+    for (const entry of this.#walk('entries', range, reverse)) {
+      yield entry && recordOf(entry.value)
+    }
+  }
+
+  count(collection: Collection): number {
+    return this.storage.count(this.storage.docs, docsOf(collection.id))
+  }
+
+  /** @throws CommandError for a duplicate key, a wrong `_id` or a document that is too large */
+  insert(ns: string, given: Doc, givenBytes?: Uint8Array): Row {
+    const collection = this.catalog.findOrCreate(ns)
+    const doc = withId(given)
+    checkId(doc)
+    const bytes = doc === given && givenBytes ? givenBytes : encode(doc)
+    checkSize(bytes, 'BSONObjectTooLarge')
+    const keys = indexKeys(collection, doc)
+    this.#checkUnique(collection, keys, doc, undefined)
+    const record = this.#takeRecord(collection)
+    this.storage.docs.putSync(docKey(collection.id, record), asBuffer(bytes))
+    for (const [index, { keys: added }] of keys) this.#addEntries(index, added, record)
+    this.#noteMultikey(ns, keys)
+    return new Row(record, bytes)
+  }
+
+  /**
+   * Stores a new version of a document; `oldKeys` are those of the version that is stored.
+   * @returns the row, undefined if nothing has changed
+   */
+  replace(ns: string, row: Row, oldKeys: DocIndexKeys, doc: Doc): Row | undefined {
+    const collection = this.catalog.findOrCreate(ns)
+    const bytes = encode(doc)
+    if (Buffer.compare(bytes, row.bytes) === 0) return undefined
+    checkSize(bytes, 'Location17419')
+    const keys = indexKeys(collection, doc)
+    this.#checkUnique(collection, keys, doc, row.record)
+    this.storage.docs.putSync(docKey(collection.id, row.record), asBuffer(bytes))
+    keys.forEach(([index, { keys: after }], i) => {
+      const before = oldKeys[i]![1].keys
+      this.#removeEntries(index, without(before, after), row.record)
+      this.#addEntries(index, without(after, before), row.record)
+    })
+    this.#noteMultikey(ns, keys)
+    return new Row(row.record, bytes)
+  }
+
+  /** Index keys of a stored document: to be taken before an update works on it. */
+  keysOf(ns: string, doc: Doc): DocIndexKeys {
+    return indexKeys(this.catalog.findOrCreate(ns), doc)
+  }
+
+  remove(collection: Collection, row: Row): void {
+    for (const [index, { keys }] of indexKeys(collection, row.doc)) {
+      this.#removeEntries(index, keys, row.record)
+    }
+    this.storage.docs.removeSync(docKey(collection.id, row.record))
+  }
+
+  drop(collection: Collection): void {
+    for (const index of collection.indexes) this.#clear('entries', entriesBelow(index, NOTHING))
+    this.#clear('docs', docsOf(collection.id))
+    this.catalog.remove(collection.ns)
+  }
+
+  /** @throws CommandError if documents already there do not fit; then nothing has changed */
+  createIndex(ns: string, spec: IndexSpec): void {
+    this.storage.undoable(() => {
+      const index = this.catalog.addIndex(ns, spec)
+      const collection = this.catalog.findOrCreate(ns)
+      for (const row of this.scan(collection)) {
+        if (!row) continue
+        const keys: DocIndexKeys = [[index, keysOf(index, row.doc)]]
+        this.#checkUnique(collection, keys, row.doc, row.record)
+        for (const [, { keys: added }] of keys) this.#addEntries(index, added, row.record)
+        this.#noteMultikey(ns, keys)
+      }
+    })
+  }
+
+  dropIndex(ns: string, index: Index): void {
+    this.#clear('entries', entriesBelow(index, NOTHING))
+    this.catalog.removeIndex(ns, index)
+  }
+
+  *#walk(table: 'docs' | 'entries', range: Range, reverse: boolean): Generator<Entry | null> {
+    let { start, end } = range
+    for (;;) {
+      const chunk = this.storage.read(this.storage[table], { start, end }, CHUNK, reverse)
+      yield* chunk
+      const last = chunk.at(-1)
+      if (!last || chunk.length < CHUNK) return
+      // The next chunk begins right behind the last key, whatever has happened in between.
+      if (reverse) end = last.key
+      else start = Buffer.concat([last.key, ZERO])
+      yield null
+    }
+  }
+
+  #clear(table: 'docs' | 'entries', range: Range): void {
+    for (;;) {
+      const chunk = this.storage.read(this.storage[table], range, CHUNK, false)
+      for (const { key } of chunk) this.storage[table].removeSync(key)
+      if (chunk.length < CHUNK) return
+    }
+  }
+
+  #takeRecord(collection: Collection): number {
+    let next = this.#next.get(collection.id)
+    if (next === undefined) {
+      const [last] = this.storage.read(this.storage.docs, docsOf(collection.id), 1, true)
+      next = last ? recordOf(last.key) + 1 : 1
+    }
+    this.#next.set(collection.id, next + 1)
+    return next
+  }
+
+  #checkUnique(
+    collection: Collection,
+    keys: DocIndexKeys,
+    doc: Doc,
+    own: number | undefined,
+  ): void {
+    for (const [index, { keys: wanted }] of keys) {
+      if (!index.unique) continue
+      for (const key of wanted) {
+        const holder = this.storage.entries.get(entryKey(index, key, 0))
+        if (holder && recordOf(holder) !== own) throw duplicateKey(collection.ns, index, key, doc)
+      }
+    }
+  }
+
+  #addEntries(index: Index, keys: readonly Buffer[], record: number): void {
+    const value = recordBytes(record)
+    for (const key of keys) this.storage.entries.putSync(entryKey(index, key, record), value)
+  }
+
+  #removeEntries(index: Index, keys: readonly Buffer[], record: number): void {
+    for (const key of keys) this.storage.entries.removeSync(entryKey(index, key, record))
+  }
+
+  #noteMultikey(ns: string, keys: DocIndexKeys): void {
+    for (const [index, { multikey }] of keys) {
+      if (multikey && !index.multikey) this.catalog.markMultikey(ns, index)
+    }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+const ZERO = Buffer.from([0])
+
+function indexKeys(collection: Collection, doc: Doc): DocIndexKeys {
+  return collection.indexes.map((index) => [index, keysOf(index, doc)])
+}
+
+/** Keys of `a` that are not in `b`; both are short. */
+function without(a: readonly Buffer[], b: readonly Buffer[]): Buffer[] {
+  return a.filter((key) => !b.some((other) => other.equals(key)))
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function checkId(doc: Doc): void {
+  const id = fieldOf(doc, '_id')
+  if (isArray(id) || id instanceof BSONRegExp || id === undefined) {
+    const what = isArray(id) ? 'array' : id === undefined ? 'undefined' : 'regex'
+    throw new CommandError('InvalidIdField', `The '_id' value cannot be of type ${what}`)
+  }
+}
+
+function checkSize(bytes: Uint8Array, code: 'BSONObjectTooLarge' | 'Location17419'): void {
+  if (bytes.length <= DOCUMENT_BYTES_MAX) return
+  throw new CommandError(
+    code,
+    `the document has ${bytes.length} bytes, ${DOCUMENT_BYTES_MAX} are the most`,
+  )
+}
