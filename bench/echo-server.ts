@@ -1,7 +1,8 @@
 /** The ceiling of the HTTP side: the same server, which parses the body and answers at once. */
 import uWS from 'uWebSockets.js'
 
-const answer = '{"status":1,"returnCode":1,"desc":"Success","requestNum":1,"grantedVolume":10485760}'
+const answer =
+  '{"status":1,"returnCode":1,"desc":"Success","requestNum":1,"grantedVolume":10485760}'
 
 uWS
   .App()

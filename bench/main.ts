@@ -134,7 +134,9 @@ function print(report: Report): void {
   say(`requests/s   ${report.requests_per_second}`)
   say(`latency ms   p50 ${report.p50_ms}  p99 ${report.p99_ms}  p99.9 ${report.p999_ms}`)
   say(`echo         ${report.ceiling_echo_rps} requests/s  ratio ${ratio(report.ceiling_echo_rps)}`)
-  say(`raw script   ${report.ceiling_script_rps} calls/s  ratio ${ratio(report.ceiling_script_rps)}`)
+  say(
+    `raw script   ${report.ceiling_script_rps} calls/s  ratio ${ratio(report.ceiling_script_rps)}`,
+  )
   say(
     `CPU µs/req   ${report.cpu_us_per_request} = server ${report.cpu_us_per_request_server} + redis ${report.cpu_us_per_request_redis}`,
   )

@@ -1,15 +1,15 @@
 /** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
 import { openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
+import { createCatalogFeed } from '../src/catalog/feed.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { revisionAt } from '../src/domain/catalogue.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
-import { createCatalogFeed } from '../src/catalog/feed.ts'
 import { createLedger } from '../src/ledger/ledger.ts'
 import { creditBucket } from '../src/ledger/operations.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../src/store/redis.ts'
-import { loadConfig } from '../src/config/load.ts'
 
 export interface Population {
   redisUrl: string

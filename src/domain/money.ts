@@ -23,7 +23,7 @@ export function parseDecimal(value: string | number): ExactDecimal | null {
   const match = DECIMAL.exec(typeof value === 'number' ? String(value) : value.trim())
   if (match === null) return null
   const [, sign, whole = '', decimals = '', exponent = '0'] = match
-  const fraction = decimals.replace(/0+$/, '')
+  const fraction = withoutTrailingZeros(decimals)
   let scale = fraction.length - Number(exponent)
   let digits = BigInt(whole + fraction)
   if (sign === '-') digits = -digits
@@ -36,6 +36,13 @@ export function parseDecimal(value: string | number): ExactDecimal | null {
     scale -= 1
   }
   return { digits, scale }
+}
+
+/** In one pass: text from outside may be long. */
+function withoutTrailingZeros(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '0') end -= 1
+  return text.slice(0, end)
 }
 
 /**

@@ -1,17 +1,7 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
+import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
-
-/** What a worker's task receives: the requests of one batch, in their order. */
-export interface WorkerTask {
-  requests: ChargeRequest[]
-}
-
-/** What it returns: an outcome per request, in the same order, and counters to be added up. */
-export interface WorkerResult {
-  outcomes: ChargeOutcome[]
-  stats?: Record<string, number>
-}
 
 /** A request on its way through the pool. */
 export interface Pending extends Deadline {
@@ -29,6 +19,8 @@ export interface BatchWorker {
 export interface LaneOptions {
   readonly batchSizeMax: number
   readonly batchesInFlightMax: number
+  /** Whether its batches may wait for MongoDB. */
+  readonly mayLookUp: boolean
   /** Milliseconds of this thread, for durations. */
   readonly elapsedMs: () => number
   readonly onBatch: (size: number) => void
@@ -94,10 +86,11 @@ export class Lane {
   }
 
   #send(batch: readonly Pending[]): void {
-    const { onBatch, onResult, onFailure, elapsedMs } = this.#options
+    const { onBatch, onResult, onFailure, elapsedMs, mayLookUp } = this.#options
     this.#batches.set(batch, elapsedMs())
     onBatch(batch.length)
-    this.#worker.run({ requests: batch.map((pending) => pending.request) }).then(
+    const requests = batch.map((pending) => pending.request)
+    this.#worker.run({ requests, mayLookUp }).then(
       (result) => {
         if (!this.#batches.delete(batch)) return
         onResult(batch, result)

@@ -3,10 +3,11 @@ import { Piscina } from 'piscina'
 import { assert } from '../domain/assert.ts'
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
+import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
-import { type BatchWorker, Lane, type Pending, type WorkerResult, type WorkerTask } from './lane.ts'
+import { type BatchWorker, Lane, type Pending } from './lane.ts'
 import { createRoutes, type Routes } from './routes.ts'
 
 export interface PoolOptions {
@@ -45,6 +46,11 @@ const ROUTES_LEARNED_MAX = 200_000
 const SWEEP_MS_MAX = 100
 /** A worker that sits on one batch for this many time-outs is taken for dead. */
 const STALLED_TIMEOUTS = 4
+/**
+ * Batches of a worker that may wait for MongoDB: they wait beside the others, so that subscribers
+ * that are not in memory delay nobody else, whatever MongoDB does.
+ */
+const SLOW_BATCHES_IN_FLIGHT_MAX = 8
 const START_TIMEOUT_MS = 30_000
 
 /** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
@@ -74,7 +80,7 @@ function startThread(options: PoolOptions, index: number): Thread {
     workerData: options.workerData(index),
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: options.batchesInFlightMax,
+    concurrentTasksPerWorker: options.batchesInFlightMax + SLOW_BATCHES_IN_FLIGHT_MAX,
     atomics: 'disabled',
     recordTiming: false,
   })
@@ -88,7 +94,7 @@ async function awaitStart({ piscina }: Thread): Promise<void> {
     await new Promise((resolve, reject) => {
       piscina.once('error', reject)
       timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
-      piscina.run({ requests: [] } satisfies WorkerTask).then(resolve, reject)
+      piscina.run({ requests: [], mayLookUp: false } satisfies WorkerTask).then(resolve, reject)
     })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
@@ -102,6 +108,7 @@ class PiscinaPool implements Pool {
   readonly #options: PoolOptions
   readonly #threads: Thread[]
   readonly #lanes: Lane[]
+  readonly #slowLanes: Lane[]
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
@@ -111,7 +118,16 @@ class PiscinaPool implements Pool {
     this.#options = options
     this.#threads = threads
     this.#routes = createRoutes(threads.length, ROUTES_LEARNED_MAX)
-    this.#lanes = threads.map((thread, index) => this.#createLane(thread, index))
+    const { batchesInFlightMax } = options
+    this.#lanes = threads.map((thread, index) =>
+      this.#createLane(thread, index, { batchesInFlightMax, mayLookUp: false }),
+    )
+    this.#slowLanes = threads.map((thread, index) =>
+      this.#createLane(thread, index, {
+        batchesInFlightMax: SLOW_BATCHES_IN_FLIGHT_MAX,
+        mayLookUp: true,
+      }),
+    )
     const sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(options.requestTimeoutMs / 10))
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
     this.#timer.unref()
@@ -132,14 +148,18 @@ class PiscinaPool implements Pool {
     await Promise.all(this.#threads.map((thread) => thread.piscina.destroy()))
   }
 
-  #createLane(thread: Thread, index: number): Lane {
-    const { batchSizeMax, batchesInFlightMax, onBatch, log } = this.#options
+  #createLane(
+    thread: Thread,
+    index: number,
+    kind: { batchesInFlightMax: number; mayLookUp: boolean },
+  ): Lane {
+    const { batchSizeMax, onBatch, log } = this.#options
     return new Lane(thread, {
+      ...kind,
       batchSizeMax,
-      batchesInFlightMax,
       elapsedMs: monotonicMs,
       onBatch,
-      onResult: (batch, result) => this.#deliver(batch, result),
+      onResult: (batch, result) => this.#deliver(batch, result, index),
       onFailure: (batch, error) => {
         log.error({ err: error, worker: index, requests: batch.length }, 'batch failed')
         this.#fail(batch)
@@ -147,17 +167,21 @@ class PiscinaPool implements Pool {
     })
   }
 
-  #deliver(batch: readonly Pending[], { outcomes, stats }: WorkerResult): void {
+  #deliver(batch: readonly Pending[], { outcomes, stats }: WorkerResult, worker: number): void {
     if (outcomes.length !== batch.length) {
       const figures = { requests: batch.length, outcomes: outcomes.length }
       this.#options.log.error(figures, 'worker returned another number of outcomes')
       this.#fail(batch)
       return
     }
-    if (stats !== undefined) this.#options.onStats(stats)
+    this.#options.onStats(stats)
     for (let index = 0; index < batch.length; index += 1) {
       const pending = batch[index] as Pending
-      const outcome = outcomes[index] as ChargeOutcome
+      const outcome = outcomes[index] as ChargeOutcome | null
+      if (outcome === null) {
+        if (pending.done !== null) this.#slowLanes[worker]?.push(pending)
+        continue
+      }
       this.#routes.learn(pending.request, outcome)
       this.#settle(pending, outcome)
     }
@@ -196,6 +220,7 @@ class PiscinaPool implements Pool {
       pending = this.#deadlines.takeOver(nowMs)
     }
     for (const lane of this.#lanes) lane.prune()
+    for (const lane of this.#slowLanes) lane.prune()
   }
 
   /** Piscina replaces a thread that ends; one that hangs, or fails at each start, is up to us. */
@@ -205,6 +230,7 @@ class PiscinaPool implements Pool {
     const thread = startThread(this.#options, index)
     this.#threads[index] = thread
     lane.replace(thread)
+    this.#slowLanes[index]?.replace(thread)
     void stalled?.piscina.destroy()
   }
 }

@@ -41,6 +41,8 @@ const CLOCK_SKEW_MS = 10_000
 export class Profiles {
   private readonly held: GenerationCache<string, HeldProfile>
   private readonly underWay = new Map<string, Promise<HeldProfile>>()
+  /** What was dropped while each read is under way: its result may be older than the drop. */
+  private readonly drops = new Set<Set<number | 'all'>>()
   private readonly read: ProfileReader
   private readonly settings: ProfileSettings
 
@@ -75,22 +77,28 @@ export class Profiles {
   /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
   drop(sid: number, identifiers: readonly string[]): void {
     this.held.delete(`sid:${sid}`)
+    for (const dropped of this.drops) dropped.add(sid)
     for (const identifier of identifiers) this.held.delete(identifier)
   }
 
   clear(): void {
     this.held.clear()
+    for (const dropped of this.drops) dropped.add('all')
   }
 
   private async fetch(name: string, query: ProfileQuery, nowMs: number): Promise<HeldProfile> {
-    const read = await this.read(query)
+    const dropped = new Set<number | 'all'>()
+    this.drops.add(dropped)
+    const read = await this.read(query).finally(() => this.drops.delete(dropped))
     if (read === null) {
       const validUntilMs = nowMs + this.settings.unknownTtlMs
       const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence: -1 }
-      this.held.set(name, unknown)
+      if (dropped.size === 0) this.held.set(name, unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
+    const isOld = dropped.has('all') || dropped.has(profile.sid)
+    if (isOld) return { profile, validUntilMs: 0, readMs: nowMs, fence: -1 }
     const known = this.held.get(`sid:${profile.sid}`)
     const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence: -1 }
     // The same revision under one more identifier stays one entry.

@@ -1,12 +1,7 @@
 import { expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import {
-  type BatchWorker,
-  Lane,
-  type Pending,
-  type WorkerResult,
-  type WorkerTask,
-} from '../../src/realtime/lane.ts'
+import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
+import { type BatchWorker, Lane, type Pending } from '../../src/realtime/lane.ts'
 import { requestOf } from './requests.ts'
 
 type Call = { ids: string[]; end: (result: WorkerResult) => void; fail: (error: Error) => void }
@@ -31,6 +26,7 @@ function laneOf() {
   const lane = new Lane(first.worker, {
     batchSizeMax: 3,
     batchesInFlightMax: 2,
+    mayLookUp: false,
     elapsedMs: () => time.nowMs,
     onBatch: (size) => events.push(`batch of ${size}`),
     onResult: (batch) => events.push(`result ${ids(batch)}`),
@@ -48,6 +44,7 @@ function laneOf() {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const result = (size: number): WorkerResult => ({
   outcomes: Array.from({ length: size }, () => plainOutcome('granted')),
+  stats: {},
 })
 
 it('sends when the turn ends, so many at once, in order', async () => {

@@ -9,7 +9,7 @@ const release = new Promise((resolve) => {
   released = resolve
 })
 
-export default async function work({ requests }) {
+export default async function work({ requests, mayLookUp }) {
   const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
   if (does('release')) released()
   if (does('exit')) process.exit(3)
@@ -18,7 +18,7 @@ export default async function work({ requests }) {
   if (does('wait')) await release
   const outcomes = requests.map((request) => ({
     reason: 'granted',
-    detail: `worker ${workerData.worker}, batch of ${requests.length}`,
+    detail: `worker ${workerData.worker}, batch of ${requests.length}${mayLookUp ? ', slow' : ''}`,
     aid: Number(request.subscriberValue || 0),
     sid: 0,
     transactionId: request.sessionId,
@@ -26,6 +26,9 @@ export default async function work({ requests }) {
     balances: null,
   }))
   if (does('miscount')) outcomes.pop()
+  for (const [index, { sessionId }] of requests.entries()) {
+    if (sessionId.startsWith('look-up') && !mayLookUp) outcomes[index] = null
+  }
   return {
     outcomes,
     stats: { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) },

@@ -47,6 +47,13 @@ it('hands over in batches and brings every outcome to its request', async () => 
   ])
 })
 
+it('sends again, beside the others, what the worker has not in memory', async () => {
+  const { ask } = await poolOf({ batchSizeMax: 2, batchesInFlightMax: 1 })
+  const [known, unknown] = await Promise.all([ask('known'), ask('look-up')])
+  expect(known?.detail).toBe('worker 0, batch of 2')
+  expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
+})
+
 describe('a worker that fails', () => {
   it.each(['throw', 'exit', 'miscount'])('%s: its batch ends, the pool goes on', async (word) => {
     const { ask } = await poolOf()

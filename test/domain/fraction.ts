@@ -1,0 +1,50 @@
+/** Exact rational numbers, for judges that must not share arithmetic with what they judge. */
+export interface Fraction {
+  readonly over: bigint
+  /** Above zero. */
+  readonly under: bigint
+}
+
+export function fraction(over: bigint | number, under: bigint | number = 1n): Fraction {
+  return { over: BigInt(over), under: BigInt(under) }
+}
+
+export function add(a: Fraction, b: Fraction): Fraction {
+  return reduced(a.over * b.under + b.over * a.under, a.under * b.under)
+}
+
+export function times(a: Fraction, b: Fraction): Fraction {
+  return reduced(a.over * b.over, a.under * b.under)
+}
+
+/** The whole number at or above a fraction that is not negative. */
+export function upward(a: Fraction): bigint {
+  return (a.over + a.under - 1n) / a.under
+}
+
+/** The nearest whole number to a fraction that is not negative; of two, the even one. */
+export function nearestEven(a: Fraction): bigint {
+  const below = a.over / a.under
+  const double = fraction(2n * (a.over - below * a.under), a.under)
+  const side = double.over - double.under
+  if (side < 0n) return below
+  if (side > 0n) return below + 1n
+  return below - (-below % 2n)
+}
+
+/** A decimal text, `-12.50`, as a fraction. */
+export function fromDecimal(text: string): Fraction {
+  const [whole = '0', part = ''] = text.split('.')
+  return reduced(BigInt(whole + part), 10n ** BigInt(part.length))
+}
+
+function reduced(over: bigint, under: bigint): Fraction {
+  const divisor = greatestDivisor(over < 0n ? -over : over, under)
+  return { over: over / divisor, under: under / divisor }
+}
+
+function greatestDivisor(a: bigint, b: bigint): bigint {
+  let [high, low] = [a, b]
+  while (low > 0n) [high, low] = [low, high % low]
+  return high === 0n ? 1n : high
+}
