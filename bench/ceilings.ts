@@ -89,11 +89,12 @@ function commitOf(aid: number, nowMs: number): AccountCommit {
     answered: [],
     services: [],
   }
+  const sessionKey = sessionKeyOf('bench', session.sessionId)
+  const written = { sessionKey, session, before: 'open' as const }
   return {
     aid,
-    owners: [{ state: { ...two.owner, version: 1 }, fence: -1, reported: [] }],
+    owners: [{ state: { ...two.owner, version: 1 }, fence: -1, sessions: [written] }],
     shared: { expectedVersion: 0, state: null },
-    sessions: [{ sessionKey: sessionKeyOf('bench', session.sessionId), session, before: 'open' }],
     claims: [],
     operation: null,
     lines: [],

@@ -1,6 +1,7 @@
 /**
  * The real product in a folder of its own: Redis, the embedded MongoDB and the roles as processes,
  * each of which can be killed and started again. For the benchmark and the tests of the whole.
+ * TEST_MONGO_URL puts another MongoDB in the place of the embedded one.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +46,6 @@ export interface Product {
 }
 
 const root = projectRoot()
-const DATABASE = 'tollgate'
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 function projectRoot(): string {
@@ -71,7 +71,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
 class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
-  readonly database = DATABASE
+  readonly database = `tollgate_${process.pid}_${Math.floor(performance.now())}`
   realtimePort = 0
   realtimeUrl = ''
   adminUrl = ''
@@ -162,6 +162,11 @@ class RunningProduct implements Product {
   }
 
   private async startMongo(): Promise<void> {
+    const given = process.env['TEST_MONGO_URL']
+    if (given !== undefined) {
+      this.mongoUrl = given
+      return
+    }
     const socket = join(runDirFor(this.folder), 'mongo.sock')
     const program = join(root, 'dist/src/embedded/mongo/main.js')
     const data = join(this.folder, 'mongo')
@@ -188,6 +193,7 @@ class RunningProduct implements Product {
         TOLLGATE_DATA_DIR: this.folder,
         TOLLGATE_REDIS_URL: this.redisUrl,
         TOLLGATE_MONGO_URL: this.mongoUrl,
+        TOLLGATE_MONGO_DATABASE: this.database,
         TOLLGATE_REALTIME_PORT: String(this.realtimePort),
         TOLLGATE_ADMIN_PORT: String(this.adminPort),
         TOLLGATE_LOG_LEVEL: 'warn',

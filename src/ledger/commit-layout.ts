@@ -2,19 +2,19 @@
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
-import { indexMember, type LedgerKeys } from './keys.ts'
+import type { LedgerKeys } from './keys.ts'
 import { packOwner } from './owner-packing.ts'
-import type { ScriptArgument } from './script.ts'
 import type { CommitCall } from './scripts.ts'
 import { packRecord, packResult, packSession } from './session-packing.ts'
+import { Writer } from './writer.ts'
 
 /** One owner that a commit writes; `state.version` is one more than was read. */
 export interface OwnerCommit {
   state: OwnerState
   /** Profile fence that the rating relied on; -1 if on none. */
   fence: number
-  /** Sessions whose current value a conflict has to report. */
-  reported: readonly string[]
+  /** Its sessions that change; a conflict reports how they stand. */
+  sessions: SessionCommit[]
 }
 
 export interface SessionCommit {
@@ -49,9 +49,9 @@ export interface AccountCommit {
   aid: number
   owners: OwnerCommit[]
   shared: SharedCommit
-  sessions: SessionCommit[]
   claims: ClaimCommit[]
   operation: { id: string; result: OperationLine } | null
+  /** Lines of segments that ended. Those of open ones are read off the sessions. */
   lines: Line[]
   /** Asks for the turn on the account if the commit meets a conflict. */
   wantsTurn: boolean
@@ -70,11 +70,20 @@ export function layOut(
   settings: LayoutSettings,
   nowMs: number,
 ): CommitCall {
-  const keys = new KeyTable()
-  const args: ScriptArgument[] = [doubles(nowMs, batch.length)]
-  for (const commit of batch) layOutAccount(commit, settings, keys, args)
-  return { keys: keys.list, args, accounts: batch.length }
+  const table = new KeyTable()
+  const writer = new Writer(batch.length * ACCOUNT_BYTES)
+  writer.f64(nowMs)
+  writer.u16(batch.length)
+  for (const commit of batch) {
+    const openedAt = writer.openLength()
+    writeAccount(commit, settings, table, writer)
+    writer.closeLength(openedAt)
+  }
+  return { keys: table.list, args: [writer.bytes()], accounts: batch.length }
 }
+
+/** What the packed commit of one account usually takes. */
+const ACCOUNT_BYTES = 1024
 
 /** Numbers the keys of a call, each once. */
 class KeyTable {
@@ -90,81 +99,67 @@ class KeyTable {
   }
 }
 
-function layOutAccount(
+function writeAccount(
   commit: AccountCommit,
   settings: LayoutSettings,
   table: KeyTable,
-  args: ScriptArgument[],
+  writer: Writer,
 ): void {
-  const { aid, owners, shared, sessions, claims, operation } = commit
-  const { keys } = settings
+  const { aid, owners, shared, claims, operation } = commit
+  const { keys, token } = settings
   const partition = keys.partitionOf(aid)
-  const headerAt = args.push('') - 1
-  const names: string[] = []
-  for (const { state, fence, reported } of owners) {
-    const key = table.index(keys.owner(aid, state.sid))
-    args.push(doubles(key, state.version - 1, fence, reported.length), packOwner(state))
-    for (const sessionKey of reported) args.push(sessionKey)
-    names.push(`${aid}:${state.sid}`)
-  }
+  writer.f64(shared.expectedVersion)
+  writer.f64(commit.wantsTurn ? -token : token)
+  writer.u16(table.index(keys.owner(aid, 0)))
+  writer.u16(table.index(keys.expiry(partition)))
+  writer.u16(table.index(keys.tombstones(partition)))
+  writer.u16(table.index(keys.stream(partition)))
+  writer.u16(owners.length)
+  writer.u16(claims.length)
+  writer.u16(operation === null ? 0 : 1)
+  writer.u16(shared.state === null ? 0 : 1)
+  for (const owner of owners) writeOwner(owner, aid, keys, table, writer)
   if (shared.state !== null) {
-    args.push(packOwner(shared.state))
-    names.push(`${aid}:0`)
+    writer.text(`${aid}:0`)
+    writer.block(packOwner(shared.state))
   }
-  for (const session of sessions) layOutSession(session, aid, keys, table, args)
   for (const { sessionKey, home, expected, ttlMs } of claims) {
-    const key = table.index(keys.directory(sessionKey))
-    args.push(doubles(key, ttlMs), home, expected)
+    writer.u16(table.index(keys.directory(sessionKey)))
+    writer.f64(ttlMs)
+    writer.text(home)
+    writer.text(expected)
   }
   if (operation !== null) {
-    const key = table.index(keys.operation(aid, operation.id))
-    args.push(doubles(key, settings.operationKeepMs), packResult(operation.result))
+    writer.u16(table.index(keys.operation(aid, operation.id)))
+    writer.f64(settings.operationKeepMs)
+    writer.block(packResult(operation.result))
   }
   const operations = operation === null ? [] : [operation.result]
-  args.push(names.join(' '), packRecord({ lines: commit.lines, operations }))
-  args[headerAt] = doubles(
-    args.length - headerAt - 1,
-    table.index(keys.owner(aid, 0)),
-    shared.expectedVersion,
-    shared.state === null ? 0 : 1,
-    table.index(keys.expiry(partition)),
-    table.index(keys.tombstones(partition)),
-    table.index(keys.stream(partition)),
-    owners.length,
-    sessions.length,
-    claims.length,
-    operations.length,
-    commit.wantsTurn ? -settings.token : settings.token,
-  )
+  if (commit.lines.length + operations.length === 0) writer.text('')
+  else writer.block(packRecord({ lines: commit.lines, operations }))
 }
 
-function layOutSession(
-  { sessionKey, session, before }: SessionCommit,
+function writeOwner(
+  { state, fence, sessions }: OwnerCommit,
   aid: number,
   keys: LedgerKeys,
   table: KeyTable,
-  args: ScriptArgument[],
+  writer: Writer,
 ): void {
-  const { expiresMs, sid } = session
-  const key = table.index(keys.owner(aid, sid))
-  const open = session.state === 'open'
-  const wasOpen = before === 'open'
-  const wasTombstone = before !== null && !wasOpen
-  // An open session that lives on keeps its place: the sweep moves it when it comes due too early.
-  const expiry = open ? (wasOpen ? 0 : expiresMs) : wasOpen ? -1 : 0
-  const tombstone = open ? (wasTombstone ? -1 : 0) : expiresMs
-  args.push(
-    doubles(key, expiry, tombstone),
-    sessionKey,
-    indexMember(aid, sid, sessionKey),
-    packSession(session),
-  )
-}
-
-function doubles(...values: number[]): Buffer {
-  const packed = Buffer.allocUnsafe(values.length * 8)
-  for (let index = 0; index < values.length; index += 1) {
-    packed.writeDoubleLE(values[index] ?? 0, index * 8)
+  writer.u16(table.index(keys.owner(aid, state.sid)))
+  writer.f64(state.version - 1)
+  writer.f64(fence)
+  writer.u16(sessions.length)
+  writer.text(`${aid}:${state.sid}`)
+  writer.block(packOwner(state))
+  for (const { sessionKey, session, before } of sessions) {
+    const open = session.state === 'open'
+    const wasOpen = before === 'open'
+    // An open session that lives on keeps its place: the sweep moves it when it comes due early.
+    writer.f64(open ? (wasOpen ? 0 : session.expiresMs) : wasOpen ? -1 : 0)
+    // A tombstone may be left of an earlier opening that nobody remembers.
+    writer.f64(open ? (wasOpen ? 0 : -1) : session.expiresMs)
+    writer.text(sessionKey)
+    writer.block(packSession(session))
   }
-  return packed
 }

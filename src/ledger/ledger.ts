@@ -65,6 +65,10 @@ export interface Ledger {
   commit(batch: readonly AccountCommit[], nowMs: number): Promise<CommitReply[]>
   /** Homes of sessions, null where the directory knows none. */
   findHomes(sessionKeys: readonly string[]): Promise<(Home | null)[]>
+  /** The stored result of an operation, null if it was never done. */
+  findOperation(aid: number, operationId: string): Promise<OperationLine | null>
+  /** Calls back when the connection ends: what was read before may not be what stands after. */
+  onConnectionLost(listener: () => void): void
   /** Keeps directory entries of sessions that live long. */
   keepHomes(sessionKeys: readonly string[]): Promise<void>
   /** Raises the fence of a subscriber's profile (design.md §3, catalogue feed). */
@@ -102,10 +106,19 @@ export function createLedger(
       const found = await redis.guard(redis.client.mget(sessionKeys.map(keys.directory)))
       return found.map((text) => (text === null ? null : parseHome(text)))
     },
+    async findOperation(aid, operationId) {
+      const stored = redis.client.getBuffer(keys.operation(aid, operationId))
+      const packed = await redis.guard(stored)
+      return packed === null ? null : unpackResult(packed)
+    },
+    onConnectionLost(listener) {
+      redis.client.on('close', listener)
+    },
     async keepHomes(sessionKeys) {
-      const pipeline = redis.client.pipeline()
-      for (const key of sessionKeys) pipeline.pexpire(keys.directory(key), settings.directoryTtlMs)
-      await redis.guard(pipeline.exec())
+      const renewals = sessionKeys.map((sessionKey) =>
+        redis.client.pexpire(keys.directory(sessionKey), settings.directoryTtlMs),
+      )
+      await redis.guard(Promise.all(renewals))
     },
     async raiseFence(aid, sid, dirty, nowMs) {
       const owner = keys.owner(aid, sid)
@@ -114,9 +127,10 @@ export function createLedger(
   }
 }
 
-function parseHome(text: string): Home {
-  const [aid, sid] = text.split(':').map(Number)
-  return { aid: present(aid, 'aid of a home'), sid: present(sid, 'sid of a home') }
+/** Null if it is none of ours: a damaged entry leads nowhere. */
+function parseHome(text: string): Home | null {
+  const match = /^(\d+):(\d+)$/.exec(text)
+  return match === null ? null : { aid: Number(match[1]), sid: Number(match[2]) }
 }
 
 function readFence(packed: unknown): Fence {
@@ -166,7 +180,9 @@ function readCommit(commit: AccountCommit, reply: number | unknown[]): CommitRep
       return { kind: 'repeated', result: unpackResult(rest[0] as Buffer) }
     case REPLY.CLAIMED: {
       const sessionKey = String(rest[1]).slice('d:'.length)
-      return { kind: 'claimed', sessionKey, home: parseHome(String(rest[0])) }
+      const home = parseHome(String(rest[0]))
+      if (home === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
+      return { kind: 'claimed', sessionKey, home }
     }
     default:
       return { kind: 'corrupt', detail: String(rest[0]) }
@@ -178,9 +194,9 @@ function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {
     const shared = readState(commit.aid, 0, rest[0])
     const owners: LoadedOwner[] = []
     let at = 1
-    for (const { state, reported } of commit.owners) {
-      owners.push(readOwner(state, rest.slice(at, at + 2 + reported.length)))
-      at += 2 + reported.length
+    for (const { state, sessions } of commit.owners) {
+      owners.push(readOwner(state, rest.slice(at, at + 2 + sessions.length)))
+      at += 2 + sessions.length
     }
     return { kind: 'conflict', shared, owners }
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
-import { type Credit, credit } from '../domain/credit.ts'
+import { type Credit, credit, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { AccountCommit } from './commit-layout.ts'
 import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
@@ -35,9 +35,17 @@ export async function creditBucket(
 ): Promise<OperationLine> {
   const { aid, sid } = operation
   let loaded = await loadOne(ledger, aid, sid)
+  let waitedMs = 0
   for (let attempt = 1; attempt <= settings.attemptsMax; ) {
-    const commit = creditCommit(loaded, operation, nowMs, attempt > 2)
-    const [reply] = await ledger.commit([commit], nowMs)
+    const commit = draftCredit(loaded, operation, nowMs, attempt > 2)
+    if (commit instanceof InsufficientBalanceError) {
+      // What it lacks may be what it took itself, the first time.
+      const done = await ledger.findOperation(aid, operation.operationId)
+      if (done !== null) return done
+      throw commit
+    }
+    // Time goes on while it waits, or the turn of another would never end.
+    const [reply] = await ledger.commit([commit], nowMs + waitedMs)
     switch (reply?.kind) {
       case 'committed':
         return commit.operation!.result
@@ -49,6 +57,7 @@ export async function creditBucket(
         break
       case 'busy':
         await pause(BUSY_PAUSE_MS)
+        waitedMs += BUSY_PAUSE_MS
         break
       default:
         throw new CorruptValueError(`owner ${homeText({ aid, sid })} cannot be written`)
@@ -69,6 +78,17 @@ async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<Loaded
     throw loaded ?? new CorruptValueError(`owner ${homeText({ aid, sid })} is missing`)
   }
   return loaded
+}
+
+function draftCredit(
+  ...draft: Parameters<typeof creditCommit>
+): AccountCommit | InsufficientBalanceError {
+  try {
+    return creditCommit(...draft)
+  } catch (error) {
+    if (error instanceof InsufficientBalanceError) return error
+    throw error
+  }
 }
 
 function creditCommit(
@@ -97,12 +117,11 @@ function creditCommit(
   }
   return {
     aid,
-    owners: sid === 0 ? [] : [{ state: owner, fence: -1, reported: [] }],
+    owners: sid === 0 ? [] : [{ state: owner, fence: -1, sessions: [] }],
     shared:
       sid === 0
         ? { expectedVersion: state.version, state: owner }
         : { expectedVersion: -1, state: null },
-    sessions: [],
     claims: [],
     operation: { id: operationId, result },
     lines: [],

@@ -1,16 +1,16 @@
 /**
  * An owner's state as one packed value, read by Lua and by the workers. Little endian:
  *
- *   u8 format | f64 version, nextBucketId, owed, repaid, bucket count
+ *   u8 format | f64 version, nextBucketId, owed, repaid, total credited, bucket count
  *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
  *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
  *   usaget
  */
 import { assert, present } from '../domain/assert.ts'
-import type { Bucket, BucketKind, OwnerState } from '../domain/bucket.ts'
+import { assertConserved, type Bucket, type BucketKind, type OwnerState } from '../domain/bucket.ts'
 
 export const OWNER_FORMAT = 1
-const HEADER_BYTES = 41
+const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const REST_BYTES = 26
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
@@ -23,8 +23,10 @@ export class CorruptValueError extends Error {
 export function packOwner(owner: OwnerState): Buffer {
   const { buckets } = owner
   let size = HEADER_BYTES
+  let credited = 0
   for (const bucket of buckets) {
     size += AMOUNTS_BYTES + REST_BYTES + Buffer.byteLength(bucket.usaget)
+    credited += bucket.credited
   }
   const packed = Buffer.allocUnsafe(size)
   packed.writeUInt8(OWNER_FORMAT, 0)
@@ -32,7 +34,8 @@ export function packOwner(owner: OwnerState): Buffer {
   packed.writeDoubleLE(owner.nextBucketId, 9)
   packed.writeDoubleLE(owner.owed, 17)
   packed.writeDoubleLE(owner.repaid, 25)
-  packed.writeDoubleLE(buckets.length, 33)
+  packed.writeDoubleLE(credited, 33)
+  packed.writeDoubleLE(buckets.length, 41)
   let at = HEADER_BYTES
   for (const bucket of buckets) at = writeAmounts(packed, at, bucket)
   for (const bucket of buckets) at = writeRest(packed, at, bucket)
@@ -61,18 +64,19 @@ function writeRest(packed: Buffer, at: number, bucket: Bucket): number {
   return at + REST_BYTES + length
 }
 
-/** Throws `CorruptValueError` if the value is not a packed owner. */
+/** Throws `CorruptValueError` if the value is not a packed owner, or its sums do not hold. */
 export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   try {
     return readOwner(aid, sid, packed)
   } catch (error) {
     if (error instanceof CorruptValueError) throw error
-    throw new CorruptValueError(`owner ${aid}:${sid} is damaged`, { cause: error })
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CorruptValueError(`owner ${aid}:${sid} is damaged: ${why}`, { cause: error })
   }
 }
 
 function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
-  const count = packed.readDoubleLE(33)
+  const count = packed.readDoubleLE(41)
   if (packed[0] !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
     throw new CorruptValueError(`owner ${aid}:${sid} has an unknown format`)
   }
@@ -98,7 +102,7 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
     at += REST_BYTES + length
   }
   if (at !== packed.length) throw new CorruptValueError(`owner ${aid}:${sid} has a wrong length`)
-  return {
+  const owner: OwnerState = {
     aid,
     sid,
     version: packed.readDoubleLE(1),
@@ -107,4 +111,7 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
     repaid: packed.readDoubleLE(25),
     buckets,
   }
+  assert(Number.isSafeInteger(owner.version), 'version is not an integer')
+  assertConserved(owner)
+  return owner
 }

@@ -4,6 +4,7 @@
  * not.
  */
 import { Packr } from 'msgpackr'
+import { present } from '../domain/assert.ts'
 import type { BucketRef } from '../domain/bucket.ts'
 import type { ChargeOutcome, Reason } from '../domain/charge-outcome.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
@@ -20,6 +21,7 @@ import type { Tariff } from '../domain/tariff.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
 export const SESSION_FORMAT = 1
+export const RECORD_FORMAT = 1
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -51,7 +53,7 @@ export function unpackSession(aid: number, sid: number, packed: Buffer): Session
       sid,
       origin: origin as string,
       sessionId: sessionId as string,
-      state: STATES[state as number] as SessionState,
+      state: present(STATES[state as number], 'state of a session'),
       openedMs: openedMs as number,
       expiresMs: expiresMs as number,
       lastNumber: lastNumber as number,
@@ -238,18 +240,39 @@ export interface StreamRecord {
 }
 
 export function packRecord(record: StreamRecord): Buffer {
-  return packr.pack(record)
+  return packr.pack([RECORD_FORMAT, record.lines, record.operations])
 }
 
+/** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  return packr.unpack(packed) as StreamRecord
+  const [lines, operations] = unpackVersioned(packed, 'record')
+  if (!Array.isArray(lines) || !Array.isArray(operations)) {
+    throw new CorruptValueError('a record has no lines')
+  }
+  return { lines: lines as Line[], operations: operations as OperationLine[] }
 }
 
 /** The stored result of an operation, for its repetition. */
 export function packResult(result: OperationLine): Buffer {
-  return packr.pack(result)
+  return packr.pack([RECORD_FORMAT, result])
 }
 
+/** Throws `CorruptValueError` if the value is not a packed result. */
 export function unpackResult(packed: Buffer): OperationLine {
-  return packr.unpack(packed) as OperationLine
+  const [result] = unpackVersioned(packed, 'result')
+  if (typeof result !== 'object' || result === null) throw new CorruptValueError('no result')
+  return result as OperationLine
+}
+
+function unpackVersioned(packed: Buffer, what: string): unknown[] {
+  let fields: unknown
+  try {
+    fields = packr.unpack(packed)
+  } catch (error) {
+    throw new CorruptValueError(`a ${what} is damaged`, { cause: error })
+  }
+  if (!Array.isArray(fields) || fields[0] !== RECORD_FORMAT) {
+    throw new CorruptValueError(`a ${what} has an unknown format`)
+  }
+  return fields.slice(1)
 }

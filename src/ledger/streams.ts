@@ -1,8 +1,11 @@
 /** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
 import type { OwnerState } from '../domain/bucket.ts'
+import type { Line } from '../domain/line.ts'
+import { lineOf, serviceTagOf } from '../domain/lines.ts'
+import type { Session } from '../domain/session.ts'
 import type { Ledger } from './ledger.ts'
 import { unpackOwner } from './owner-packing.ts'
-import { type StreamRecord, unpackRecord } from './session-packing.ts'
+import { type StreamRecord, unpackRecord, unpackSession } from './session-packing.ts'
 
 const GROUP = 'recorder'
 
@@ -75,8 +78,9 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
     async acknowledge(entries) {
       const pipeline = client.pipeline()
       for (const [partition, ids] of groupIds(entries)) {
-        pipeline.xack(ledger.keys.stream(partition), GROUP, ...ids)
+        // In this order: what is acknowledged but still there would never be seen again.
         pipeline.xdel(ledger.keys.stream(partition), ...ids)
+        pipeline.xack(ledger.keys.stream(partition), GROUP, ...ids)
       }
       await guard(pipeline.exec())
     },
@@ -135,19 +139,36 @@ function readEntries(partition: number, raw: readonly RawEntry[], into: StreamBa
   }
 }
 
+/** Fields: `r` the record, `aid:sid` a state, `aid:sid:session key` a session (lua/commit.lua). */
 function readEntry(partition: number, id: string, fields: Buffer[]): StreamEntry {
   const entry: StreamEntry = { partition, id, owners: [], lines: [], operations: [] }
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const name = String(fields[index])
     const value = fields[index + 1] as Buffer
     if (name === 'r') {
-      Object.assign(entry, unpackRecord(value))
+      if (value.length > 0) takeRecord(entry, unpackRecord(value))
       continue
     }
-    const [aid, sid] = name.split(':').map(Number)
-    entry.owners.push(unpackOwner(aid ?? 0, sid ?? 0, value))
+    const [aid, sid, sessionKey] = name.split(':')
+    if (sessionKey === undefined) entry.owners.push(unpackOwner(Number(aid), Number(sid), value))
+    else entry.lines.push(...openLines(unpackSession(Number(aid), Number(sid), value), sessionKey))
   }
   return entry
+}
+
+function takeRecord(entry: StreamEntry, record: StreamRecord): void {
+  entry.lines.push(...record.lines)
+  entry.operations.push(...record.operations)
+}
+
+/** The lines of the segments that a session has open: they stand in it whole. */
+function openLines(session: Session, sessionKey: string): Line[] {
+  return session.services.flatMap((service, index) => {
+    const { segment } = service
+    if (segment === null || segment.used === 0) return []
+    const tag = serviceTagOf(sessionKey, session, index)
+    return [lineOf(session, service, { segment, state: 'open' }, tag)]
+  })
 }
 
 function groupIds(entries: readonly { partition: number; id: string }[]): Map<number, string[]> {

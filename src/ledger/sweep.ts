@@ -4,10 +4,10 @@
  * right.
  */
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
-import { expireSession } from '../domain/expire.ts'
+import { type ExpiredSession, expireSession } from '../domain/expire.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
-import type { AccountCommit } from './commit-layout.ts'
+import type { AccountCommit, SessionCommit } from './commit-layout.ts'
 import { indexMember, parseMember } from './keys.ts'
 import type { Ledger, LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
@@ -26,7 +26,7 @@ export interface SweepResult {
   /** Sessions that had lived on and were put back in their place. */
   moved: number
   forgotten: number
-  /** Sessions of owners that cannot be read; they stay, and come due again after the lease. */
+  /** Sessions that are damaged, or their owner is; they stay, and come due again after the lease. */
   corrupt: number
 }
 
@@ -74,7 +74,18 @@ function groupByAccount(due: readonly DueSession[]): DueSession[][] {
     if (known === undefined) accounts.set(session.aid, [session])
     else known.push(session)
   }
-  return [...accounts.values()]
+  return [...accounts.values()].flatMap(inParts)
+}
+
+/** A script can hand on only so many values at once. */
+const SESSIONS_PER_COMMIT_MAX = 500
+
+function inParts(due: DueSession[]): DueSession[][] {
+  const parts: DueSession[][] = []
+  for (let at = 0; at < due.length; at += SESSIONS_PER_COMMIT_MAX) {
+    parts.push(due.slice(at, at + SESSIONS_PER_COMMIT_MAX))
+  }
+  return parts
 }
 
 /** Expires the due sessions of one account. Upon a conflict the lease brings them back later. */
@@ -97,11 +108,13 @@ async function sweepAccount(
   const work = new AccountSweep(aid, shared.state, settings, nowMs)
   const wanted = groupBySubscriber(due)
   for (const [index, owner] of owners.entries()) {
-    if (owner instanceof CorruptValueError) result.corrupt += 1
-    else work.owner(owner, wanted[index]?.sessionKeys ?? [])
+    const sessionKeys = wanted[index]?.sessionKeys ?? []
+    if (owner instanceof CorruptValueError) result.corrupt += sessionKeys.length
+    else work.owner(owner, sessionKeys)
   }
   await work.reindex(ledger)
   result.moved += work.living.length
+  result.corrupt += work.corrupt
   if (work.expired === 0) return
   const [reply] = await ledger.commit([work.commit()], nowMs)
   if (reply?.kind === 'committed') result.expired += work.expired
@@ -121,6 +134,7 @@ function groupBySubscriber(due: readonly DueSession[]) {
 /** What the sweep does to one account, gathered for a single commit. */
 class AccountSweep {
   expired = 0
+  corrupt = 0
   /** Members to move to their real expiry, or (score 0) to drop: nothing stands behind them. */
   readonly living: { member: string; expiresMs: number }[] = []
   private readonly aid: number
@@ -129,7 +143,6 @@ class AccountSweep {
   private readonly settings: SweepSettings
   private readonly nowMs: number
   private readonly owners: AccountCommit['owners'] = []
-  private readonly sessions: AccountCommit['sessions'] = []
   private readonly lines: Line[] = []
 
   constructor(aid: number, shared: OwnerState, settings: SweepSettings, nowMs: number) {
@@ -142,23 +155,37 @@ class AccountSweep {
 
   owner(loaded: LoadedOwner, sessionKeys: readonly string[]): void {
     let subscriber = loaded.state
+    const sessions: SessionCommit[] = []
     for (const [index, sessionKey] of sessionKeys.entries()) {
       const session = loaded.sessions[index] ?? null
       if (!this.isDue(session, subscriber.sid, sessionKey)) continue
-      const expired = expireSession(
-        { subscriber, account: this.shared, session, sessionKey },
-        this.nowMs,
-        this.settings.replayMs,
-      )
+      const expired = this.expire(subscriber, session, sessionKey)
+      if (expired === null) continue
       subscriber = expired.subscriber
       this.shared = expired.account
       this.lines.push(...expired.lines)
-      this.sessions.push({ sessionKey, session: expired.session, before: 'open' })
+      sessions.push({ sessionKey, session: expired.session, before: 'open' })
       this.expired += 1
     }
-    if (subscriber === loaded.state) return
+    if (sessions.length === 0) return
     const state = { ...subscriber, version: loaded.state.version + 1 }
-    this.owners.push({ state, fence: -1, reported: [] })
+    this.owners.push({ state, fence: -1, sessions })
+  }
+
+  /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
+  private expire(
+    subscriber: OwnerState,
+    session: Session,
+    sessionKey: string,
+  ): ExpiredSession | null {
+    const { nowMs, shared: account } = this
+    try {
+      const expiring = { subscriber, account, session, sessionKey }
+      return expireSession(expiring, nowMs, this.settings.replayMs)
+    } catch {
+      this.corrupt += 1
+      return null
+    }
   }
 
   private isDue(session: Session | null, sid: number, key: string): session is Session {
@@ -191,7 +218,6 @@ class AccountSweep {
         expectedVersion: version,
         state: changed ? { ...this.shared, version: version + 1 } : null,
       },
-      sessions: this.sessions,
       claims: [],
       operation: null,
       lines: this.lines,

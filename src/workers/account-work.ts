@@ -52,7 +52,7 @@ export class AccountDraft {
   private readonly owners = new Map<number, WorkingOwner>()
   private readonly sessions = new Map<string, SessionCommit>()
   private readonly lines = new Map<string, Line>()
-  private readonly claims: ClaimCommit[] = []
+  private readonly claims = new Map<string, Omit<ClaimCommit, 'ttlMs'>>()
   private readonly fenced = new Map<number, number>()
 
   constructor(aid: number, shared: CachedOwner, ttl: DirectoryTtl) {
@@ -105,9 +105,7 @@ export class AccountDraft {
       const { expectedHome } = item
       const home = homeText(item)
       const expected = stored === null ? expectedHome : home
-      // What is closed at once has nothing to be found for but its repetition.
-      const ttlMs = commit.session.state === 'open' ? this.ttl.openMs : this.ttl.closedMs
-      this.claims.push({ sessionKey, home, expected, ttlMs })
+      this.claims.set(sessionKey, { sessionKey, home, expected })
     }
     this.sessions.set(sessionKey, { sessionKey, session: commit.session, before })
     for (const line of commit.lines) this.lines.set(line.stamp, line)
@@ -122,7 +120,7 @@ export class AccountDraft {
       owners.push({
         state: { ...state, version: cached.state.version + 1 },
         fence: this.fenced.get(state.sid) ?? -1,
-        reported: this.sessionKeysOf(state.sid),
+        sessions: this.sessionsOf(state.sid),
       })
     }
     const expectedVersion = this.shared.state.version
@@ -133,30 +131,32 @@ export class AccountDraft {
       aid: this.aid,
       owners,
       shared: { expectedVersion, state: sharedState },
-      sessions: [...this.sessions.values()],
-      claims: this.claims,
+      claims: [...this.claims.values()].map((claim) => this.timed(claim)),
       operation: null,
-      lines: [...this.lines.values()],
+      // The recorder reads the lines of open segments off the session itself.
+      lines: [...this.lines.values()].filter((line) => line.state !== 'open'),
       wantsTurn,
     }
   }
 
-  private sessionKeysOf(sid: number): string[] {
-    const keys: string[] = []
-    for (const [key, { session }] of this.sessions) if (session.sid === sid) keys.push(key)
-    return keys
+  /** What is closed by now has nothing to be found for but its repetition. */
+  private timed(claim: Omit<ClaimCommit, 'ttlMs'>): ClaimCommit {
+    const isOpen = this.sessions.get(claim.sessionKey)?.session.state === 'open'
+    return { ...claim, ttlMs: isOpen ? this.ttl.openMs : this.ttl.closedMs }
+  }
+
+  private sessionsOf(sid: number): SessionCommit[] {
+    return [...this.sessions.values()].filter(({ session }) => session.sid === sid)
   }
 
   /** The commit became true: the cache follows. */
   accept(commit: AccountCommit): void {
-    for (const { state } of commit.owners) {
+    for (const { state, sessions } of commit.owners) {
       const owner = this.owners.get(state.sid)
-      if (owner !== undefined) owner.cached.state = state
+      if (owner === undefined) continue
+      owner.cached.state = state
+      for (const { sessionKey, session } of sessions) keepSession(owner.cached, sessionKey, session)
     }
     if (commit.shared.state !== null) this.shared.state = commit.shared.state
-    for (const { sessionKey, session } of commit.sessions) {
-      const owner = this.owners.get(session.sid)
-      if (owner !== undefined) keepSession(owner.cached, sessionKey, session)
-    }
   }
 }

@@ -15,7 +15,7 @@ export interface CachedOwner {
 }
 
 /** Sessions kept of one owner; beyond that they are read again. */
-const SESSIONS_MAX = 1000
+export const SESSIONS_MAX = 1000
 
 export class OwnerCache {
   private readonly owners: GenerationCache<string, CachedOwner>
@@ -28,7 +28,10 @@ export class OwnerCache {
     return this.owners.get(`${aid}:${sid}`)
   }
 
-  /** Takes what the ledger reported, with the sessions that were asked for. */
+  /**
+   * Takes what the ledger reported, with the sessions that were asked for. Whoever is done with it
+   * trims it.
+   */
   take(loaded: LoadedOwner, sessionKeys: readonly string[]): CachedOwner {
     const { aid, sid, version } = loaded.state
     const name = `${aid}:${sid}`
@@ -39,7 +42,6 @@ export class OwnerCache {
         : { state: loaded.state, fence: loaded.fence, sessions: new Map() }
     owner.fence = loaded.fence
     for (const [index, sessionKey] of sessionKeys.entries()) {
-      if (owner.sessions.size >= SESSIONS_MAX) owner.sessions.clear()
       owner.sessions.set(sessionKey, loaded.sessions[index] ?? null)
     }
     this.owners.set(name, owner)
@@ -49,11 +51,19 @@ export class OwnerCache {
   drop(aid: number, sid: number): void {
     this.owners.delete(`${aid}:${sid}`)
   }
+
+  clear(): void {
+    this.owners.clear()
+  }
+}
+
+/** Forgets the sessions of an owner that has too many; never while something is decided on them. */
+export function trimSessions(owner: CachedOwner): void {
+  if (owner.sessions.size > SESSIONS_MAX) owner.sessions.clear()
 }
 
 /** Keeps what was committed: open sessions only, tombstones are not worth the room. */
 export function keepSession(owner: CachedOwner, sessionKey: string, session: Session): void {
-  if (owner.sessions.size >= SESSIONS_MAX) owner.sessions.clear()
   if (session.state === 'open') owner.sessions.set(sessionKey, session)
   else owner.sessions.delete(sessionKey)
 }

@@ -14,7 +14,13 @@ import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
 import { Homes } from './homes.ts'
 import { type CachedOwner, OwnerCache } from './owner-cache.ts'
-import { type HeldProfile, type ProfileQuery, type Profiles, satisfies } from './profiles.ts'
+import {
+  type HeldProfile,
+  type ProfileQuery,
+  type Profiles,
+  type SeenFence,
+  satisfies,
+} from './profiles.ts'
 import { Rounds } from './rounds.ts'
 
 export interface ProcessorOptions {
@@ -57,6 +63,8 @@ class BatchProcessor implements Processor {
     const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
     this.options = options
     this.owners = new OwnerCache(options.ownersCachedMax)
+    // A Redis that lost its last writes may reach the same version again with another content.
+    ledger.onConnectionLost(() => this.owners.clear())
     this.homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
     this.rounds = new Rounds({
       ledger,
@@ -84,19 +92,52 @@ class BatchProcessor implements Processor {
   private async fast(requests: ChargeRequest[]): Promise<(ChargeOutcome | null)[]> {
     const nowMs = this.options.clock.nowMs()
     const identified = requests.map(identify)
-    const homes = await this.findHomes(identified, nowMs)
+    const outcomes = await this.chargeAt(await this.findHomes(identified, nowMs), identified)
+    this.rememberHomes(identified, outcomes, nowMs)
+    return this.seekAgain(identified, outcomes, nowMs)
+  }
+
+  private chargeAt(
+    homes: readonly (Home | ChargeOutcome | undefined)[],
+    identified: readonly IdentifiedRequest[],
+  ): Promise<(ChargeOutcome | null)[]> {
     const items: Item[] = []
     const answers = identified.map((entry, index) => {
       const home = homes[index]
       if (home === undefined) return null
       if (!isHome(home)) return home
+      const { aid, sid } = home
       return new Promise<ChargeOutcome | null>((resolve) => {
-        items.push({ identified: entry, ...home, expectedHome: '', resolve })
+        items.push({ identified: entry, aid, sid, expectedHome: '', resolve })
       })
     })
     this.rounds.enqueue(items)
-    const outcomes = await Promise.all(answers)
-    this.rememberHomes(identified, outcomes, nowMs)
+    return Promise.all(answers)
+  }
+
+  /** A session that is not where memory has it may have been opened anew in another account. */
+  private async seekAgain(
+    identified: readonly IdentifiedRequest[],
+    outcomes: (ChargeOutcome | null)[],
+    nowMs: number,
+  ): Promise<(ChargeOutcome | null)[]> {
+    const lost = identified.flatMap((entry, index) => {
+      const isLost = outcomes[index]?.reason === 'unknownSession' && !opens(entry.request)
+      const home = isLost ? this.homes.peek(entry.sessionKey, nowMs) : undefined
+      return home === undefined ? [] : [{ entry, index, home }]
+    })
+    if (lost.length === 0) return outcomes
+    for (const { entry } of lost) this.homes.forget(entry.sessionKey)
+    const entries = lost.map(({ entry }) => entry)
+    const found = await this.findHomes(entries, nowMs)
+    const moved = found.map((home, position) => {
+      const before = lost[position]?.home
+      const isSame = home && isHome(home) && home.aid === before?.aid && home.sid === before.sid
+      return isSame ? plainOutcome('unknownSession') : home
+    })
+    for (const [position, outcome] of (await this.chargeAt(moved, entries)).entries()) {
+      outcomes[lost[position]?.index ?? 0] = outcome
+    }
     return outcomes
   }
 
@@ -153,8 +194,10 @@ class BatchProcessor implements Processor {
     const { fence } = owner
     if (!this.options.isCatalogueLoaded()) return undefined
     if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) return undefined
-    const held = this.options.profiles.peek(profileQuery(item.identified.request, item), nowMs)
-    return held !== undefined && satisfies(held, fence) ? held : undefined
+    const { request } = item.identified
+    const held = this.options.profiles.peek(profileQuery(request, item), nowMs)
+    if (held === undefined || !isOf(held, item, opens(request))) return undefined
+    return satisfies(held, fence) ? held : undefined
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
@@ -190,11 +233,12 @@ class BatchProcessor implements Processor {
       if (home !== undefined && !isHome(home)) return home
       const owner = home === undefined ? undefined : this.owners.get(home.aid, home.sid)
       // A fence that was seen before the read began is satisfied by what is read.
-      const fence = owner === undefined ? undefined : await this.repair(owner, nowMs)
+      const seen = owner === undefined ? null : await this.repair(owner, nowMs)
       const query = home === undefined ? subscriberQuery(request) : profileQuery(request, home)
-      const held = await this.options.profiles.lookUp(query, nowMs)
-      if (fence !== undefined) held.fence = fence
-      return held.profile === null ? plainOutcome('unknownSubscriber') : null
+      const held = await this.options.profiles.lookUp(query, nowMs, seen)
+      // What an open session has used is settled all the same.
+      const isNobody = held.profile === null && opens(request)
+      return isNobody ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
       if (!isOutage(error)) this.options.onDefect(error)
       return plainOutcome('storeDown')
@@ -202,12 +246,12 @@ class BatchProcessor implements Processor {
   }
 
   /** The fence to read behind; one that a dead writer left dirty is raised first. */
-  private async repair(owner: CachedOwner, nowMs: number): Promise<number> {
+  private async repair(owner: CachedOwner, nowMs: number): Promise<SeenFence> {
     const { fence, state } = owner
     if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) {
       owner.fence = await this.options.ledger.raiseFence(state.aid, state.sid, false, nowMs)
     }
-    return owner.fence.number
+    return { sid: state.sid, number: owner.fence.number }
   }
 }
 
@@ -222,6 +266,12 @@ function opens(request: ChargeRequest): boolean {
 
 function isHome(value: Home | ChargeOutcome): value is Home {
   return !('reason' in value)
+}
+
+/** An identifier may have gone to another subscriber since the request was routed. */
+function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
+  if (profile === null) return true
+  return profile.sid === sid && (profile.aid === aid || !isOpening)
 }
 
 function subscriberQuery(request: ChargeRequest): ProfileQuery {

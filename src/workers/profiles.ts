@@ -33,6 +33,20 @@ export interface HeldProfile {
   readMs: number
   /** The fence that it is known to satisfy; -1 before it was held against one. */
   fence: number
+  /** The instant that was asked for: an unknown subscriber is unknown then, not at all times. */
+  atMs: number
+}
+
+/** A subscriber's fence as it was seen before a read began, so that what is read satisfies it. */
+export interface SeenFence {
+  sid: number
+  number: number
+}
+
+const UNKNOWN_MS_MIN = 100
+
+function unknownName(name: string): string {
+  return `unknown:${name}`
 }
 
 /** Two nodes' clocks may differ by this much when a fence's age is judged, ms. */
@@ -54,31 +68,48 @@ export class Profiles {
 
   /** What memory holds for the instant; undefined if it holds nothing. */
   peek({ key, value, atMs }: ProfileQuery, nowMs: number): HeldProfile | undefined {
-    const held = this.held.get(`${key}:${value}`)
-    if (held === undefined) return undefined
-    if (held.profile === null) return nowMs < held.validUntilMs ? held : undefined
+    const name = `${key}:${value}`
+    return this.peekKnown(name, key, atMs) ?? this.peekUnknown(name, atMs, nowMs)
+  }
+
+  private peekKnown(name: string, key: ProfileQuery['key'], atMs: number): HeldProfile | undefined {
+    const held = this.held.get(name)
+    if (held === undefined || held.profile === null) return undefined
     // Another identifier may have gone to somebody else since: its subscriber's entry decides.
     if (key !== 'sid' && this.held.get(`sid:${held.profile.sid}`) !== held) return undefined
     return atMs >= held.profile.fromMs && atMs < held.validUntilMs ? held : undefined
   }
 
-  /** Reads it, whatever memory holds; one look-up per identifier and instant at a time. */
-  lookUp(query: ProfileQuery, nowMs: number): Promise<HeldProfile> {
+  private peekUnknown(name: string, atMs: number, nowMs: number): HeldProfile | undefined {
+    const held = this.held.get(unknownName(name))
+    if (held === undefined || nowMs >= held.validUntilMs) return undefined
+    return Math.abs(atMs - held.atMs) <= held.validUntilMs - held.readMs ? held : undefined
+  }
+
+  /**
+   * Reads it, whatever memory holds; one look-up per identifier, instant and fence at a time.
+   * `seen`: a fence that what is read now satisfies, if it is of the subscriber that is found.
+   */
+  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFence | null): Promise<HeldProfile> {
     const name = `${query.key}:${query.value}`
-    const known = this.underWay.get(`${name}@${query.atMs}`)
+    // A read that began before the fence was seen would not do.
+    const reading = `${name}@${query.atMs}@${seen?.sid}@${seen?.number}`
+    const known = this.underWay.get(reading)
     if (known !== undefined) return known
-    const started = this.fetch(name, query, nowMs).finally(() => {
-      this.underWay.delete(`${name}@${query.atMs}`)
+    const started = this.fetch(name, query, nowMs, seen).finally(() => {
+      this.underWay.delete(reading)
     })
-    this.underWay.set(`${name}@${query.atMs}`, started)
+    this.underWay.set(reading, started)
     return started
   }
 
   /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
   drop(sid: number, identifiers: readonly string[]): void {
-    this.held.delete(`sid:${sid}`)
     for (const dropped of this.drops) dropped.add(sid)
-    for (const identifier of identifiers) this.held.delete(identifier)
+    for (const name of [`sid:${sid}`, ...identifiers]) {
+      this.held.delete(name)
+      this.held.delete(unknownName(name))
+    }
   }
 
   clear(): void {
@@ -86,21 +117,30 @@ export class Profiles {
     for (const dropped of this.drops) dropped.add('all')
   }
 
-  private async fetch(name: string, query: ProfileQuery, nowMs: number): Promise<HeldProfile> {
+  private async fetch(
+    name: string,
+    query: ProfileQuery,
+    nowMs: number,
+    seen: SeenFence | null,
+  ): Promise<HeldProfile> {
+    const { atMs } = query
     const dropped = new Set<number | 'all'>()
     this.drops.add(dropped)
     const read = await this.read(query).finally(() => this.drops.delete(dropped))
     if (read === null) {
-      const validUntilMs = nowMs + this.settings.unknownTtlMs
-      const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence: -1 }
-      if (dropped.size === 0) this.held.set(name, unknown)
+      // Long enough for the request that has asked to find it.
+      const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
+      const fence = seen?.number ?? -1
+      const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence, atMs }
+      if (dropped.size === 0) this.held.set(unknownName(name), unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
     const isOld = dropped.has('all') || dropped.has(profile.sid)
-    if (isOld) return { profile, validUntilMs: 0, readMs: nowMs, fence: -1 }
+    if (isOld) return { profile, validUntilMs: 0, readMs: nowMs, fence: -1, atMs }
     const known = this.held.get(`sid:${profile.sid}`)
-    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence: -1 }
+    const fence = seen?.sid === profile.sid ? seen.number : -1
+    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     this.held.set(name, held)

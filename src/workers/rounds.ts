@@ -3,6 +3,7 @@
  * under way, and needs one script call; a second one loads owners that are not in the cache, and
  * each conflict costs another. Requests of one account never overtake each other.
  */
+import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { CommitReply, Ledger, OwnerWanted } from '../ledger/ledger.ts'
@@ -13,7 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountDraft, type DirectoryTtl, type Item } from './account-work.ts'
 import { type ClaimResolver, createClaimResolver } from './claims.ts'
-import type { CachedOwner, OwnerCache } from './owner-cache.ts'
+import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import type { HeldProfile } from './profiles.ts'
 
 export interface RoundsOptions {
@@ -45,6 +46,8 @@ interface Work {
   isEnded: boolean
   /** Its states were read from the ledger in this round. */
   isFresh: boolean
+  /** What this attempt is decided on, by sid: the cache may forget it meanwhile. */
+  held: Map<number, CachedOwner>
 }
 
 interface Drafted {
@@ -56,6 +59,8 @@ interface Drafted {
 /** From this attempt on a worker asks for the turn, so that it is served next. */
 const TURN_FROM_ATTEMPT = 3
 const BUSY_PAUSE_MS = 1
+/** Requests of one account in one commit: a script can hand on only so many values at once. */
+const ITEMS_PER_ROUND_MAX = 500
 /** Waits for other workers' turns that one round takes before it gives up. */
 const BUSY_MAX = 1000
 
@@ -63,6 +68,12 @@ const MISFITS: readonly Reason[] = ['numberReused', 'outOfOrder', 'sessionClosed
 
 function isMisfit(reason: Reason | undefined): boolean {
   return reason !== undefined && MISFITS.includes(reason)
+}
+
+/** A new session id is taken for new: the directory objects if it is not. */
+function isTakenForNew({ identified, expectedHome }: Item): boolean {
+  const { kind } = identified.request
+  return (kind === 'start' || kind === 'event') && expectedHome === ''
 }
 
 export class Rounds {
@@ -95,9 +106,8 @@ export class Rounds {
   private startReady(): void {
     if (this.ready.length === 0) return
     const works = this.ready.map((account): Work => {
-      const items = account.waiting
-      account.waiting = []
-      return { account, items, attempt: 1, isEnded: false, isFresh: false }
+      const items = account.waiting.splice(0, ITEMS_PER_ROUND_MAX)
+      return { account, items, attempt: 1, isEnded: false, isFresh: false, held: new Map() }
     })
     this.ready = []
     this.run(works).catch((error: unknown) => {
@@ -137,27 +147,35 @@ export class Rounds {
       const refused = await this.takeReplies(writing, replies)
       return { again: [...again, ...refused.again], isBusy: refused.isBusy }
     } catch (error) {
-      const isOutage = error instanceof StoreDownError
-      if (!isOutage) this.options.onDefect(error)
-      for (const work of works) {
-        this.forget(work)
-        this.finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
-      }
+      this.fail(works, error)
       return { again: [], isBusy: false }
+    }
+  }
+
+  private fail(works: readonly Work[], error: unknown): void {
+    const isOutage = error instanceof StoreDownError
+    if (!isOutage) this.options.onDefect(error)
+    for (const work of works) {
+      this.forget(work)
+      this.finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
     }
   }
 
   /** Loads what the cache lacks, in one call. Works of damaged owners end here. */
   private async load(works: Work[]): Promise<Work[]> {
-    const wanted: OwnerWanted[] = works.flatMap((work) => this.missing(work))
-    if (wanted.length === 0) return works
+    const asked = works.flatMap((work) =>
+      this.missing(work).map((wanted) => ({ held: work.held, wanted })),
+    )
+    if (asked.length === 0) return works
     const { ledger, owners } = this.options
-    this.options.count('loads', wanted.length)
+    this.options.count('loads', asked.length)
     const damaged = new Set<string>()
-    for (const [index, loaded] of (await ledger.load(wanted)).entries()) {
-      const { aid, sid, sessionKeys } = wanted[index] as OwnerWanted
+    const replies = await ledger.load(asked.map(({ wanted }) => wanted))
+    for (const [index, { held, wanted }] of asked.entries()) {
+      const loaded = present(replies[index], 'loaded owner')
+      const { aid, sid, sessionKeys } = wanted
       if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
-      else owners.take(loaded, sessionKeys)
+      else held.set(sid, owners.take(loaded, sessionKeys))
     }
     if (damaged.size === 0) return works
     return works.filter((work) => this.keepSound(work, damaged))
@@ -176,24 +194,29 @@ export class Rounds {
     return false
   }
 
+  /**
+   * What has to be read. If anything of an owner has, then all that the items need of it: it may
+   * have gone on since the rest was read, and what is not there would be taken for absent.
+   */
   private missing(work: Work): OwnerWanted[] {
     const { owners } = this.options
     const { aid } = work.account
-    const bySid = new Map<number, string[]>()
-    if (owners.get(aid, 0) === undefined) bySid.set(0, [])
+    const needed = new Map<number, Set<string>>([[0, new Set()]])
     for (const item of work.items) {
-      const owner = owners.get(aid, item.sid)
-      const { sessionKey, request } = item.identified
-      const opens = request.kind === 'start' || request.kind === 'event'
-      // A new session id is taken for new: the directory objects if it is not.
-      const isNew = opens && item.expectedHome === ''
-      const isWanted = !isNew && owner?.sessions.get(sessionKey) === undefined
-      if (owner !== undefined && !isWanted) continue
-      const keys = bySid.get(item.sid) ?? []
-      if (isWanted) keys.push(sessionKey)
-      bySid.set(item.sid, keys)
+      const keys = needed.get(item.sid) ?? new Set()
+      if (!isTakenForNew(item)) keys.add(item.identified.sessionKey)
+      needed.set(item.sid, keys)
     }
-    return [...bySid].map(([sid, sessionKeys]) => ({ aid, sid, sessionKeys }))
+    work.held.clear()
+    const wanted: OwnerWanted[] = []
+    for (const [sid, keys] of needed) {
+      const owner = owners.get(aid, sid)
+      if (owner !== undefined) work.held.set(sid, owner)
+      const sessionKeys = [...keys]
+      const isComplete = owner && sessionKeys.every((key) => owner.sessions.has(key))
+      if (!isComplete) wanted.push({ aid, sid, sessionKeys })
+    }
+    return wanted
   }
 
   /**
@@ -213,19 +236,15 @@ export class Rounds {
 
   /** Decides the items of one account on its cached states. */
   private decide(work: Work): Drafted {
-    const { owners, clock, profileOf } = this.options
-    const { aid } = work.account
+    const { clock, profileOf, directoryTtl } = this.options
     const nowMs = clock.nowMs()
     const base = this.options.context(nowMs)
-    const draft = new AccountDraft(
-      aid,
-      owners.get(aid, 0) as CachedOwner,
-      this.options.directoryTtl,
-    )
+    const shared = present(work.held.get(0), 'shared owner')
+    const draft = new AccountDraft(work.account.aid, shared, directoryTtl)
     for (const item of work.items) {
-      const owner = owners.get(aid, item.sid) as CachedOwner
+      const owner = present(work.held.get(item.sid), 'owner')
       const { request, sessionKey } = item.identified
-      const { subscriber, shared, session } = draft.state(owner, sessionKey)
+      const { subscriber, shared: account, session } = draft.state(owner, sessionKey)
       let profile: HeldProfile | null = null
       if (needsProfile(request, session)) {
         const held = profileOf(item, owner, nowMs)
@@ -235,7 +254,7 @@ export class Rounds {
         }
         profile = held
       }
-      const view = { subscriber, account: shared, session }
+      const view = { subscriber, account, session }
       const context = { ...base, profile: profile?.profile ?? null }
       const decision = chargeSession(view, item.identified, context)
       draft.add(item, owner, decision, profile === null ? null : profile.fence)
@@ -267,10 +286,17 @@ export class Rounds {
     const again: Work[] = []
     let isBusy = false
     for (const [index, entry] of writing.entries()) {
-      const reply = replies[index] as CommitReply
-      if (reply.kind === 'committed') this.accept(entry)
-      else again.push(...(await this.refused(entry, reply)))
+      if (replies[index]?.kind === 'committed') this.accept(entry)
+    }
+    for (const [index, entry] of writing.entries()) {
+      const reply = present(replies[index], 'reply')
+      if (reply.kind === 'committed') continue
       isBusy ||= reply.kind === 'busy'
+      try {
+        again.push(...(await this.refused(entry, reply)))
+      } catch (error) {
+        this.fail([entry.work], error)
+      }
     }
     return { again, isBusy }
   }
@@ -303,12 +329,18 @@ export class Rounds {
     const fence = { number: 0, dirty: false, changedMs: 0 }
     this.options.owners.take({ state: shared, fence, sessions: [] }, [])
     for (const [index, loaded] of owners.entries()) {
-      this.options.owners.take(loaded, commit.owners[index]?.reported ?? [])
+      const written = commit.owners[index]?.sessions ?? []
+      const sessionKeys = written.map((session) => session.sessionKey)
+      this.options.owners.take(loaded, sessionKeys)
     }
   }
 
-  /** A damaged owner fails alone: the subscribers of its account are tried one by one. */
+  /**
+   * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
+   * subscribers of the account are tried one by one.
+   */
   private split(work: Work): Work[] {
+    if (!work.isFresh) return [this.refresh(work)]
     const sids = new Set(work.items.map((item) => item.sid))
     this.forget(work)
     if (sids.size <= 1) {
@@ -318,7 +350,8 @@ export class Rounds {
     const parts = [...sids].map((sid): Work => {
       const items = work.items.filter((item) => item.sid === sid)
       const account = { aid: work.account.aid, waiting: [], isBusy: true }
-      return { account, items, attempt: work.attempt, isEnded: false, isFresh: false }
+      const { attempt } = work
+      return { account, items, attempt, isEnded: false, isFresh: true, held: new Map() }
     })
     this.release(work)
     return parts
@@ -342,6 +375,7 @@ export class Rounds {
   private release(work: Work): void {
     if (work.isEnded) return
     work.isEnded = true
+    for (const owner of work.held.values()) trimSessions(owner)
     const { account } = work
     if (account.waiting.length === 0) {
       account.isBusy = false

@@ -29,7 +29,7 @@ export function nearestEven(a: Fraction): bigint {
   const side = double.over - double.under
   if (side < 0n) return below
   if (side > 0n) return below + 1n
-  return below - (-below % 2n)
+  return below % 2n === 0n ? below : below + 1n
 }
 
 /** A decimal text, `-12.50`, as a fraction. */

@@ -142,7 +142,7 @@ describe('a batch', () => {
     const packed = (await scene.redis.client.getBuffer(key).catch(() => null)) ?? null
     expect(packed).toBeNull()
     const state = (await scene.redis.client.hgetBuffer(key, 's')) as Buffer
-    state.writeDoubleLE(1, 41 + 8)
+    state.writeDoubleLE(state.readDoubleLE(33) + 1, 33)
     await scene.redis.client.hset(key, 's', state)
     const updates = [1, 2, 3].map((sid) => request('update', sid, 1, [service(1_000_000, 500)]))
     const outcomes = await scene.charge(...updates)

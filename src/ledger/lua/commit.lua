@@ -1,214 +1,220 @@
 -- Writes what workers have settled, account by account, if nobody else has committed meanwhile.
 --
 -- KEYS  every key that the accounts below name by its index
--- ARGV  [1] now (ms), number of accounts: '<dd'
---       then per account, starting with its header '<dddddddddddd':
---         arguments of this account beside the header,
---         index of the shared owner's key, its expected version (-1: any), 1 if it is written,
---         indexes of the keys of expiry, tombstones and stream,
---         owners, sessions, claims, operations (0 or 1),
---         token of the worker's turn; negative if it wants the turn upon a conflict
---       per owner      '<dddd' key index, expected version, expected profile fence (-1: any),
---                      sessions to report upon a conflict; its state; those sessions' fields
---       shared owner   its state, if it is written
---       per session    '<ddd' key index, expiry (0: as it is, -1: none), end of tombstone
---       (likewise);
---                      field; member of the sorted sets; packed session ('' deletes)
---       per claim      '<dd' key index, ttl (ms); home; expected home
---       operation      '<dd' key index, ttl (ms); result
---       always         names of the owners written, separated by spaces; packed stream record
--- REPLY per account: COMMITTED, or { code, … } as replies.ts says;
---       CONFLICT carries shared state, then per owner: state, fence, its reported sessions;
---       CLAIMED carries the home and the directory key
+-- ARGV  [1] the packed batch, little endian; (text) is its length as I4, then its bytes:
+--       d now (ms), H accounts; then per account:
+--         I4 bytes of this account after this field
+--         d expected version of the shared owner (-1: any), d token of the worker's turn (negative:
+--         it wants the turn upon a conflict), H keys of shared owner, expiry, tombstones, stream,
+--         H owners, H claims, H operations (0 or 1), H 1 if the shared state is written
+--         per owner:  H key, d expected version, d expected profile fence (-1: any), H sessions,
+--                     (name), (state); per session: d expiry (0: as it is, -1: none),
+--                     d end of tombstone (likewise), (field), (packed session)
+--         shared:     (name), (state), if it is written
+--         per claim:  H key, d ttl (ms), (home), (expected home)
+--         operation:  H key, d ttl (ms), (result)
+--         record:     (packed record)
+-- REPLY per account: COMMITTED, or { code, ... } as replies.ts says;
+--       CONFLICT carries the shared state, then per owner: state, fence, its sessions;
+--       CLAIMED carries the home and the directory key;
+--       REPEATED the stored result, CORRUPT the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory, operation and one stream entry per account, or
---       nothing for that account. Everything is read and checked before the first write, and the
---       two writes that could fail on a key of another type come first and are undone.
+--       nothing for that account. Everything is read and checked before the first write, which is
+--       the one that may still fail. If Redis itself refuses to write, the whole call fails.
 
 -- @include owner
 -- @include directory
 
-local now, accounts = struct.unpack('<dd', ARGV[1])
-local at = 2
 local TURN_MS = 50
+local call, unpack_at = redis.call, struct.unpack
+local batch = ARGV[1]
+local now, accounts, at = unpack_at('<dH', batch)
 
-local function read_header()
-  local h = { struct.unpack('<dddddddddddd', ARGV[at]) }
-  return {
-    args = h[1], shared = h[2], shared_version = h[3], shared_write = h[4] == 1,
-    expiry = KEYS[h[5]], tombstones = KEYS[h[6]], stream = KEYS[h[7]],
-    owners = h[8], sessions = h[9], claims = h[10], operations = h[11],
-    token = math.abs(h[12]), wants_turn = h[12] < 0,
-  }
-end
+-- The account at hand; the tables are used again for the next one.
+local shared_key, expiry_key, tombstones_key, stream_key
+local owners, claims, operations, shared_name, shared_state, token, turn
+local keys, names, states, stored, fences, sessions = {}, {}, {}, {}, {}, {}
 
-local function read_owners(account)
-  local owners = {}
-  for index = 1, account.owners do
-    local key, version, fence, reported = struct.unpack('<dddd', ARGV[at])
-    local stored = redis.call('HMGET', KEYS[key], 's', 'p')
-    local fields = {}
-    for offset = 1, reported do fields[offset] = ARGV[at + 1 + offset] end
-    owners[index] = {
-      key = KEYS[key], expected = version, fence_expected = fence, state = ARGV[at + 1],
-      stored = stored[1], fence = stored[2], fields = fields,
-    }
-    at = at + 2 + reported
+local function read_owner(index)
+  local key, expected, fence, count, name, state
+  key, expected, fence, count, at = unpack_at('<HddH', batch, at)
+  name, state, at = unpack_at('<I4c0I4c0', batch, at)
+  local list = {}
+  for position = 1, count * 4, 4 do
+    list[position], list[position + 1], list[position + 2], list[position + 3], at =
+      unpack_at('<ddI4c0I4c0', batch, at)
   end
-  return owners
+  key = KEYS[key]
+  local found = call('HMGET', key, 's', 'p')
+  keys[index], names[index], states[index], sessions[index] = key, name, state, list
+  stored[index], fences[index] = found[1], found[2]
+  local version, credited = stored_totals(found[1])
+  if version ~= expected then return false, expected, credited end
+  if fence < 0 then return true, expected, credited end
+  return (found[2] and unpack_at('<d', found[2]) or 0) == fence, expected, credited
 end
 
-local function version_of(stored)
-  if not stored then return 0 end
-  return struct.unpack('<d', stored, 2)
+-- A turn that ends later than any that begins now was taken by a clock that is ahead.
+local function is_taken()
+  if not turn then return false end
+  local holder, until_ms = unpack_at('<dd', turn)
+  return holder ~= token and until_ms > now and until_ms <= now + TURN_MS
 end
 
-local function is_current(owner)
-  if version_of(owner.stored) ~= owner.expected then return false end
-  if owner.fence_expected < 0 then return true end
-  local fence = owner.fence and struct.unpack('<d', owner.fence) or 0
-  return fence == owner.fence_expected
+local function check_state(state, expected, credited)
+  local version, total = check_owner(state)
+  if version ~= expected + 1 then error('owner: version does not follow', 0) end
+  if total ~= credited and operations == 0 then
+    error('owner: credit changed without operation', 0)
+  end
 end
 
-local function conflict(account, owners, shared)
+local function conflict(shared, wants_turn)
   local reply = { CONFLICT, shared }
-  for _, owner in ipairs(owners) do
-    reply[#reply + 1] = owner.stored
-    reply[#reply + 1] = owner.fence
-    if #owner.fields > 0 then
-      for _, blob in ipairs(redis.call('HMGET', owner.key, unpack(owner.fields))) do
-        reply[#reply + 1] = blob
-      end
+  for index = 1, owners do
+    reply[#reply + 1] = stored[index]
+    reply[#reply + 1] = fences[index]
+    local list = sessions[index]
+    for position = 3, #list, 4 do
+      reply[#reply + 1] = call('HGET', keys[index], list[position])
     end
   end
-  if account.wants_turn then
-    redis.call('HSET', KEYS[account.shared], 't', struct.pack('<dd', account.token, now + TURN_MS))
+  if wants_turn then
+    call('HSET', shared_key, 't', struct.pack('<dd', token, now + TURN_MS))
   end
   return reply
 end
 
-local function check_state(state, stored, expected, may_credit)
-  local version, credited = check_owner(state)
-  if version ~= expected + 1 then error('owner: version does not follow', 0) end
-  local before = 0
-  if stored then
-    local _
-    _, before = check_owner(stored)
+-- Reads the account and decides; returns a reply if it is not to be written.
+local function decide()
+  local shared_version, signed, shared_index, expiry_index, tombstones_index, stream_index, written
+  shared_version, signed, shared_index, expiry_index, tombstones_index, stream_index, owners,
+    claims, operations, written, at = unpack_at('<ddHHHHHHHH', batch, at)
+  shared_key, expiry_key = KEYS[shared_index], KEYS[expiry_index]
+  tombstones_key, stream_key = KEYS[tombstones_index], KEYS[stream_index]
+  token, shared_state = math.abs(signed), false
+  local current, expected, credited = true, {}, {}
+  for index = 1, owners do
+    local fits
+    fits, expected[index], credited[index] = read_owner(index)
+    current = current and fits
   end
-  if credited ~= before and not may_credit then error('owner: credit changed without operation', 0) end
+  local found = call('HMGET', shared_key, 's', 't')
+  turn = found[2]
+  -- Only for their types: an index that cannot be written is found out before anything is.
+  call('ZCARD', expiry_key)
+  call('ZCARD', tombstones_key)
+  if written == 1 then shared_name, shared_state, at = unpack_at('<I4c0I4c0', batch, at) end
+  local version, shared_credited = stored_totals(found[1])
+  current = current and (shared_version < 0 or version == shared_version)
+  local claims_at = at
+  for _ = 1, claims do at = select(5, unpack_at('<HdI4c0I4c0', batch, at)) end
+  if operations == 1 then
+    local done = call('GET', KEYS[unpack_at('<H', batch, at)])
+    if done then return { REPEATED, done } end
+  end
+  if is_taken() then return { BUSY } end
+  if not current then return conflict(found[1], signed < 0) end
+  at = claims_at
+  for _ = 1, claims do
+    local key, _, _, expected_home, next_at = unpack_at('<HdI4c0I4c0', batch, at)
+    local home = standing_home(KEYS[key], expected_home)
+    if home then return { CLAIMED, home, KEYS[key] } end
+    at = next_at
+  end
+  for index = 1, owners do check_state(states[index], expected[index], credited[index]) end
+  if shared_state then check_state(shared_state, version, shared_credited) end
+  at = claims_at
 end
 
--- Reads the rest of the account's arguments and decides; returns what is to be written, or a reply.
-local function decide(account)
-  local owners = read_owners(account)
-  local shared, turn = unpack(redis.call('HMGET', KEYS[account.shared], 's', 't'))
-  local shared_state
-  if account.shared_write then
-    shared_state = ARGV[at]
-    at = at + 1
-  end
-  local work = { owners = owners, shared_state = shared_state, turn = turn }
-  work.sessions = at
-  work.claims = work.sessions + account.sessions * 4
-  work.operation = work.claims + account.claims * 3
-  work.record = work.operation + account.operations * 2
-  if account.operations == 1 then
-    local done = redis.call('GET', KEYS[struct.unpack('<d', ARGV[work.operation])])
-    if done then return nil, { REPEATED, done } end
-  end
-  if turn then
-    local token, until_ms = struct.unpack('<dd', turn)
-    if token ~= account.token and until_ms > now then return nil, { BUSY } end
-  end
-  local current = account.shared_version < 0 or version_of(shared) == account.shared_version
-  for _, owner in ipairs(owners) do current = current and is_current(owner) end
-  if not current then return nil, conflict(account, owners, shared) end
-  for claim = work.claims, work.operation - 1, 3 do
-    local key = KEYS[struct.unpack('<d', ARGV[claim])]
-    local home = standing_home(key, ARGV[claim + 2])
-    if home then return nil, { CLAIMED, home, key } end
-  end
-  local may_credit = account.operations == 1
-  for _, owner in ipairs(owners) do
-    check_state(owner.state, owner.stored, owner.expected, may_credit)
-  end
-  if shared_state then check_state(shared_state, shared, account.shared_version, may_credit) end
-  return work
-end
-
-local function append_record(account, work)
-  local entry = { 'r', ARGV[work.record + 1] }
-  local position = 1
-  for name in string.gmatch(ARGV[work.record], '%S+') do
-    entry[#entry + 1] = name
-    local owner = work.owners[position]
-    entry[#entry + 1] = owner and owner.state or work.shared_state
-    position = position + 1
-  end
-  return redis.call('XADD', account.stream, '*', unpack(entry))
-end
-
-local function index_sessions(account, work)
-  for session = work.sessions, work.claims - 1, 4 do
-    local _, expiry, tombstone = struct.unpack('<ddd', ARGV[session])
-    local member = ARGV[session + 2]
-    if expiry > 0 then redis.call('ZADD', account.expiry, string.format('%d', expiry), member) end
-    if expiry < 0 then redis.call('ZREM', account.expiry, member) end
-    if tombstone > 0 then
-      redis.call('ZADD', account.tombstones, string.format('%d', tombstone), member)
+local function append_record()
+  local position = at
+  for _ = 1, claims do position = select(5, unpack_at('<HdI4c0I4c0', batch, position)) end
+  if operations == 1 then position = select(4, unpack_at('<HdI4c0', batch, position)) end
+  local record = unpack_at('<I4c0', batch, position)
+  local entry = { 'r', record }
+  for index = 1, owners do
+    entry[#entry + 1] = names[index]
+    entry[#entry + 1] = states[index]
+    local list = sessions[index]
+    for session = 1, #list, 4 do
+      entry[#entry + 1] = names[index] .. ':' .. list[session + 2]
+      entry[#entry + 1] = list[session + 3]
     end
-    if tombstone < 0 then redis.call('ZREM', account.tombstones, member) end
+  end
+  if shared_state then
+    entry[#entry + 1] = shared_name
+    entry[#entry + 1] = shared_state
+  end
+  call('XADD', stream_key, '*', unpack(entry))
+end
+
+local function index_in(key, score, name, field)
+  if score == 0 then return end
+  local member = name .. ':' .. field
+  if score < 0 then return call('ZREM', key, member) end
+  call('ZADD', key, string.format('%d', score), member)
+end
+
+local function index_sessions()
+  for index = 1, owners do
+    local list = sessions[index]
+    for session = 1, #list, 4 do
+      index_in(expiry_key, list[session], names[index], list[session + 2])
+      index_in(tombstones_key, list[session + 1], names[index], list[session + 2])
+    end
   end
 end
 
 -- Nothing here can fail any more: the types of these keys were seen when they were read.
-local function write(account, work)
-  for _, owner in ipairs(work.owners) do redis.call('HSET', owner.key, 's', owner.state) end
-  if work.shared_state then redis.call('HSET', KEYS[account.shared], 's', work.shared_state) end
-  if work.turn then redis.call('HDEL', KEYS[account.shared], 't') end
-  for session = work.sessions, work.claims - 1, 4 do
-    local key = KEYS[struct.unpack('<d', ARGV[session])]
-    if ARGV[session + 3] == '' then
-      redis.call('HDEL', key, ARGV[session + 1])
-    else
-      redis.call('HSET', key, ARGV[session + 1], ARGV[session + 3])
+local function write()
+  for index = 1, owners do
+    local fields, list = { 's', states[index] }, sessions[index]
+    for session = 1, #list, 4 do
+      fields[#fields + 1] = list[session + 2]
+      fields[#fields + 1] = list[session + 3]
     end
+    call('HSET', keys[index], unpack(fields))
   end
-  for claim = work.claims, work.operation - 1, 3 do
-    local key, ttl = struct.unpack('<dd', ARGV[claim])
-    redis.call('SET', KEYS[key], ARGV[claim + 1], 'PX', string.format('%d', ttl))
+  if shared_state then call('HSET', shared_key, 's', shared_state) end
+  if turn then call('HDEL', shared_key, 't') end
+  for _ = 1, claims do
+    local key, ttl, home, _, next_at = unpack_at('<HdI4c0I4c0', batch, at)
+    call('SET', KEYS[key], home, 'PX', string.format('%d', ttl))
+    at = next_at
   end
-  if account.operations == 1 then
-    local key, ttl = struct.unpack('<dd', ARGV[work.operation])
-    redis.call('SET', KEYS[key], ARGV[work.operation + 1], 'PX', string.format('%d', ttl))
+  if operations == 1 then
+    local key, ttl, result = unpack_at('<HdI4c0', batch, at)
+    call('SET', KEYS[key], result, 'PX', string.format('%d', ttl))
   end
 end
 
-local function message_of(failure)
-  if type(failure) == 'table' then return failure.err or 'unknown' end
-  return tostring(failure)
+-- What Redis refuses for want of memory or disk is an outage, not damage. Only the first write of a
+-- call can meet it, so that nothing has been written when the call fails.
+local function corrupt(failure)
+  local message = type(failure) == 'table' and failure.err or tostring(failure)
+  for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
+    if string.find(message, '^' .. refusal) then error(failure, 0) end
+  end
+  return { CORRUPT, message }
 end
 
-local function process(account)
-  local readable, work, reply = pcall(decide, account)
-  if not readable then return { CORRUPT, message_of(work) } end
+local function process()
+  local readable, reply = pcall(decide)
+  if not readable then return corrupt(reply) end
   if reply then return reply end
-  local appended, id = pcall(append_record, account, work)
-  if not appended then return { CORRUPT, message_of(id) } end
-  local indexed, failure = pcall(index_sessions, account, work)
-  if not indexed then
-    redis.call('XDEL', account.stream, id)
-    return { CORRUPT, message_of(failure) }
-  end
-  write(account, work)
+  local appended, failure = pcall(append_record)
+  if not appended then return corrupt(failure) end
+  index_sessions()
+  write()
   return COMMITTED
 end
 
 local replies = {}
 for index = 1, accounts do
-  local account = read_header()
-  local next_account = at + 1 + account.args
-  at = at + 1
-  replies[index] = process(account)
-  at = next_account
+  local length, start = unpack_at('<I4', batch, at)
+  at = start
+  replies[index] = process()
+  at = start + length
 end
 return replies

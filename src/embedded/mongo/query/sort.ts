@@ -49,24 +49,37 @@ export function sortKey(doc: Doc, fields: readonly SortField[]): Buffer {
   return keys.length === 1 && keys[0] ? keys[0] : Buffer.concat(keys)
 }
 
-/** Keeps the first `limit` of what is added, in order; all without a limit. Equal keys stay put. */
+/** What a sort may hold in memory, in bytes of documents: the server's own limit. */
+const SORT_BYTES_MAX = 100 * 1024 * 1024
+
+/**
+ * Keeps the first `limit` of what is added, in order; all without a limit. Equal keys stay in the
+ * order in which they came.
+ * @throws CommandError if that is more than a sort may hold
+ */
 export class Sorter<T> {
   readonly #limit: number
-  #entries: { readonly key: Buffer; readonly order: number; readonly item: T }[] = []
+  #entries: { readonly key: Buffer; readonly order: number; readonly item: T; bytes: number }[] = []
   #added = 0
+  #bytes = 0
 
-  constructor(limit: number) {
+  constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit
   }
 
-  add(key: Buffer, item: T): void {
-    this.#entries.push({ key, order: this.#added++, item })
+  add(key: Buffer, item: T, itemBytes: number): void {
+    const bytes = key.length + itemBytes
+    this.#entries.push({ key, order: this.#added++, item, bytes })
+    this.#bytes += bytes
     // Sorting now and then keeps memory at twice the limit, at little cost per item.
     if (this.#entries.length >= 2 * this.#limit + 64) this.#trim()
-  }
-
-  get size(): number {
-    return this.#entries.length
+    if (this.#bytes <= SORT_BYTES_MAX) return
+    this.#trim()
+    if (this.#bytes <= SORT_BYTES_MAX) return
+    throw new CommandError(
+      'QueryExceededMemoryLimitNoDiskUseAllowed',
+      `Sort exceeded memory limit of ${SORT_BYTES_MAX} bytes: an index or a limit would help`,
+    )
   }
 
   take(): T[] {
@@ -76,6 +89,7 @@ export class Sorter<T> {
 
   #trim(): void {
     this.#entries.sort((a, b) => Buffer.compare(a.key, b.key) || a.order - b.order)
-    if (this.#entries.length > this.#limit) this.#entries.length = this.#limit
+    if (this.#entries.length <= this.#limit) return
+    for (const { bytes } of this.#entries.splice(this.#limit)) this.#bytes -= bytes
   }
 }

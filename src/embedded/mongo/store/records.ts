@@ -40,6 +40,12 @@ export class Row {
     this.#doc ??= decode(this.bytes)
     return this.#doc
   }
+
+  /** The same row, for those that keep many: the decoded document is much larger. */
+  withoutDoc(): Row {
+    this.#doc = undefined
+    return this
+  }
 }
 
 type DocIndexKeys = readonly (readonly [Index, DocKeys])[]

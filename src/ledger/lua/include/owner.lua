@@ -1,18 +1,19 @@
--- Sums of a packed owner (layout: owner-packing.ts), with each bucket's conservation checked.
+-- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
 -- Returns version and total credited, or raises an error that says what is damaged.
 local OWNER_FORMAT = 1
-local HEADER_BYTES = 41
-local AMOUNTS_BYTES = 48
+local OWNER_HEADER = '<Bdddddd'
+local OWNER_HEADER_BYTES = 49
+local OWNER_AMOUNTS = '<dddddd'
+local OWNER_AMOUNTS_BYTES = 48
 local SAFE_INTEGER_MAX = 9007199254740991
 
 local function check_owner(packed)
-  local format, version, _, owed, repaid, count = struct.unpack('<Bddddd', packed)
+  local format, version, _, owed, repaid, total, count = struct.unpack(OWNER_HEADER, packed)
   if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
   if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
-  local total = 0
-  for index = 0, count - 1 do
-    local id, credited, spent, reserved, free, limit =
-      struct.unpack('<dddddd', packed, HEADER_BYTES + 1 + index * AMOUNTS_BYTES)
+  local sum, at = 0, OWNER_HEADER_BYTES + 1
+  for _ = 1, count do
+    local id, credited, spent, reserved, free, limit = struct.unpack(OWNER_AMOUNTS, packed, at)
     if spent + reserved + free ~= credited then
       error(string.format('bucket %d: credited is not spent + reserved + free', id), 0)
     end
@@ -22,7 +23,17 @@ local function check_owner(packed)
     if credited > SAFE_INTEGER_MAX or spent > SAFE_INTEGER_MAX then
       error(string.format('bucket %d: amount beyond 2^53', id), 0)
     end
-    total = total + credited
+    sum = sum + credited
+    at = at + OWNER_AMOUNTS_BYTES
   end
+  if sum ~= total then error('owner: total is not the sum of its buckets', 0) end
+  return version, total
+end
+
+-- Version and total credited of what is stored; 0 and 0 for an owner that is new.
+local function stored_totals(packed)
+  if not packed then return 0, 0 end
+  local format, version, _, _, _, total = struct.unpack(OWNER_HEADER, packed)
+  if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
   return version, total
 end

@@ -1,0 +1,175 @@
+/** Checks one account, again and again while it moves between two reads. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { OwnerState } from '../../domain/bucket.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { FoundAccount } from './accounts.ts'
+import { compare, type Difference } from './difference.ts'
+import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
+import {
+  addLine,
+  checkLines,
+  checkProjection,
+  emptySums,
+  type OwnerSums,
+} from './recorded-check.ts'
+import type { Recording } from './recording.ts'
+
+export interface AuditStores {
+  ledger: Ledger
+  catalog: Catalog
+  recording: Recording
+}
+
+export interface AccountFindings {
+  owners: number
+  buckets: number
+  sessions: number
+  lines: number
+  differences: Difference[]
+  /** Owners that cannot be read, with the reason. */
+  damaged: string[]
+  /** True: it kept changing, so what differs may only have been on its way. */
+  isMoving: boolean
+  /** False: the recorder did not come to the end, so only the ledger was checked. */
+  isRecorded: boolean
+}
+
+const OWNERS_PER_PAGE = 64
+const ATTEMPTS_MAX = 40
+const PAUSE_MS_MIN = 20
+const PAUSE_MS_MAX = 250
+
+/**
+ * A difference counts when it is found twice with the same versions: then nobody was in between.
+ * Throws `StoreDownError` or `CatalogUnavailableError`.
+ */
+export async function checkAccount(
+  stores: AuditStores,
+  account: FoundAccount,
+): Promise<AccountFindings> {
+  let before: Attempt | undefined
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    if (attempt > 0) await delay(Math.min(PAUSE_MS_MIN * attempt, PAUSE_MS_MAX))
+    const now = new Attempt(stores, account.aid)
+    await now.run(account.sids)
+    if (now.differences.length === 0 || now.says() === before?.says()) return now.findings(false)
+    before = now
+  }
+  return (before as Attempt).findings(true)
+}
+
+/** One look at an account. Pages of subscribers keep it small; the shared buckets span all pages. */
+class Attempt {
+  readonly differences: Difference[] = []
+  readonly #damaged = new Set<string>()
+  readonly #stores: AuditStores
+  readonly #aid: number
+  readonly #versions: number[] = []
+  readonly #sharedHolds: Holds = new Map()
+  readonly #sharedSums: OwnerSums = emptySums()
+  #isRecorded = true
+  #owners = 0
+  #buckets = 0
+  #sessions = 0
+  #lines = 0
+
+  constructor(stores: AuditStores, aid: number) {
+    this.#stores = stores
+    this.#aid = aid
+  }
+
+  async run(sids: readonly number[]): Promise<void> {
+    const [shared] = await this.#load([0])
+    if (shared === undefined) return
+    for (let at = 0; at < sids.length; at += OWNERS_PER_PAGE) {
+      await this.#checkPage(await this.#load(sids.slice(at, at + OWNERS_PER_PAGE)))
+    }
+    this.differences.push(...checkHolds(shared.state, this.#sharedHolds))
+    await this.#checkRecorded(shared.state, this.#sharedSums)
+    // A session that moved while the pages were read shows here.
+    const [after] = await this.#load([0])
+    const where = { aid: this.#aid, sid: 0 }
+    const version = shared.state.version
+    if (this.differences.length > 0) {
+      this.differences.push(...compare(where, 'version', version, after?.state.version ?? null))
+    }
+  }
+
+  /** Equal for two looks at the same state that found the same. */
+  says(): string {
+    return JSON.stringify([this.#versions, this.differences])
+  }
+
+  findings(isMoving: boolean): AccountFindings {
+    return {
+      owners: this.#owners,
+      buckets: this.#buckets,
+      sessions: this.#sessions,
+      lines: this.#lines,
+      differences: this.differences,
+      damaged: [...this.#damaged],
+      isMoving,
+      isRecorded: this.#isRecorded,
+    }
+  }
+
+  async #checkPage(owners: readonly Audited[]): Promise<void> {
+    for (const { state, sessions } of owners) {
+      const holds: Holds = new Map()
+      addHolds(holds, sessions, 0)
+      addHolds(this.#sharedHolds, sessions, 1)
+      this.differences.push(...checkHolds(state, holds))
+    }
+    for (const { state } of owners) await this.#checkRecorded(state, emptySums())
+  }
+
+  async #checkRecorded(owner: OwnerState, sums: OwnerSums): Promise<void> {
+    this.#versions.push(owner.version)
+    this.differences.push(...checkConserved(owner))
+    this.#owners += 1
+    this.#buckets += owner.buckets.length
+    const { ledger, catalog, recording } = this.#stores
+    if (!(await recording.reached(ledger.keys.partitionOf(this.#aid)))) this.#isRecorded = false
+    if (!this.#isRecorded) return
+    const filter = { aid: this.#aid, sid: owner.sid }
+    const projected = await catalog.run('read balances', () =>
+      catalog.balances.find(filter).toArray(),
+    )
+    const shared = owner.sid === 0 ? sums : this.#sharedSums
+    for await (const line of catalog.lines.find(filter)) addLine(line, sums, shared)
+    this.#lines += sums.lines
+    this.differences.push(...checkProjection(owner, projected), ...checkLines(owner, sums))
+  }
+
+  /** States and sessions, each owner with its sessions at one moment. */
+  async #load(sids: readonly number[]): Promise<Audited[]> {
+    const { ledger } = this.#stores
+    const aid = this.#aid
+    const pipeline = ledger.redis.client.pipeline()
+    for (const sid of sids) pipeline.hkeys(ledger.keys.owner(aid, sid))
+    const fields = await ledger.redis.guard(pipeline.exec())
+    const wanted = sids.map((sid, index) => {
+      const [error, names] = fields?.[index] ?? [null, []]
+      if (error !== null) throw error
+      return { aid, sid, sessionKeys: (names as string[]).filter(isSession) }
+    })
+    const loaded = await ledger.load(wanted)
+    return loaded.flatMap((owner) => {
+      if (owner instanceof Error) {
+        this.#damaged.add(owner.message)
+        return []
+      }
+      this.#sessions += owner.sessions.filter((session) => session?.state === 'open').length
+      return owner
+    })
+  }
+}
+
+type Audited = { state: OwnerState; sessions: (Session | null)[] }
+
+/** The other fields of an owner have names of one letter. */
+function isSession(field: string): boolean {
+  return field.length > 1
+}

@@ -1,0 +1,55 @@
+/** Finds all owners in the ledger, account by account. */
+import type { Ledger } from '../../ledger/ledger.ts'
+
+export interface FoundAccount {
+  aid: number
+  /** Its subscribers that the ledger knows; without 0, which is the account itself. */
+  sids: number[]
+}
+
+const SCAN_COUNT = 1_000
+/** Redis lists keys in no order, so a pass keeps the numbers of its owners in memory. */
+const KEYS_PER_PASS = 1_000_000
+
+/**
+ * All accounts, in as many passes over the keys as memory asks for; each pass takes a part of the
+ * partitions. What comes or goes meanwhile may be missed. Throws `StoreDownError`.
+ */
+export async function* findAccounts(
+  ledger: Ledger,
+  keysPerPass = KEYS_PER_PASS,
+): AsyncGenerator<FoundAccount> {
+  const { client, guard } = ledger.redis
+  const keys = await guard(client.dbsize())
+  const passes = Math.min(ledger.keys.partitions, Math.max(1, Math.ceil(keys / keysPerPass)))
+  for (let pass = 0; pass < passes; pass += 1) {
+    const accounts = await scan(ledger, (partition) => partition % passes === pass)
+    for (const aid of [...accounts.keys()].sort((a, b) => a - b)) {
+      const sids = [...(accounts.get(aid) ?? [])].sort((a, b) => a - b)
+      yield { aid, sids }
+    }
+  }
+}
+
+async function scan(
+  ledger: Ledger,
+  isOurs: (partition: number) => boolean,
+): Promise<Map<number, Set<number>>> {
+  const { client, guard } = ledger.redis
+  const accounts = new Map<number, Set<number>>()
+  let cursor = '0'
+  do {
+    const [next, keys] = await guard(client.scan(cursor, 'MATCH', '{p*}:o:*', 'COUNT', SCAN_COUNT))
+    cursor = next
+    for (const key of keys) {
+      const match = /^\{p(\d+)\}:o:(\d+):(\d+)$/.exec(key)
+      if (match === null || !isOurs(Number(match[1]))) continue
+      const aid = Number(match[2])
+      const sid = Number(match[3])
+      const sids = accounts.get(aid) ?? new Set<number>()
+      accounts.set(aid, sids)
+      if (sid !== 0) sids.add(sid)
+    }
+  } while (cursor !== '0')
+  return accounts
+}

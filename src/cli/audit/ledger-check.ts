@@ -1,0 +1,65 @@
+/** What must hold within the ledger: every bucket conserved, every hold that of a session. Pure. */
+import type { OwnerSlot, OwnerState } from '../../domain/bucket.ts'
+import type { Session } from '../../domain/session.ts'
+import { compare, type Difference } from './difference.ts'
+
+/** Units or micros that sessions hold, by bucket id. */
+export type Holds = Map<number, number>
+
+/** Adds what open sessions hold in the buckets of one of their two owners. */
+export function addHolds(
+  holds: Holds,
+  sessions: readonly (Session | null)[],
+  slot: OwnerSlot,
+): void {
+  const add = (bucket: { owner: OwnerSlot; id: number } | null, amount: number) => {
+    if (bucket?.owner === slot) holds.set(bucket.id, (holds.get(bucket.id) ?? 0) + amount)
+  }
+  for (const session of sessions) {
+    if (session?.state !== 'open') continue
+    for (const { reservation } of session.services) {
+      for (const slice of reservation.slices) add(slice.bucket, slice.units)
+      for (const money of reservation.money) add(money.bucket, money.micros)
+    }
+  }
+}
+
+/** Conservation of each bucket, and debt that is not repaid beyond what was owed. */
+export function checkConserved(owner: OwnerState): Difference[] {
+  const { aid, sid, owed, repaid } = owner
+  const found = owner.buckets.flatMap((bucket) => {
+    const where = { aid, sid, bucket: bucket.id }
+    const { credited, spent, reserved, free, limit } = bucket
+    return [
+      ...compare(where, 'spent + reserved + free', credited, spent + reserved + free),
+      ...compare(where, 'spent, not negative', Math.max(0, spent), spent),
+      ...compare(where, 'reserved, not negative', Math.max(0, reserved), reserved),
+      ...(limit === 0 ? compare(where, 'free, not negative', Math.max(0, free), free) : []),
+    ]
+  })
+  const where = { aid, sid }
+  return [
+    ...found,
+    ...compare(where, 'repaid, not negative', Math.max(0, repaid), repaid),
+    ...compare(where, 'repaid, not more than owed', Math.min(owed, repaid), repaid),
+  ]
+}
+
+/** What buckets say is reserved, against what sessions hold. */
+export function checkHolds({ aid, sid, buckets }: OwnerState, holds: Holds): Difference[] {
+  const known = new Set(buckets.map(({ id }) => id))
+  const strays = [...holds].filter(([id]) => !known.has(id))
+  return [
+    ...buckets.flatMap(({ id, reserved }) =>
+      compare(
+        { aid, sid, bucket: id },
+        'reserved, as its sessions hold',
+        holds.get(id) ?? 0,
+        reserved,
+      ),
+    ),
+    ...strays.flatMap(([id, held]) =>
+      compare({ aid, sid, bucket: id }, 'reserved in a bucket that is not there', held, null),
+    ),
+  ]
+}

@@ -1,0 +1,114 @@
+/** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
+import type { BalanceDocument, LineDocument, PaymentDocument } from '../../catalog/documents.ts'
+import { flipCreditSign } from '../../domain/balance-sign.ts'
+import type { OwnerState } from '../../domain/bucket.ts'
+import { compare, type Difference } from './difference.ts'
+
+/** What lines say of one bucket, units or micros. */
+export interface BucketSums {
+  /** Paid for usage, or for debt out of a top-up. */
+  spent: number
+  credited: number
+}
+
+/** What the lines of one owner say; `buckets` by bucket id. */
+export interface OwnerSums {
+  lines: number
+  buckets: Map<number, BucketSums>
+  /** Usage that no bucket paid, and debt that top-ups repaid; micros. */
+  owed: number
+  repaid: number
+}
+
+export function emptySums(): OwnerSums {
+  return { lines: 0, buckets: new Map(), owed: 0, repaid: 0 }
+}
+
+/** Adds a line to the sums of its owner, and to those of its account what a shared bucket paid. */
+export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
+  owner.lines += 1
+  if (line.type === 'balance') {
+    const change = flipCreditSign(line.usagev ?? line.aprice_micros ?? 0)
+    const sums = sumsOf(owner, line.bucket_id)
+    sums.credited += change + line.repaid_micros
+    sums.spent += line.repaid_micros
+    owner.repaid += line.repaid_micros
+    return
+  }
+  owner.owed += line.debt_micros
+  for (const payment of line.payments) {
+    const payer = payment.owner === 'account' ? shared : owner
+    sumsOf(payer, payment.bucket_id).spent += amountOf(payment)
+  }
+}
+
+function sumsOf({ buckets }: OwnerSums, id: number): BucketSums {
+  let sums = buckets.get(id)
+  if (sums === undefined) {
+    sums = { spent: 0, credited: 0 }
+    buckets.set(id, sums)
+  }
+  return sums
+}
+
+function amountOf({ usagev, cost_micros }: PaymentDocument): number {
+  return usagev ?? cost_micros ?? 0
+}
+
+/** Per bucket: credited and spent as the lines say. Per owner: debt as the lines say. */
+export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
+  const { aid, sid } = owner
+  const known = new Set(owner.buckets.map(({ id }) => id))
+  const strays = [...sums.buckets].filter(([id]) => !known.has(id))
+  return [
+    ...owner.buckets.flatMap(({ id, credited, spent }) => {
+      const where = { aid, sid, bucket: id }
+      const said = sums.buckets.get(id)
+      return [
+        ...compare(where, 'spent, as its lines say', spent, said?.spent ?? 0),
+        ...compare(where, 'credited, as its lines say', credited, said?.credited ?? 0),
+      ]
+    }),
+    ...strays.flatMap(([id, { spent }]) =>
+      compare(
+        { aid, sid, bucket: id },
+        'spent by lines of a bucket that is not there',
+        null,
+        spent,
+      ),
+    ),
+    ...compare({ aid, sid }, 'debt incurred, as its lines say', owner.owed, sums.owed),
+    ...compare({ aid, sid }, 'debt repaid, as its lines say', owner.repaid, sums.repaid),
+  ]
+}
+
+/** The projection of every bucket is its state, as of the same version. */
+export function checkProjection(
+  owner: OwnerState,
+  projected: readonly BalanceDocument[],
+): Difference[] {
+  const { aid, sid } = owner
+  const documents = new Map(projected.map((document) => [document.bucket_id, document]))
+  const known = new Set(owner.buckets.map(({ id }) => id))
+  const strays = projected.filter(({ bucket_id }) => !known.has(bucket_id))
+  return [
+    ...owner.buckets.flatMap((bucket) => {
+      const where = { aid, sid, bucket: bucket.id }
+      const document = documents.get(bucket.id)
+      const same = (what: string, expected: number, found: number | undefined) =>
+        compare(where, `${what} in the projection`, expected, found ?? null)
+      return [
+        ...same('version', owner.version, document?.v),
+        ...same('credited', bucket.credited, document?.credited),
+        ...same('spent', bucket.spent, document?.spent),
+        ...same('reserved', bucket.reserved, document?.reserved),
+        ...same('free', bucket.free, document?.free),
+        ...same('debt incurred', owner.owed, document?.owner.owed_micros),
+        ...same('debt repaid', owner.repaid, document?.owner.repaid_micros),
+      ]
+    }),
+    ...strays.flatMap(({ bucket_id, v }) =>
+      compare({ aid, sid, bucket: bucket_id }, 'projection of a bucket that is not there', null, v),
+    ),
+  ]
+}

@@ -1,0 +1,131 @@
+/** Starts the stores that the settings call 'embedded', on the data folder (design.md §3). */
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { openCatalog } from '../catalog/connection.ts'
+import { childEnvironment } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { findRedis } from '../embedded/redis/find.ts'
+import { startRedis } from '../embedded/redis.ts'
+import type { Logger } from '../runtime/log.ts'
+import { startChild } from './child.ts'
+import { CommandError } from './errors.ts'
+import type { Running } from './keeper.ts'
+import { mongoSocketIn, mongoUrlOf } from './stores.ts'
+
+const run = promisify(execFile)
+
+export interface StoreOptions {
+  readonly config: Config
+  /** Absolute. */
+  readonly dataDir: string
+  readonly runDir: string
+  readonly log: Logger
+  readonly onLine: (line: string) => void
+  readonly stopTimeoutMs: number
+}
+
+const START_TIMEOUT_MS = 20_000
+const POLL_MS = 50
+
+/** The real redis-server. Throws what `startRedis` throws. */
+export async function startRedisStore(options: StoreOptions): Promise<Running> {
+  const { config, dataDir, runDir, log, stopTimeoutMs } = options
+  const redis = await startRedis({
+    dataDir: join(dataDir, 'redis-data'),
+    runDir,
+    appendfsync: config.redis.appendfsync,
+    log,
+    closeTimeoutMs: stopTimeoutMs,
+    program: await findRedis(dataDir),
+  })
+  return {
+    pid: redis.pid,
+    exited: redis.exited.then(({ code, signal }) => signal ?? `code ${code}`),
+    stop: () => redis.close(),
+  }
+}
+
+/** A real mongod if there is one, unless the data is that of our own; else our own. */
+export async function startMongoStore(options: StoreOptions): Promise<Running> {
+  const own = join(options.dataDir, 'mongo')
+  if (!existsSync(own) && (await hasMongod())) return startMongod(options)
+  return startOwnMongo(options, own)
+}
+
+function startOwnMongo(options: StoreOptions, folder: string): Promise<Running> {
+  const { runDir, onLine, stopTimeoutMs } = options
+  return startChild({
+    name: 'mongo',
+    file: new URL('../embedded/mongo/main.js', import.meta.url),
+    args: ['--data', folder, '--socket', mongoSocketIn(runDir)],
+    env: childEnvironment({}),
+    onLine,
+    startTimeoutMs: START_TIMEOUT_MS,
+    stopTimeoutMs,
+  })
+}
+
+async function hasMongod(): Promise<boolean> {
+  return run('mongod', ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Listens on a unix socket only. It says nothing when it is ready, so it is asked. */
+async function startMongod(options: StoreOptions): Promise<Running> {
+  const { dataDir, runDir, onLine, stopTimeoutMs } = options
+  const folder = join(dataDir, 'mongod')
+  const socketPath = mongoSocketIn(runDir)
+  mkdirSync(folder, { recursive: true })
+  const args = ['--dbpath', folder, '--bind_ip', socketPath, '--quiet']
+  const child = spawn('mongod', args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  createInterface({ input: child.stdout }).on('line', onLine)
+  const endTogether = () => child.kill('SIGTERM')
+  process.once('exit', endTogether)
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`))
+    child.once('error', (error) => resolve(error.message))
+  }).finally(() => process.removeListener('exit', endTogether))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+    await exited
+    clearTimeout(timer)
+  }
+  const problem = await untilAnswering(mongoUrlOf(socketPath), exited)
+  if (problem === undefined) return { pid: child.pid, exited, stop }
+  await stop()
+  throw new CommandError(`mongod ${problem}`)
+}
+
+async function untilAnswering(url: string, exited: Promise<string>): Promise<string | undefined> {
+  const catalog = await openCatalog({
+    url,
+    database: 'admin',
+    timeoutMs: 1_000,
+    appName: 'tollgate-start',
+  })
+  let ended: string | undefined
+  void exited.then((how) => {
+    ended = how
+  })
+  try {
+    for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS; waitedMs += POLL_MS) {
+      if (ended !== undefined) return `ended at start, ${ended}`
+      const answers = await catalog.ping().then(
+        () => true,
+        () => false,
+      )
+      if (answers) return undefined
+      await delay(POLL_MS)
+    }
+    return 'does not answer'
+  } finally {
+    await catalog.close()
+  }
+}

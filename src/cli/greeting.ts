@@ -1,0 +1,59 @@
+/** What `tollgate start` tells a newcomer: where it is, and three lines to paste. */
+import { randomBytes } from 'node:crypto'
+import type { Catalog } from '../catalog/connection.ts'
+import { findSubscriber } from '../catalog/subscribers.ts'
+import { versionOf } from './version.ts'
+
+const DEMO_SID = 1001
+const MIB = 1024 * 1024
+
+export interface Addresses {
+  readonly realtime: string
+  readonly admin: string
+  readonly dataDir: string
+}
+
+export function greetingLines({ realtime, admin, dataDir }: Addresses): string[] {
+  return [
+    `Tollgate ${versionOf()} is running. Ctrl-C stops it.`,
+    '',
+    `  charging   ${realtime}/realtime`,
+    `  metrics    ${admin}/metrics`,
+    `  health     ${admin}/health/ready`,
+    `  data       ${dataDir} (logs in ${dataDir}/logs)`,
+  ]
+}
+
+/** Three requests of a new session; none if there is no demo subscriber. */
+export async function demoLines(catalog: Catalog, url: string, nowMs: number): Promise<string[]> {
+  const query = { key: 'sid', value: String(DEMO_SID), atMs: nowMs } as const
+  if ((await findSubscriber(catalog, query)) === null) return []
+  return [
+    '',
+    `A data session of demo subscriber ${DEMO_SID}, to paste line by line:`,
+    '',
+    ...sessionLines(url, `demo-${randomBytes(4).toString('hex')}`),
+    '',
+    `Its balances: npm run -s tollgate -- balance show --sid ${DEMO_SID}`,
+  ]
+}
+
+/** Open, update and release, as `curl` commands of one line each. */
+export function sessionLines(url: string, sessionId: string): string[] {
+  const session = { session_id: sessionId, sid: DEMO_SID, usaget: 'data', rating_group: 10 }
+  const requests = [
+    { record_type: 'start_request', ...session, request_num: 0, usagev: 10 * MIB },
+    {
+      record_type: 'update_request',
+      ...session,
+      request_num: 1,
+      used_usagev: 8 * MIB,
+      usagev: 10 * MIB,
+    },
+    { record_type: 'release_request', ...session, request_num: 2, used_usagev: 3 * MIB },
+  ]
+  return requests.map(
+    (request) =>
+      `curl -s ${url} -H 'Content-Type: application/json' -d '${JSON.stringify(request)}'; echo`,
+  )
+}

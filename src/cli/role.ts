@@ -1,0 +1,88 @@
+/** `tollgate realtime`, `admin`, `recorder`: one role as a process. */
+import { hostname } from 'node:os'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
+import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { createShutdown, type Shutdown } from '../runtime/shutdown.ts'
+import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
+import { checkRedisPolicy, openRedis, waitForRedis } from '../store/redis.ts'
+import { endWithParent, tellParent } from './ipc.ts'
+import type { RoleName } from './run.ts'
+import { withStoreUrls } from './stores.ts'
+
+export interface RoleContext {
+  /** With the real addresses of both stores. */
+  readonly config: Config
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly clock: Clock
+  /** How long the role may record what is left when it ends. */
+  readonly drainMs: number
+}
+
+export interface RunningRole {
+  /** Port that was taken; undefined if the role has none. */
+  readonly port?: number
+  close(): Promise<void>
+}
+
+export type StartRole = (context: RoleContext) => Promise<RunningRole>
+
+/** Starts a role and leaves it running; signals end it. Rejects if it cannot start. */
+export async function runRole(
+  name: RoleName,
+  startRole: StartRole,
+  file: string | undefined,
+): Promise<undefined> {
+  try {
+    const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
+    const log = createLogger({ name, level: config.log.level })
+    const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
+    shutdown.listen()
+    await startInOrder(name, startRole, config, log, shutdown)
+  } catch (error) {
+    tellParent({ type: 'failed', reason: error instanceof Error ? error.message : String(error) })
+    // The open channel would keep this process.
+    if (process.connected) process.disconnect()
+    throw error
+  }
+  return undefined
+}
+
+async function startInOrder(
+  name: RoleName,
+  startRole: StartRole,
+  config: Config,
+  log: Logger,
+  shutdown: Shutdown,
+): Promise<void> {
+  const metrics = createMetrics({ node: nodeOf(name, config), role: name })
+  // A quarter: a shutdown gives half of its time to a step that is not the last.
+  const drainMs = config.shutdown.timeoutMs / 4
+  const redis = openRedis(config.redis, log)
+  shutdown.add('redis', () => redis.close())
+  try {
+    await waitForRedis(redis, config.redis.connectTimeoutMs)
+    await checkRedisPolicy(redis, log)
+    const role = await startRole({ config, log, metrics, clock: systemClock, drainMs })
+    if (name !== 'admin') {
+      const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
+      shutdown.add('metrics', () => publisher.stop())
+    }
+    shutdown.add(name, () => role.close())
+    tellParent({ type: 'ready', ...(role.port === undefined ? {} : { port: role.port }) })
+    log.info({ port: role.port }, 'ready')
+    endWithParent()
+  } catch (error) {
+    await shutdown.run('start failed')
+    throw error
+  }
+}
+
+/** The port keeps apart what runs on one machine, and stays the same when it is started again. */
+function nodeOf(name: RoleName, config: Config): string {
+  const port = name === 'recorder' ? 0 : config[name].port
+  return `${hostname()}:${port === 0 ? process.pid : port}`
+}

@@ -1,0 +1,164 @@
+/** `tollgate start`: everything on one machine, kept running, and ended in order. */
+import { join, resolve } from 'node:path'
+import { childEnvironment, loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
+import { runDirFor } from '../embedded/run-dir.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
+import { createShutdown } from '../runtime/shutdown.ts'
+import { print } from '../runtime/terminal.ts'
+import { startChild } from './child.ts'
+import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
+import { CommandError } from './errors.ts'
+import { demoLines, greetingLines } from './greeting.ts'
+import { createKeeper, type Keeper } from './keeper.ts'
+import { type Logs, openLogs } from './logs.ts'
+import { seedStores } from './seed.ts'
+import { withStores, withStoreUrls } from './stores.ts'
+
+type RoleStarted = 'realtime' | 'admin'
+
+/** Shares of `shutdown.timeoutMs`, so that all parts together keep within it. */
+const SHARES = { realtime: 0.35, admin: 0.25, mongo: 0.1, redis: 0.1 } as const
+/** Part of its share in which a process may end by itself before it is ended. */
+const ORDERLY = 0.8
+const ROLE_START_TIMEOUT_MS = 60_000
+const SHUTDOWN_MS_MIN = 100
+
+interface Supervisor {
+  readonly config: Config
+  readonly file: string | undefined
+  readonly dataDir: string
+  readonly runDir: string
+  readonly log: Logger
+  readonly logs: Logs
+  /** Ports that were taken, so that a role that is started again takes the same. */
+  readonly ports: Map<RoleStarted, number>
+}
+
+/** Starts everything and leaves it running; signals end it. Rejects, with nothing left, if it cannot. */
+export async function start(file: string | undefined): Promise<undefined> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const dataDir = resolve(config.data.dir)
+  const runDir = runDirFor(dataDir)
+  const lock = await lockData(config, runDir)
+  const logs = openLogs(join(dataDir, 'logs'))
+  const log = createLogger({
+    name: 'tollgate',
+    level: config.log.level,
+    destination: { write: logs.sink('tollgate') },
+  })
+  const supervisor: Supervisor = { config, file, dataDir, runDir, log, logs, ports: new Map() }
+  const stores = storeKeepers(supervisor)
+  const roles = roleKeepers(supervisor)
+  const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
+  let isUp = false
+  shutdown.add('lock', async () => {
+    await lock.release()
+    if (isUp) print('tollgate has stopped')
+  })
+  for (const [name, keeper] of [...stores, ...roles]) shutdown.add(name, () => keeper.stop())
+  shutdown.add('notice', () => {
+    if (isUp) print('tollgate is stopping')
+  })
+  shutdown.listen()
+  try {
+    await Promise.all(stores.map(([, keeper]) => keeper.start()))
+    await prepareStores(supervisor)
+    await Promise.all(roles.map(([, keeper]) => keeper.start()))
+    isUp = true
+    await greet(supervisor)
+  } catch (error) {
+    await shutdown.run('start failed')
+    throw error
+  }
+  return undefined
+}
+
+async function lockData(config: Config, runDir: string): Promise<FolderLock> {
+  try {
+    return await lockFolder(runDir, 'supervisor')
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error
+    const who = error.ownerPid === undefined ? '' : ` (process ${error.ownerPid})`
+    throw new CommandError(`tollgate is already running in ${config.data.dir}${who}`)
+  }
+}
+
+type Named = readonly [name: string, keeper: Keeper]
+
+/** Only those that the settings ask for; the others are somebody else's. */
+function storeKeepers(supervisor: Supervisor): Named[] {
+  const { config, dataDir, runDir, log, logs } = supervisor
+  const keeperOf = (
+    name: 'redis' | 'mongo',
+    begin: (options: StoreOptions) => ReturnType<typeof startRedisStore>,
+  ): Named => {
+    const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
+    const onLine = logs.sink(name)
+    const options = { config, dataDir, runDir, log, onLine, stopTimeoutMs }
+    return [name, createKeeper(name, () => begin(options), log)]
+  }
+  return [
+    ...(config.redis.url === 'embedded' ? [keeperOf('redis', startRedisStore)] : []),
+    ...(config.mongo.url === 'embedded' ? [keeperOf('mongo', startMongoStore)] : []),
+  ]
+}
+
+/** In the order in which they start; they end the other way round, charging first. */
+function roleKeepers(supervisor: Supervisor): Named[] {
+  return (['admin', 'realtime'] as const).map((name) => {
+    const onLine = supervisor.logs.sink(name)
+    const begin = () => startRole(supervisor, name, onLine)
+    return [name, createKeeper(name, begin, supervisor.log)]
+  })
+}
+
+async function startRole(
+  { config, file, ports }: Supervisor,
+  name: RoleStarted,
+  onLine: (line: string) => void,
+) {
+  const { redis, mongo } = withStoreUrls(config)
+  const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
+  const settings = {
+    'redis.url': redis.url,
+    'mongo.url': mongo.url,
+    [`${name}.port`]: ports.get(name) ?? config[name].port,
+    'shutdown.timeoutMs': Math.max(SHUTDOWN_MS_MIN, Math.floor(stopTimeoutMs * ORDERLY)),
+  }
+  const child = await startChild({
+    name,
+    file: new URL('./role-process.js', import.meta.url),
+    args: [name],
+    env: childEnvironment(settings, file),
+    onLine,
+    startTimeoutMs: ROLE_START_TIMEOUT_MS,
+    stopTimeoutMs,
+  })
+  if (child.port !== undefined) ports.set(name, child.port)
+  return child
+}
+
+/** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */
+async function prepareStores({ config, log }: Supervisor): Promise<void> {
+  await withStores(config, async (stores) => {
+    if (config.mongo.url !== 'embedded') return
+    const entities = await seedStores(stores, config, systemClock)
+    if (entities > 0) log.info({ entities }, 'demo catalogue created')
+  })
+}
+
+async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
+  const realtime = addressOf(config.realtime.host, ports.get('realtime') ?? 0)
+  const admin = addressOf(config.admin.host, ports.get('admin') ?? 0)
+  const demo = await withStores(config, ({ catalog }) =>
+    demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs()),
+  )
+  for (const line of [...greetingLines({ realtime, admin, dataDir }), ...demo]) print(line)
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

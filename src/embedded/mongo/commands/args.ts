@@ -1,0 +1,164 @@
+import { Long } from 'bson'
+import { CommandError, notImplemented } from '../errors.ts'
+import { typeName } from '../values/compare.ts'
+import {
+  type Doc,
+  decode,
+  encode,
+  fieldOf,
+  isArray,
+  isDoc,
+  type Value,
+} from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import type { Request } from '../wire/request.ts'
+
+/** Fields that any command may have. */
+const GENERIC_FIELDS = [
+  '$db',
+  '$readPreference',
+  '$clusterTime',
+  'lsid',
+  'comment',
+  'maxTimeMS',
+  'readConcern',
+  'writeConcern',
+]
+/** Fields of transactions and retryable writes, which need a replica set. */
+const TRANSACTION_FIELDS = ['txnNumber', 'startTransaction', 'autocommit', 'stmtId', 'stmtIds']
+
+/** A document as it came and as it reads. */
+export type GivenDoc = { readonly doc: Doc; readonly bytes: Uint8Array | undefined }
+
+/** A command with its arguments, checked one by one as they are asked for. */
+export class Args {
+  readonly name: string
+  readonly database: string
+  readonly #body: Doc
+  readonly #sequences: Request['sequences']
+
+  constructor(request: Request, body: Doc) {
+    this.name = Object.keys(body)[0] ?? ''
+    this.#body = body
+    this.#sequences = request.sequences
+    const database = request.database ?? fieldOf(body, '$db')
+    if (typeof database !== 'string' || database === '') {
+      throw new CommandError('Location40414', "OP_MSG requests require a '$db' argument")
+    }
+    this.database = database
+  }
+
+  /**
+   * Refuses fields that the command does not have, and those that only a real server has.
+   * @throws CommandError
+   */
+  allow(fields: readonly string[], unsupported: readonly string[] = []): void {
+    const known = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
+    for (const field of known) {
+      if (fields.includes(field) || GENERIC_FIELDS.includes(field)) continue
+      if (TRANSACTION_FIELDS.includes(field)) {
+        throw new CommandError(
+          'IllegalOperation',
+          'Transaction numbers are only allowed on a replica set member or mongos',
+        )
+      }
+      if (unsupported.includes(field)) throw notImplemented(`${this.name} with ${field}`)
+      throw new CommandError(
+        'Location40415',
+        `BSON field '${this.name}.${field}' is an unknown field.`,
+      )
+    }
+    this.#checkConcerns()
+  }
+
+  /** The namespace that the command works on: its first field is the name of a collection. */
+  namespace(field = this.name): string {
+    const collection = fieldOf(this.#body, field)
+    if (typeof collection !== 'string' || collection === '') {
+      throw new CommandError(
+        'InvalidNamespace',
+        `collection name has invalid type ${typeName(collection)}`,
+      )
+    }
+    return `${this.database}.${collection}`
+  }
+
+  value(field: string): Value {
+    return fieldOf(this.#body, field)
+  }
+
+  doc(field: string): Doc {
+    const value = this.value(field)
+    if (value === undefined) return {}
+    return isDoc(value) ? value : this.#wrongType(field, 'object')
+  }
+
+  string(field: string): string | undefined {
+    const value = this.value(field)
+    return value === undefined || typeof value === 'string'
+      ? value
+      : this.#wrongType(field, 'string')
+  }
+
+  boolean(field: string, absent = false): boolean {
+    const value = this.value(field)
+    if (value === undefined) return absent
+    if (isNumeric(value)) return toNumber(value) !== 0
+    return typeof value === 'boolean' ? value : this.#wrongType(field, 'bool')
+  }
+
+  /** A whole number ≥ 0; undefined if it is absent. */
+  count(field: string): number | undefined {
+    const value = this.value(field)
+    if (value === undefined) return undefined
+    const number = isNumeric(value) ? toNumber(value) : this.#wrongType(field, 'number')
+    if (Number.isSafeInteger(number) && number >= 0) return number
+    throw new CommandError(
+      'Location51024',
+      `BSON field '${field}' value must be >= 0, actual value '${number}'`,
+    )
+  }
+
+  long(value: Value): Long {
+    if (value instanceof Long) return value
+    return isNumeric(value) ? Long.fromNumber(toNumber(value)) : this.#wrongType('id', 'long')
+  }
+
+  array(field: string): Value[] {
+    const value = this.value(field)
+    return isArray(value) ? value : this.#wrongType(field, 'array')
+  }
+
+  /** Documents of a field, from beside the command or from within it. */
+  docs(field: string): GivenDoc[] {
+    const sequence = this.#sequences.get(field)
+    if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
+    return this.array(field).map((value) => {
+      return isDoc(value)
+        ? { doc: value, bytes: encode(value) }
+        : this.#wrongType(field, 'array of objects')
+    })
+  }
+
+  #wrongType(field: string, expected: string): never {
+    const actual = typeName(this.value(field))
+    throw new CommandError(
+      'TypeMismatch',
+      `BSON field '${this.name}.${field}' is the wrong type '${actual}', ` +
+        `expected type '${expected}'`,
+    )
+  }
+
+  /** Every acknowledged write is on disk, and every read sees it: most levels hold anyway. */
+  #checkConcerns(): void {
+    const w = this.doc('writeConcern')['w']
+    const isOneServer =
+      w === undefined || w === 'majority' || (isNumeric(w) && [0, 1].includes(toNumber(w)))
+    if (!isOneServer) {
+      throw new CommandError('BadValue', "cannot use 'w' > 1 when a host is not replicated")
+    }
+    const level = this.doc('readConcern')['level']
+    if (level === undefined || ['local', 'available', 'majority'].includes(String(level))) return
+    throw notImplemented(`read concern ${String(level)}`)
+  }
+}

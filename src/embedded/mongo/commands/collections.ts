@@ -1,0 +1,106 @@
+import { CommandError, notImplemented } from '../errors.ts'
+import { compileFilter } from '../query/matcher.ts'
+import type { Collection } from '../store/catalog.ts'
+import type { Doc } from '../values/document.ts'
+import type { Command, Commands } from './command.ts'
+import { shownIndex } from './indexes.ts'
+import { wholeBatch } from './read.ts'
+
+function nameOf({ ns }: Collection): string {
+  return ns.slice(ns.indexOf('.') + 1)
+}
+
+function databaseOf({ ns }: Collection): string {
+  return ns.slice(0, ns.indexOf('.'))
+}
+
+const create: Command = ({ storage, catalog }, args) => {
+  args.allow(
+    [],
+    [
+      'capped',
+      'size',
+      'max',
+      'validator',
+      'validationLevel',
+      'validationAction',
+      'timeseries',
+      'expireAfterSeconds',
+      'clusteredIndex',
+      'viewOn',
+      'pipeline',
+      'collation',
+      'storageEngine',
+      'indexOptionDefaults',
+      'changeStreamPreAndPostImages',
+      'encryptedFields',
+    ],
+  )
+  const ns = args.namespace()
+  return storage.write(() => {
+    if (catalog.find(ns)) {
+      throw new CommandError('NamespaceExists', `Collection ${ns} already exists.`)
+    }
+    catalog.findOrCreate(ns)
+    return {}
+  })
+}
+
+const drop: Command = ({ storage, catalog, records }, args) => {
+  args.allow([])
+  const ns = args.namespace()
+  return storage.write(() => {
+    const collection = catalog.find(ns)
+    if (!collection) return { ns }
+    records.drop(collection)
+    return { nIndexesWas: collection.indexes.length, ns }
+  })
+}
+
+const dropDatabase: Command = ({ storage, catalog, records }, args) => {
+  args.allow([])
+  return storage.write(() => {
+    for (const collection of catalog.list(args.database)) records.drop(collection)
+    return { dropped: args.database }
+  })
+}
+
+const listCollections: Command = ({ catalog }, args) => {
+  args.allow(['filter', 'nameOnly', 'cursor', 'authorizedCollections'])
+  const matches = compileFilter(args.doc('filter'))
+  const isNameOnly = args.boolean('nameOnly')
+  const docs = catalog.list(args.database).map((collection): Doc => {
+    const name = { name: nameOf(collection), type: 'collection' }
+    if (isNameOnly) return name
+    const [idIndex] = collection.indexes
+    const info = { readOnly: false }
+    return { ...name, options: {}, info, ...(idIndex ? { idIndex: shownIndex(idIndex) } : {}) }
+  })
+  return wholeBatch(`${args.database}.$cmd.listCollections`, docs.filter(matches))
+}
+
+const listDatabases: Command = ({ catalog }, args) => {
+  args.allow(['filter', 'nameOnly', 'authorizedDatabases'])
+  if (args.database !== 'admin') {
+    throw new CommandError(
+      'Unauthorized',
+      'listDatabases may only be run against the admin database.',
+    )
+  }
+  const filter = args.doc('filter')
+  if (Object.keys(filter).some((field) => field !== 'name')) {
+    throw notImplemented('listDatabases with a filter on anything but the name')
+  }
+  const names = new Set(catalog.list().map(databaseOf))
+  const found = [...names].map((name): Doc => ({ name })).filter(compileFilter(filter))
+  // Sizes are not known per database: the folder is one.
+  return { databases: found, totalSize: 0, totalSizeMb: 0 }
+}
+
+export const collectionCommands: Commands = {
+  create,
+  drop,
+  dropDatabase,
+  listCollections,
+  listDatabases,
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Catalog } from '../store/catalog.ts'
+import type { Records } from '../store/records.ts'
+import type { Storage } from '../store/storage.ts'
+import type { Batch } from '../wire/batch.ts'
+import type { Args } from './args.ts'
+import type { Cursors } from './cursors.ts'
+
+/** What commands work with. */
+export type Context = {
+  readonly storage: Storage
+  readonly catalog: Catalog
+  readonly records: Records
+  readonly cursors: Cursors
+  readonly clock: Clock
+  readonly connectionId: number
+}
+
+/** The fields of an answer (`ok` is added), or a batch of documents. */
+export type Answer = { readonly [field: string]: unknown } | { readonly batch: Batch }
+
+export type Command = (context: Context, args: Args) => Answer | Promise<Answer>
+
+export type Commands = Readonly<Record<string, Command>>

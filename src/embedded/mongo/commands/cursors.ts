@@ -1,0 +1,138 @@
+import { Long } from 'bson'
+import { CommandError } from '../errors.ts'
+import type { Results } from '../query/run-query.ts'
+import type { Batch } from '../wire/batch.ts'
+
+/** How long a cursor lives without being asked, in milliseconds: the server's own ten minutes. */
+export const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
+/** Documents of a first batch whose size the client leaves open. */
+const FIRST_BATCH_DOCS = 101
+/** Documents of one batch, in bytes; one document always fits. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024
+/** Interruptions of a search between two looks at other clients. */
+const STEPS_PER_TURN = 4
+
+type Cursor = {
+  readonly ns: string
+  readonly results: Results<Uint8Array>
+  /** Read, but too large for the batch before. */
+  pending: Uint8Array | undefined
+  /** Results that may still be given, if the query said so. */
+  remaining: number
+  usedMs: number
+  isBusy: boolean
+}
+
+export type CursorOptions = {
+  readonly ns: string
+  readonly batchSize: number | undefined
+  /** Most results of all batches together. */
+  readonly limit: number
+  /** Whether the cursor ends with its first batch. */
+  readonly singleBatch: boolean
+}
+
+/** Results that a client takes batch by batch, over any of its connections. */
+export class Cursors {
+  readonly #cursors = new Map<string, Cursor>()
+  readonly #nowMs: () => number
+  #lastId: bigint
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    // Ids of an earlier process are not found instead of being somebody else's.
+    this.#lastId = BigInt(nowMs()) << 16n
+  }
+
+  async open(results: Results<Uint8Array>, options: CursorOptions): Promise<Batch> {
+    const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
+    const cursor: Cursor = {
+      ns,
+      results,
+      pending: undefined,
+      remaining: limit,
+      usedMs: this.#nowMs(),
+      isBusy: true,
+    }
+    const { docs, isDone } = await this.#fill(cursor, batchSize)
+    if (isDone || singleBatch) {
+      results.return(undefined)
+      return { field: 'firstBatch', docs, id: Long.ZERO, ns }
+    }
+    const id = ++this.#lastId
+    this.#cursors.set(String(id), cursor)
+    cursor.isBusy = false
+    return { field: 'firstBatch', docs, id: Long.fromBigInt(id), ns }
+  }
+
+  /** @throws CommandError (CursorNotFound) */
+  async more(id: Long, ns: string, batchSize: number | undefined): Promise<Batch> {
+    const cursor = this.#cursors.get(id.toString())
+    if (!cursor || cursor.ns !== ns || cursor.isBusy) {
+      const why = cursor ? `is ${cursor.isBusy ? 'in use' : `of ${cursor.ns}`}` : 'not found'
+      throw new CommandError('CursorNotFound', `cursor id ${id.toString()} ${why}`)
+    }
+    cursor.isBusy = true
+    try {
+      const { docs, isDone } = await this.#fill(cursor, batchSize ?? Number.POSITIVE_INFINITY)
+      if (isDone) this.kill(id)
+      return { field: 'nextBatch', docs, id: isDone ? Long.ZERO : id, ns }
+    } catch (error) {
+      this.kill(id)
+      throw error
+    } finally {
+      cursor.isBusy = false
+      cursor.usedMs = this.#nowMs()
+    }
+  }
+
+  /** Whether there was such a cursor. */
+  kill(id: Long): boolean {
+    const cursor = this.#cursors.get(id.toString())
+    cursor?.results.return(undefined)
+    return this.#cursors.delete(id.toString())
+  }
+
+  /** Ends the cursors that nobody has asked for long. */
+  expire(): void {
+    const nowMs = this.#nowMs()
+    for (const [id, cursor] of this.#cursors) {
+      if (!cursor.isBusy && nowMs - cursor.usedMs > CURSOR_IDLE_MS_MAX) {
+        this.#cursors.delete(id)
+      }
+    }
+  }
+
+  get size(): number {
+    return this.#cursors.size
+  }
+
+  async #fill(cursor: Cursor, batchSize: number): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
+    const docs: Uint8Array[] = []
+    let bytes = 0
+    let steps = 0
+    while (docs.length < batchSize && cursor.remaining > 0) {
+      const doc = cursor.pending ?? this.#next(cursor)
+      if (doc === undefined) return { docs, isDone: true }
+      if (doc === null) {
+        // A long search lets other clients in.
+        if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
+        continue
+      }
+      if (docs.length > 0 && bytes + doc.length > BATCH_BYTES_MAX) {
+        cursor.pending = doc
+        break
+      }
+      cursor.pending = undefined
+      cursor.remaining -= 1
+      bytes += doc.length
+      docs.push(doc)
+    }
+    return { docs, isDone: cursor.remaining <= 0 }
+  }
+
+  #next(cursor: Cursor): Uint8Array | null | undefined {
+    const { done, value } = cursor.results.next()
+    return done ? undefined : value
+  }
+}

@@ -1,0 +1,59 @@
+import { CommandError } from '../errors.ts'
+import { decode, encode } from '../values/document.ts'
+import { encodeBatch } from '../wire/batch.ts'
+import type { Request } from '../wire/request.ts'
+import { Args } from './args.ts'
+import { collectionCommands } from './collections.ts'
+import type { Answer, Commands, Context } from './command.ts'
+import { findAndModifyCommands } from './find-and-modify.ts'
+import { handshakeCommands } from './handshake.ts'
+import { indexCommands } from './indexes.ts'
+import { readCommands } from './read.ts'
+import { writeCommands } from './write.ts'
+
+const COMMANDS: Commands = {
+  ...handshakeCommands,
+  ...readCommands,
+  ...writeCommands,
+  ...findAndModifyCommands,
+  ...collectionCommands,
+  ...indexCommands,
+}
+
+/**
+ * Runs the command of a request and encodes its answer. A refusal is an answer too; anything else
+ * that goes wrong is told to `onFailure` and answered as an internal error.
+ */
+export async function dispatch(
+  context: Context,
+  request: Request,
+  onFailure: (error: unknown, command: string) => void,
+): Promise<Uint8Array> {
+  let command = 'unknown'
+  try {
+    const args = new Args(request, decode(request.body))
+    command = args.name
+    return encodeAnswer(await run(context, args))
+  } catch (error) {
+    if (!(error instanceof CommandError)) onFailure(error, command)
+    return encodeError(error)
+  }
+}
+
+function run(context: Context, args: Args): Answer | Promise<Answer> {
+  const command = Object.hasOwn(COMMANDS, args.name) ? COMMANDS[args.name] : undefined
+  if (command) return command(context, args)
+  throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
+}
+
+function encodeAnswer(answer: Answer): Uint8Array {
+  if ('batch' in answer) return encodeBatch(answer.batch as Parameters<typeof encodeBatch>[0])
+  return encode({ ...answer, ok: 1 })
+}
+
+function encodeError(error: unknown): Uint8Array {
+  const refusal =
+    error instanceof CommandError ? error : new CommandError('InternalError', String(error))
+  const { message: errmsg, code, codeName, details } = refusal
+  return encode({ ok: 0, errmsg, code, codeName, ...details })
+}

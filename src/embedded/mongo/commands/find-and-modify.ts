@@ -1,0 +1,64 @@
+import { CommandError } from '../errors.ts'
+import { compileProjection } from '../query/projection.ts'
+import { runQuery, takeAll } from '../query/run-query.ts'
+import { parseSort } from '../query/sort.ts'
+import type { Row } from '../store/records.ts'
+import { applyUpdate } from '../update/apply-update.ts'
+import { compileUpdate } from '../update/update.ts'
+import type { Doc } from '../values/document.ts'
+import type { Args } from './args.ts'
+import type { Answer, Command, Commands, Context } from './command.ts'
+
+const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
+  args.allow(
+    ['query', 'sort', 'remove', 'update', 'new', 'fields', 'upsert', 'bypassDocumentValidation'],
+    ['arrayFilters', 'collation', 'hint', 'let'],
+  )
+  const isRemove = args.boolean('remove')
+  if (isRemove === (args.value('update') !== undefined)) {
+    throw new CommandError('FailedToParse', "Either an update or 'remove'=true must be specified")
+  }
+  if (isRemove && (args.boolean('new') || args.boolean('upsert'))) {
+    throw new CommandError('FailedToParse', 'Cannot specify both new or upsert and remove=true')
+  }
+  const moment = { records, catalog, nowMs: clock.nowMs() }
+  return storage.write(() => (isRemove ? removeOne(moment, args) : updateOne(moment, args)))
+}
+
+type Moment = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }
+
+function removeOne({ records, catalog }: Moment, args: Args): Answer {
+  const collection = catalog.find(args.namespace())
+  const query = { filter: args.doc('query'), sort: parseSort(args.value('sort')), limit: 1 }
+  const [row] = takeAll(runQuery(records, collection, query))
+  const value = shown(row, args)
+  if (row && collection) records.remove(collection, row)
+  return { lastErrorObject: { n: row ? 1 : 0 }, value }
+}
+
+function updateOne({ records, nowMs }: Moment, args: Args): Answer {
+  const { matched, upserted, before, after } = applyUpdate(records, args.namespace(), {
+    filter: args.doc('query'),
+    sort: parseSort(args.value('sort')),
+    update: compileUpdate(args.value('update')),
+    multi: false,
+    upsert: args.boolean('upsert'),
+    nowMs,
+  })
+  return {
+    lastErrorObject: {
+      n: matched + (upserted ? 1 : 0),
+      updatedExisting: matched > 0,
+      ...(upserted ? { upserted: upserted.doc['_id'] } : {}),
+    },
+    value: shown(args.boolean('new') ? after : before, args),
+  }
+}
+
+function shown(row: Row | undefined, args: Args): Doc | null {
+  if (!row) return null
+  const fields = args.doc('fields')
+  return Object.keys(fields).length > 0 ? compileProjection(fields)(row.doc) : row.doc
+}
+
+export const findAndModifyCommands: Commands = { findAndModify, findandmodify: findAndModify }

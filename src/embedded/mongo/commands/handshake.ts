@@ -1,0 +1,57 @@
+import { DOCUMENT_BYTES_MAX } from '../values/document.ts'
+import { MESSAGE_BYTES_MAX } from '../wire/frames.ts'
+import type { Answer, Command, Commands } from './command.ts'
+
+/** That of MongoDB 7.0, whose behaviour is the model here. */
+const WIRE_VERSION_MAX = 21
+const SERVER_VERSION = [7, 0, 0, 0]
+const WRITE_BATCH_MAX = 100_000
+
+/** A standalone server: so the driver sends neither transactions nor retryable writes. */
+const hello: Command = ({ clock, connectionId }, args): Answer => ({
+  ...(args.name === 'hello' ? { isWritablePrimary: true } : { ismaster: true }),
+  helloOk: true,
+  maxBsonObjectSize: DOCUMENT_BYTES_MAX,
+  maxMessageSizeBytes: MESSAGE_BYTES_MAX,
+  maxWriteBatchSize: WRITE_BATCH_MAX,
+  localTime: new Date(clock.nowMs()),
+  logicalSessionTimeoutMinutes: 30,
+  connectionId,
+  minWireVersion: 0,
+  maxWireVersion: WIRE_VERSION_MAX,
+  readOnly: false,
+})
+
+const ping: Command = (_context, args) => {
+  args.allow([])
+  return {}
+}
+
+const buildInfo: Command = (_context, args) => {
+  args.allow([])
+  return {
+    version: SERVER_VERSION.slice(0, 3).join('.'),
+    versionArray: SERVER_VERSION,
+    modules: ['tollgate-embedded'],
+    storageEngines: ['lmdb'],
+    bits: 64,
+    debug: false,
+    maxBsonObjectSize: DOCUMENT_BYTES_MAX,
+  }
+}
+
+/** Sessions hold nothing here. */
+const endSessions: Command = (_context, args) => {
+  args.allow([])
+  return {}
+}
+
+export const handshakeCommands: Commands = {
+  hello,
+  isMaster: hello,
+  ismaster: hello,
+  ping,
+  buildInfo,
+  buildinfo: buildInfo,
+  endSessions,
+}

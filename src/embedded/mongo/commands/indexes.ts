@@ -1,0 +1,191 @@
+import { CommandError, notImplemented } from '../errors.ts'
+import { compileFilter } from '../query/matcher.ts'
+import { parseSort } from '../query/sort.ts'
+import type { Collection, Index, IndexSpec } from '../store/catalog.ts'
+import { equalValues } from '../values/compare.ts'
+import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import { arrayIndex } from '../values/path.ts'
+import type { Command, Commands } from './command.ts'
+import { wholeBatch } from './read.ts'
+
+const OPTIONS = ['key', 'name', 'unique', 'sparse', 'partialFilterExpression', 'v', 'background']
+const OPTIONS_UNSUPPORTED = [
+  'expireAfterSeconds',
+  'collation',
+  'hidden',
+  'weights',
+  'default_language',
+  'language_override',
+  'textIndexVersion',
+  '2dsphereIndexVersion',
+  'bits',
+  'min',
+  'max',
+  'wildcardProjection',
+  'storageEngine',
+  'prepareUnique',
+]
+/** What a partial index may demand, as in the server; the test of it is the filter's own. */
+const PARTIAL_OPERATORS = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$and', '$in']
+
+const createIndexes: Command = ({ storage, catalog, records }, args) => {
+  args.allow(['indexes'], ['commitQuorum'])
+  const ns = args.namespace()
+  const specs = args.docs('indexes').map(({ doc }) => parseSpec(doc))
+  if (specs.length === 0) {
+    throw new CommandError('BadValue', 'Must specify at least one index to create')
+  }
+  return storage.write(() => {
+    const createdCollectionAutomatically = catalog.find(ns) === undefined
+    const before = catalog.findOrCreate(ns).indexes.length
+    for (const spec of specs) {
+      if (!exists(catalog.findOrCreate(ns), spec)) records.createIndex(ns, spec)
+    }
+    const after = catalog.findOrCreate(ns).indexes.length
+    return {
+      numIndexesBefore: before,
+      numIndexesAfter: after,
+      createdCollectionAutomatically,
+      ...(after === before ? { note: 'all indexes already exist' } : {}),
+    }
+  })
+}
+
+function parseSpec(doc: Doc): IndexSpec {
+  for (const option of Object.keys(doc)) {
+    if (OPTIONS.includes(option)) continue
+    if (option === 'expireAfterSeconds') throw notImplemented('a TTL index (expireAfterSeconds)')
+    if (OPTIONS_UNSUPPORTED.includes(option)) throw notImplemented(`the index option ${option}`)
+    throw new CommandError(
+      'InvalidIndexSpecificationOption',
+      `The field '${option}' is not valid for an index specification.`,
+    )
+  }
+  const { key, name, partialFilterExpression: partial } = doc
+  if (!isDoc(key) || Object.keys(key).length === 0) {
+    throw new CommandError('CannotCreateIndex', 'Index keys cannot be empty.')
+  }
+  if (typeof name !== 'string' || name === '') {
+    throw new CommandError('CannotCreateIndex', 'index names cannot be empty')
+  }
+  checkKey(key)
+  const isPartial = partial !== undefined
+  if (isPartial && !isDoc(partial)) {
+    throw new CommandError('TypeMismatch', "The field 'partialFilterExpression' must be an object")
+  }
+  if (isPartial) checkPartial(partial)
+  const unique = flagOf(doc['unique'])
+  return { key, name, unique, sparse: flagOf(doc['sparse']), partial }
+}
+
+function checkKey(key: Doc): void {
+  for (const path of Object.keys(key)) {
+    if (typeof key[path] === 'string') throw notImplemented(`an index of type ${key[path]}`)
+    if (path.includes('$**')) throw notImplemented('a wildcard index')
+    if (path.split('.').some((part) => arrayIndex(part) !== undefined)) {
+      throw notImplemented(`an index on a position of an array ('${path}')`)
+    }
+  }
+  parseSort(key)
+}
+
+function checkPartial(partial: Doc): void {
+  compileFilter(partial)
+  const operators = JSON.stringify(partial).match(/(?<=")\$\w+(?=":)/g) ?? []
+  const unknown = operators.find((operator) => !PARTIAL_OPERATORS.includes(operator))
+  if (!unknown) return
+  throw new CommandError('CannotCreateIndex', `unsupported expression in partial index: ${unknown}`)
+}
+
+function flagOf(value: Value): boolean {
+  return value === true || (isNumeric(value) && toNumber(value) !== 0)
+}
+
+/** @throws CommandError if there is one like it that is not quite the same */
+function exists({ indexes }: Collection, spec: IndexSpec): boolean {
+  if (isIdKey(spec.key)) return true
+  const sameName = indexes.find(({ name }) => name === spec.name)
+  if (sameName) {
+    if (isSame(sameName, spec)) return true
+    throw new CommandError(
+      'IndexKeySpecsConflict',
+      `An existing index has the same name as the requested index: '${spec.name}'`,
+    )
+  }
+  const sameKey = indexes.find((index) => isSameKey(index, spec))
+  if (!sameKey) return false
+  throw new CommandError(
+    'IndexOptionsConflict',
+    `Index already exists with a different name: ${sameKey.name}`,
+  )
+}
+
+function isIdKey(key: Doc): boolean {
+  const [only, ...others] = Object.keys(key)
+  return only === '_id' && others.length === 0
+}
+
+function isSame(index: Index, spec: IndexSpec): boolean {
+  const isSameKind = index.unique === spec.unique && index.sparse === spec.sparse
+  return isSameKind && isSameKey(index, spec)
+}
+
+/** Indexes with the same key but other filters may stand side by side. */
+function isSameKey(index: Index, spec: IndexSpec): boolean {
+  return equalValues(index.key, spec.key) && equalValues(index.partial, spec.partial)
+}
+
+export function shownIndex({ key, name, unique, sparse, partial }: Index): Doc {
+  return {
+    v: 2,
+    key,
+    name,
+    ...(unique && name !== '_id_' ? { unique } : {}),
+    ...(sparse ? { sparse } : {}),
+    ...(partial ? { partialFilterExpression: partial } : {}),
+  } as unknown as Doc
+}
+
+const listIndexes: Command = ({ catalog }, args) => {
+  args.allow(['cursor'])
+  const ns = args.namespace()
+  const collection = catalog.find(ns)
+  if (!collection) throw new CommandError('NamespaceNotFound', `ns does not exist: ${ns}`)
+  return wholeBatch(ns, collection.indexes.map(shownIndex))
+}
+
+const dropIndexes: Command = ({ storage, catalog, records }, args) => {
+  args.allow(['index'])
+  const ns = args.namespace()
+  return storage.write(() => {
+    const collection = catalog.find(ns)
+    if (!collection) throw new CommandError('NamespaceNotFound', `ns not found ${ns}`)
+    const wanted = args.value('index')
+    const found = isArray(wanted)
+      ? wanted.flatMap((each) => wantedIndexes(collection, each))
+      : wantedIndexes(collection, wanted)
+    for (const index of found) records.dropIndex(ns, index)
+    return { nIndexesWas: collection.indexes.length }
+  })
+}
+
+function wantedIndexes({ indexes }: Collection, wanted: Value): Index[] {
+  if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_')
+  const found = indexes.find(({ name, key }) => {
+    return isDoc(wanted) ? equalValues(key, wanted) : name === wanted
+  })
+  if (!found) {
+    const what = isDoc(wanted) ? 'that key' : `name [${String(wanted)}]`
+    throw new CommandError('IndexNotFound', `index not found with ${what}`)
+  }
+  if (found.name === '_id_') throw new CommandError('InvalidOptions', 'cannot drop _id index')
+  return [found]
+}
+
+export const indexCommands: Commands = {
+  createIndexes,
+  listIndexes,
+  dropIndexes,
+  deleteIndexes: dropIndexes,
+}

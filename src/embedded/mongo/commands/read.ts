@@ -1,0 +1,187 @@
+import { Long } from 'bson'
+import { CommandError } from '../errors.ts'
+import { countValue } from '../query/accumulator.ts'
+import { runPipeline } from '../query/pipeline.ts'
+import { compileProjection } from '../query/projection.ts'
+import { type Results, runQuery } from '../query/run-query.ts'
+import { parseSort } from '../query/sort.ts'
+import type { Row } from '../store/records.ts'
+import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
+import { keyText } from '../values/key-encoding.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import { visitPath } from '../values/path.ts'
+import type { Args } from './args.ts'
+import type { Answer, Command, Commands } from './command.ts'
+
+const FIND_UNSUPPORTED = [
+  'hint',
+  'collation',
+  'let',
+  'min',
+  'max',
+  'returnKey',
+  'showRecordId',
+  'tailable',
+  'awaitData',
+]
+
+const find: Command = async ({ catalog, records, cursors }, args) => {
+  args.allow(
+    [
+      'filter',
+      'sort',
+      'projection',
+      'skip',
+      'limit',
+      'batchSize',
+      'singleBatch',
+      'allowDiskUse',
+      'noCursorTimeout',
+      'allowPartialResults',
+      'oplogReplay',
+    ],
+    FIND_UNSUPPORTED,
+  )
+  const ns = args.namespace()
+  const limit = args.count('limit') || Number.POSITIVE_INFINITY
+  const rows = runQuery(records, catalog.find(ns), {
+    filter: args.doc('filter'),
+    sort: parseSort(args.value('sort')),
+    skip: args.count('skip') ?? 0,
+    limit,
+  })
+  const options = {
+    ns,
+    batchSize: args.count('batchSize'),
+    limit,
+    singleBatch: args.boolean('singleBatch'),
+  }
+  return { batch: await cursors.open(projected(rows, args.doc('projection')), options) }
+}
+
+function projected(rows: Results<Row>, projection: Doc): Results<Uint8Array> {
+  if (Object.keys(projection).length === 0) return bytesOf(rows, undefined)
+  return bytesOf(rows, compileProjection(projection))
+}
+
+function* bytesOf(
+  rows: Results<Row>,
+  project: ((doc: Doc) => Doc) | undefined,
+): Results<Uint8Array> {
+  for (const row of rows) yield row && (project ? encode(project(row.doc)) : row.bytes)
+}
+
+const getMore: Command = async ({ cursors }, args) => {
+  args.allow(['collection', 'batchSize', 'term', 'lastKnownCommittedOpTime'])
+  const id = args.long(args.value('getMore'))
+  // The server reads a size of zero as none given, so that a batch always goes on.
+  const batchSize = args.count('batchSize') || undefined
+  return { batch: await cursors.more(id, args.namespace('collection'), batchSize) }
+}
+
+const killCursors: Command = ({ cursors }, args) => {
+  args.allow(['cursors'])
+  const killed: Long[] = []
+  const notFound: Long[] = []
+  for (const value of args.array('cursors')) {
+    const id = args.long(value)
+    if (cursors.kill(id)) killed.push(id)
+    else notFound.push(id)
+  }
+  return {
+    cursorsKilled: killed,
+    cursorsNotFound: notFound,
+    cursorsAlive: [],
+    cursorsUnknown: [],
+  }
+}
+
+const aggregate: Command = async ({ catalog, records, cursors }, args) => {
+  args.allow(
+    ['pipeline', 'cursor', 'allowDiskUse'],
+    ['explain', 'collation', 'hint', 'let', 'bypassDocumentValidation'],
+  )
+  const ns = args.namespace()
+  const cursor = args.value('cursor')
+  if (!isDoc(cursor)) {
+    throw new CommandError('FailedToParse', "The 'cursor' option is required")
+  }
+  const results = runPipeline(records, catalog.find(ns), args.value('pipeline'))
+  const size = cursor['batchSize']
+  return {
+    batch: await cursors.open(results, {
+      ns,
+      batchSize: isNumeric(size) ? toNumber(size) : undefined,
+      limit: Number.POSITIVE_INFINITY,
+      singleBatch: false,
+    }),
+  }
+}
+
+const count: Command = async ({ catalog, records }, args) => {
+  args.allow(['query', 'limit', 'skip', 'fields'], ['hint', 'collation'])
+  const collection = catalog.find(args.namespace())
+  const filter = args.doc('query')
+  const skip = args.count('skip') ?? 0
+  const limit = args.count('limit') || Number.POSITIVE_INFINITY
+  if (collection && Object.keys(filter).length === 0) {
+    const all = records.count(collection)
+    return { n: countValue(Math.min(Math.max(0, all - skip), limit)) }
+  }
+  let n = 0
+  await drain(runQuery(records, collection, { filter, skip, limit }), () => {
+    n += 1
+  })
+  return { n: countValue(n) }
+}
+
+const distinct: Command = async ({ catalog, records }, args) => {
+  args.allow(['key', 'query'], ['collation', 'hint'])
+  const key = requiredString(args, 'key')
+  const parts = key.split('.')
+  const found = new Map<string, Value>()
+  const add = (value: Value) => {
+    if (value !== undefined) found.set(keyText(value), value)
+  }
+  const rows = runQuery(records, catalog.find(args.namespace()), { filter: args.doc('query') })
+  await drain(rows, ({ doc }) => {
+    visitPath(doc, parts, (value) => {
+      if (isArray(value)) value.forEach(add)
+      else add(value)
+      return false
+    })
+  })
+  return { values: [...found.values()] }
+}
+
+function requiredString(args: Args, field: string): string {
+  const value = args.string(field)
+  if (value !== undefined) return value
+  throw new CommandError(
+    'Location40414',
+    `BSON field '${args.name}.${field}' is missing but a required field`,
+  )
+}
+
+/** Takes all results, and lets other clients in now and then. */
+async function drain<T>(results: Results<T>, use: (result: T) => void): Promise<void> {
+  for (const result of results) {
+    if (result === null) await new Promise(setImmediate)
+    else use(result)
+  }
+}
+
+/** A batch that is all there is. */
+export function wholeBatch(ns: string, docs: readonly Doc[]): Answer {
+  const encoded = docs.map((doc) => encode(doc))
+  return { batch: { field: 'firstBatch', docs: encoded, id: Long.ZERO, ns } }
+}
+
+export const readCommands: Commands = {
+  find,
+  getMore,
+  killCursors,
+  aggregate,
+  count,
+  distinct,
+}

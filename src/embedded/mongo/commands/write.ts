@@ -1,0 +1,125 @@
+import { CommandError, notImplemented } from '../errors.ts'
+import { runQuery, takeAll } from '../query/run-query.ts'
+import { applyUpdate } from '../update/apply-update.ts'
+import { compileUpdate } from '../update/update.ts'
+import { type Doc, isDoc, type Value } from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import type { Args, GivenDoc } from './args.ts'
+import type { Command, Commands } from './command.ts'
+
+type WriteError = { readonly index: number; readonly code: number; readonly errmsg: string }
+
+/**
+ * Does the operations of a bulk one after the other. Each is checked before it changes anything,
+ * so one that fails leaves nothing behind; `ordered` says whether the next ones are tried.
+ */
+function doEach(
+  ops: readonly GivenDoc[],
+  ordered: boolean,
+  work: (op: GivenDoc, index: number) => void,
+): { writeErrors?: WriteError[] } {
+  const writeErrors: WriteError[] = []
+  for (let index = 0; index < ops.length; index++) {
+    try {
+      work(ops[index]!, index)
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error
+      const { code, message, details } = error
+      writeErrors.push({ index, code, errmsg: message, ...details })
+      if (ordered) break
+    }
+  }
+  return writeErrors.length > 0 ? { writeErrors } : {}
+}
+
+const insert: Command = ({ storage, records }, args) => {
+  args.allow(['documents', 'ordered', 'bypassDocumentValidation'])
+  const ns = args.namespace()
+  const docs = someOf(args, 'documents')
+  return storage.write(() => {
+    let n = 0
+    const errors = doEach(docs, args.boolean('ordered', true), ({ doc, bytes }) => {
+      records.insert(ns, doc, bytes)
+      n += 1
+    })
+    return { n, ...errors }
+  })
+}
+
+function someOf(args: Args, field: string): GivenDoc[] {
+  const docs = args.docs(field)
+  if (docs.length > 0) return docs
+  throw new CommandError('FailedToParse', `${args.name}: ${field} must not be empty`)
+}
+
+const update: Command = ({ storage, records, clock }, args) => {
+  args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
+  const ns = args.namespace()
+  const ops = someOf(args, 'updates')
+  const nowMs = clock.nowMs()
+  return storage.write(() => {
+    let n = 0
+    let nModified = 0
+    const upserted: { index: number; _id: Value }[] = []
+    const errors = doEach(ops, args.boolean('ordered', true), ({ doc }, index) => {
+      checkFields('update.updates', doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
+      const result = applyUpdate(records, ns, {
+        filter: docOf('q', doc['q']),
+        update: compileUpdate(doc['u']),
+        multi: flagOf(doc['multi']),
+        upsert: flagOf(doc['upsert']),
+        nowMs,
+      })
+      n += result.matched
+      nModified += result.modified
+      if (!result.upserted) return
+      n += 1
+      upserted.push({ index, _id: result.upserted.doc['_id'] })
+    })
+    return { n, nModified, ...(upserted.length > 0 ? { upserted } : {}), ...errors }
+  })
+}
+
+const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
+
+const remove: Command = ({ storage, records, catalog }, args) => {
+  args.allow(['deletes', 'ordered'], ['let'])
+  const ns = args.namespace()
+  const ops = someOf(args, 'deletes')
+  return storage.write(() => {
+    let n = 0
+    const errors = doEach(ops, args.boolean('ordered', true), ({ doc }) => {
+      checkFields('delete.deletes', doc, ['q', 'limit'], ['collation', 'hint'])
+      const collection = catalog.find(ns)
+      const limit = isNumeric(doc['limit']) && toNumber(doc['limit']) === 1 ? 1 : undefined
+      const rows = takeAll(runQuery(records, collection, { filter: docOf('q', doc['q']), limit }))
+      for (const row of rows) if (collection) records.remove(collection, row)
+      n += rows.length
+    })
+    return { n, ...errors }
+  })
+}
+
+function checkFields(
+  where: string,
+  doc: Doc,
+  fields: readonly string[],
+  unsupported: readonly string[],
+): void {
+  for (const field of Object.keys(doc)) {
+    if (fields.includes(field)) continue
+    if (unsupported.includes(field)) throw notImplemented(`${where} with ${field}`)
+    throw new CommandError('Location40415', `BSON field '${where}.${field}' is an unknown field.`)
+  }
+}
+
+function docOf(field: string, value: Value): Doc {
+  if (isDoc(value)) return value
+  throw new CommandError('TypeMismatch', `the field '${field}' must be an object`)
+}
+
+function flagOf(value: Value): boolean {
+  return value === true || (isNumeric(value) && toNumber(value) !== 0)
+}
+
+export const writeCommands: Commands = { insert, update, delete: remove }

@@ -1,0 +1,245 @@
+import { CommandError } from '../errors.ts'
+import type { Collection } from '../store/catalog.ts'
+import type { Records } from '../store/records.ts'
+import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
+import { compileGroup, countValue, Groups } from './accumulator.ts'
+import { compileFilter } from './matcher.ts'
+import { compileAddFields, compileProjection } from './projection.ts'
+import { cut, type Query, type Results, runQuery } from './run-query.ts'
+import { parseSort, Sorter, sortKey } from './sort.ts'
+import { compileUnwind } from './unwind.ts'
+
+type Stage = {
+  run(docs: Results<Doc>): Results<Doc>
+  /** Whether only the number of documents matters, not what is in them. */
+  readonly countsOnly?: boolean
+}
+
+type StageSpec = { readonly name: string; readonly operand: Value }
+
+/**
+ * Runs an aggregation pipeline on a collection.
+ * @throws CommandError for unknown stages and wrong operands, at once
+ */
+export function runPipeline(
+  records: Records,
+  collection: Collection | undefined,
+  pipeline: Value,
+): Results<Uint8Array> {
+  const specs = parseStages(pipeline)
+  // Compiled first: an error in a later stage counts before anything is read.
+  const compiled = specs.map(compileStage)
+  const { query, used } = leadingQuery(specs)
+  const stages = compiled.slice(used)
+  const isCount = stages[0]?.countsOnly === true && Object.keys(query.filter).length === 0
+  let docs: Results<Doc>
+  if (isCount && collection && !query.limit) docs = blanks(records.count(collection))
+  else if (stages.length === 0) return rowBytes(records, collection, query)
+  else docs = rowDocs(records, collection, query)
+  for (const stage of stages) docs = stage.run(docs)
+  return encoded(docs)
+}
+
+function parseStages(pipeline: Value): StageSpec[] {
+  if (!isArray(pipeline)) {
+    throw new CommandError('TypeMismatch', "'pipeline' option must be specified as an array")
+  }
+  return pipeline.map((spec) => {
+    if (!isDoc(spec)) {
+      throw new CommandError('TypeMismatch', 'Each element of the pipeline must be an object')
+    }
+    const names = Object.keys(spec)
+    const [name] = names
+    if (name === undefined || names.length > 1) {
+      throw new CommandError(
+        'Location40323',
+        'A pipeline stage specification object must contain exactly one field.',
+      )
+    }
+    return { name, operand: spec[name] }
+  })
+}
+
+/** The stages at the beginning that indexes can help with, as one query. */
+function leadingQuery(specs: readonly StageSpec[]): { query: Query; used: number } {
+  let used = 0
+  const matches: Doc[] = []
+  while (specs[used]?.name === '$match') matches.push(documentOf(specs[used++]!))
+  const [only] = matches
+  const filter = matches.length < 2 ? (only ?? {}) : { $and: matches }
+  const sort = specs[used]?.name === '$sort' ? parseSort(specs[used++]!.operand) : []
+  const limit = specs[used]?.name === '$limit' ? integerOf(specs[used++]!, 1) : undefined
+  return { query: { filter, sort, limit }, used }
+}
+
+function* rowDocs(
+  records: Records,
+  collection: Collection | undefined,
+  query: Query,
+): Results<Doc> {
+  for (const row of runQuery(records, collection, query)) yield row === null ? null : row.doc
+}
+
+function* rowBytes(
+  records: Records,
+  collection: Collection | undefined,
+  query: Query,
+): Results<Uint8Array> {
+  for (const row of runQuery(records, collection, query)) yield row === null ? null : row.bytes
+}
+
+function* blanks(count: number): Results<Doc> {
+  const blank: Doc = {}
+  for (let i = 0; i < count; i++) yield blank
+}
+
+function* encoded(docs: Results<Doc>): Results<Uint8Array> {
+  for (const doc of docs) yield doc && encode(doc)
+}
+
+function compileStage(spec: StageSpec): Stage {
+  switch (spec.name) {
+    case '$match': {
+      const matches = compileFilter(documentOf(spec))
+      return mapping((doc) => (matches(doc) ? doc : undefined))
+    }
+    case '$project':
+      return mapping(compileProjection(fieldsOf(spec)))
+    case '$addFields':
+    case '$set':
+      return mapping(compileAddFields(documentOf(spec)))
+    case '$unset':
+      return mapping(compileProjection(unsetFields(spec)))
+    case '$unwind':
+      return unwinding(compileUnwind(spec.operand))
+    case '$sort':
+      return sorting(spec)
+    case '$limit': {
+      const limit = integerOf(spec, 1)
+      return { run: (docs) => cut(docs, 0, limit) }
+    }
+    case '$skip': {
+      const skip = integerOf(spec, 0)
+      return { run: (docs) => cut(docs, skip, Number.POSITIVE_INFINITY) }
+    }
+    case '$count':
+      return counting(spec)
+    case '$group':
+      return grouping(documentOf(spec))
+    default:
+      throw new CommandError('Location40324', `Unrecognized pipeline stage name: '${spec.name}'`)
+  }
+}
+
+function documentOf({ name, operand }: StageSpec): Doc {
+  if (isDoc(operand)) return operand
+  const code = name === '$match' ? 'Location15959' : 'Location15947'
+  throw new CommandError(code, `the ${name} stage must be an object`)
+}
+
+function fieldsOf(spec: StageSpec): Doc {
+  const fields = documentOf(spec)
+  if (Object.keys(fields).length > 0) return fields
+  throw new CommandError('Location51272', 'Invalid $project: specification must have fields')
+}
+
+function unsetFields({ operand }: StageSpec): Doc {
+  const names = isArray(operand) ? operand : [operand]
+  const fields: Doc = {}
+  for (const name of names) {
+    if (typeof name !== 'string' || name === '') {
+      throw new CommandError('Location31002', '$unset must be a string or an array of strings')
+    }
+    fields[name] = false
+  }
+  return fields
+}
+
+function integerOf({ name, operand }: StageSpec, min: number): number {
+  const value = isNumeric(operand) ? toNumber(operand) : Number.NaN
+  if (Number.isSafeInteger(value) && value >= min) return value
+  if (name === '$limit' && value === 0) {
+    throw new CommandError('Location15958', 'the limit must be positive')
+  }
+  const code = name === '$limit' ? 'Location5107201' : 'Location5107200'
+  throw new CommandError(code, `invalid argument to ${name} stage: an integer is needed`)
+}
+
+function mapping(map: (doc: Doc) => Doc | undefined): Stage {
+  return {
+    *run(docs) {
+      for (const doc of docs) {
+        const mapped = doc && map(doc)
+        if (mapped !== undefined) yield mapped
+      }
+    },
+  }
+}
+
+function unwinding(unwind: (doc: Doc) => Doc[]): Stage {
+  return {
+    *run(docs) {
+      for (const doc of docs) {
+        if (doc === null) yield null
+        else yield* unwind(doc)
+      }
+    },
+  }
+}
+
+function sorting({ operand }: StageSpec): Stage {
+  const sort = parseSort(operand)
+  if (sort.length === 0) {
+    throw new CommandError('Location15976', '$sort stage must have at least one sort key')
+  }
+  return {
+    *run(docs) {
+      const sorter = new Sorter<Doc>()
+      for (const doc of docs) {
+        if (doc === null) yield null
+        else sorter.add(sortKey(doc, sort), doc, encode(doc).length)
+      }
+      yield* sorter.take()
+    },
+  }
+}
+
+function counting({ operand: name }: StageSpec): Stage {
+  if (typeof name !== 'string' || name === '' || /^\$|[.\0]/.test(name)) {
+    throw new CommandError('Location40156', 'the count field must be a plain, non-empty string')
+  }
+  return {
+    countsOnly: true,
+    *run(docs) {
+      let count = 0
+      for (const doc of docs) {
+        if (doc === null) yield null
+        else count += 1
+      }
+      if (count > 0) yield { [name]: countValue(count) }
+    },
+  }
+}
+
+function grouping(spec: Doc): Stage {
+  const group = compileGroup(spec)
+  return {
+    countsOnly: !mentionsField(spec),
+    *run(docs) {
+      const groups = new Groups(group)
+      for (const doc of docs) {
+        if (doc === null) yield null
+        else groups.add(doc)
+      }
+      yield* groups.docs()
+    },
+  }
+}
+
+/** Whether an expression looks into documents: literals and operators on literals do not. */
+function mentionsField(expression: Value): boolean {
+  if (typeof expression === 'string') return expression.startsWith('$')
+  if (isArray(expression)) return expression.some(mentionsField)
+  return isDoc(expression) && Object.values(expression).some(mentionsField)
+}

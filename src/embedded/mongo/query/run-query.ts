@@ -1,0 +1,109 @@
+import type { Collection } from '../store/catalog.ts'
+import { type Plan, planQuery } from '../store/plan.ts'
+import type { Records, Row } from '../store/records.ts'
+import type { Doc } from '../values/document.ts'
+import { compileFilter } from './matcher.ts'
+import { Sorter, type SortField, sortKey } from './sort.ts'
+
+export type Query = {
+  readonly filter: Doc
+  readonly sort?: readonly SortField[]
+  readonly skip?: number
+  /** No limit without it. */
+  readonly limit?: number | undefined
+}
+
+/**
+ * What a query gives, bit by bit. Null is no result: it stands where the work may be interrupted.
+ */
+export type Results<T> = Generator<T | null>
+
+/**
+ * The documents of a collection that a query asks for, read while they are taken: between two of
+ * them the collection may change, and what is read then is what is there then.
+ * @throws CommandError for a wrong filter, at once
+ */
+export function runQuery(
+  records: Records,
+  collection: Collection | undefined,
+  query: Query,
+): Results<Row> {
+  const { filter, sort = [], skip = 0, limit = Number.POSITIVE_INFINITY } = query
+  const matches = compileFilter(filter)
+  if (!collection) return none()
+  const plan = planQuery(collection, filter, sort)
+  const found = matching(candidates(records, collection, plan), matches)
+  const isSorted = sort.length === 0 || (plan.kind === 'index' && plan.sorted)
+  const ordered = isSorted ? found : sorted(found, sort, skip + limit)
+  return skip === 0 && limit === Number.POSITIVE_INFINITY ? ordered : cut(ordered, skip, limit)
+}
+
+/** All results at once: inside a write, where nothing may come in between. */
+export function takeAll<T>(results: Results<T>): T[] {
+  const taken: T[] = []
+  for (const result of results) if (result !== null) taken.push(result)
+  return taken
+}
+
+function* none(): Results<never> {}
+
+function* candidates(records: Records, collection: Collection, plan: Plan): Results<Row> {
+  if (plan.kind === 'scan') {
+    yield* records.scan(collection)
+    return
+  }
+  // A document may have several entries in an index, and stand in several indexes.
+  const seen = plan.kind === 'union' || plan.index.multikey ? new Set<number>() : undefined
+  for (const record of recordsOf(records, plan)) {
+    if (record === null) {
+      yield null
+      continue
+    }
+    if (seen?.has(record)) continue
+    seen?.add(record)
+    const row = records.get(collection, record)
+    if (row) yield row
+  }
+}
+
+function* recordsOf(records: Records, plan: Plan): Results<number> {
+  if (plan.kind === 'union') {
+    for (const each of plan.plans) yield* recordsOf(records, each)
+  } else if (plan.kind === 'index') {
+    const { ranges, reverse } = plan
+    for (const range of reverse ? [...ranges].reverse() : ranges) {
+      yield* records.scanIndex(range, reverse)
+    }
+  }
+}
+
+function* matching(rows: Results<Row>, matches: (doc: Doc) => boolean): Results<Row> {
+  for (const row of rows) {
+    if (row === null || matches(row.doc)) yield row
+  }
+}
+
+function* sorted(rows: Results<Row>, sort: readonly SortField[], limit: number): Results<Row> {
+  const sorter = new Sorter<Row>(limit)
+  for (const row of rows) {
+    if (row === null) yield null
+    else sorter.add(sortKey(row.doc, sort), row.withoutDoc(), row.bytes.length)
+  }
+  yield* sorter.take()
+}
+
+/** Also ends the source, which need not look for what nobody takes. */
+export function* cut<T>(results: Results<T>, skip: number, limit: number): Results<T> {
+  let skipped = 0
+  let taken = 0
+  if (limit === 0) return
+  for (const result of results) {
+    if (result === null) yield null
+    else if (skipped < skip) skipped += 1
+    else {
+      taken += 1
+      yield result
+      if (taken === limit) return
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { CommandError } from '../errors.ts'
+import { runQuery, takeAll } from '../query/run-query.ts'
+import type { SortField } from '../query/sort.ts'
+import type { Records, Row } from '../store/records.ts'
+import type { Doc } from '../values/document.ts'
+import type { Update } from './update.ts'
+
+export type UpdateRequest = {
+  readonly filter: Doc
+  readonly update: Update
+  readonly multi: boolean
+  readonly upsert: boolean
+  readonly nowMs: number
+  /** Which of several matching documents is updated. */
+  readonly sort?: readonly SortField[]
+}
+
+export type UpdateResult = {
+  readonly matched: number
+  /** Documents that are different now. */
+  readonly modified: number
+  readonly upserted: Row | undefined
+  /** The last document updated, before and after. */
+  readonly before: Row | undefined
+  readonly after: Row | undefined
+}
+
+/**
+ * Updates what matches, or inserts a document if nothing does and `upsert` says so.
+ * @throws CommandError; of several documents those before the failing one stay updated
+ */
+export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
+  const { filter, update, multi, upsert, nowMs, sort = [] } = request
+  if (multi && update.isReplacement) {
+    throw new CommandError(
+      'FailedToParse',
+      'multi update is not supported for replacement-style update',
+    )
+  }
+  const collection = records.catalog.find(ns)
+  const limit = multi ? undefined : 1
+  // All are found before any is changed, so that none is met again at its new place in an index.
+  const rows = takeAll(runQuery(records, collection, { filter, sort, limit }))
+  let modified = 0
+  let before: Row | undefined
+  let after: Row | undefined
+  for (const row of rows) {
+    // The update works on the row's own document, so its index keys are taken first.
+    const keys = records.keysOf(ns, row.doc)
+    const changed = records.replace(ns, row, keys, update.apply(row.doc, nowMs))
+    row.withoutDoc()
+    if (changed) modified += 1
+    before = row
+    after = changed ?? row
+  }
+  const isInsert = rows.length === 0 && upsert
+  const upserted = isInsert ? records.insert(ns, update.insert(filter, nowMs)) : undefined
+  return { matched: rows.length, modified, upserted, before, after: upserted ?? after }
+}

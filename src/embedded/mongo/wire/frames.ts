@@ -1,0 +1,49 @@
+/** Largest message, in bytes: what `hello` announces. */
+export const MESSAGE_BYTES_MAX = 48_000_000
+const HEADER_BYTES = 16
+
+/** What came is no message of the protocol: the connection cannot go on. */
+export class WireError extends Error {
+  override readonly name = 'WireError'
+}
+
+/** Cuts the bytes of a connection into messages, whole with their headers. */
+export class FrameReader {
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #wanted = 0
+
+  /** @throws WireError for an impossible length */
+  push(chunk: Buffer): Buffer[] {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    const frames: Buffer[] = []
+    while (this.#bytes >= Math.max(4, this.#wanted)) {
+      if (this.#wanted === 0) {
+        this.#wanted = lengthOf(this.#join())
+        continue
+      }
+      const all = this.#join()
+      frames.push(all.subarray(0, this.#wanted))
+      const rest = all.subarray(this.#wanted)
+      this.#chunks = rest.length > 0 ? [rest] : []
+      this.#bytes = rest.length
+      this.#wanted = 0
+    }
+    return frames
+  }
+
+  #join(): Buffer {
+    const [first] = this.#chunks
+    if (this.#chunks.length === 1 && first) return first
+    const all = Buffer.concat(this.#chunks)
+    this.#chunks = [all]
+    return all
+  }
+}
+
+function lengthOf(bytes: Buffer): number {
+  const length = bytes.readInt32LE(0)
+  if (length >= HEADER_BYTES && length <= MESSAGE_BYTES_MAX) return length
+  throw new WireError(`a message of ${length} bytes is impossible`)
+}

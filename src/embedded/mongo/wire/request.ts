@@ -1,0 +1,128 @@
+import { crc32c } from './crc32c.ts'
+import { WireError } from './frames.ts'
+
+const OP_REPLY = 1
+const OP_QUERY = 2004
+const OP_MSG = 2013
+
+const CHECKSUM_PRESENT = 1 << 0
+const MORE_TO_COME = 1 << 1
+const EXHAUST_ALLOWED = 1 << 16
+/** The lower half of the flags must be understood, the upper half may be ignored. */
+const REQUIRED_FLAGS = 0xffff
+
+/** One message of a client. */
+export type Request = {
+  readonly requestId: number
+  /** `query` is the form in which a driver says hello, before it knows the server. */
+  readonly form: 'msg' | 'query'
+  /** The client waits for no answer. */
+  readonly isUnacknowledged: boolean
+  /** The command, as BSON. */
+  readonly body: Uint8Array
+  /** Documents sent beside the command, by the name of the field they belong to. */
+  readonly sequences: ReadonlyMap<string, readonly Uint8Array[]>
+  /** Database of a query; a msg names it in the command. */
+  readonly database: string | undefined
+}
+
+/**
+ * Reads a message (OP_MSG, or OP_QUERY on `$cmd`).
+ * @throws WireError if it is anything else
+ */
+export function parseRequest(frame: Buffer): Request {
+  const requestId = frame.readInt32LE(4)
+  const opCode = frame.readInt32LE(12)
+  try {
+    if (opCode === OP_MSG) return parseMsg(frame, requestId)
+    if (opCode === OP_QUERY) return parseQuery(frame, requestId)
+  } catch (error) {
+    if (error instanceof RangeError) throw new WireError('a message ends too early')
+    throw error
+  }
+  throw new WireError(`opcode ${opCode} is not supported`)
+}
+
+function parseMsg(frame: Buffer, requestId: number): Request {
+  const flags = frame.readUInt32LE(16)
+  if (flags & REQUIRED_FLAGS & ~(CHECKSUM_PRESENT | MORE_TO_COME)) {
+    throw new WireError(`unknown required flags ${flags}`)
+  }
+  // A client that allows an exhaust stream is content with single answers too.
+  const isUnacknowledged = (flags & MORE_TO_COME) !== 0 && (flags & EXHAUST_ALLOWED) === 0
+  const end = flags & CHECKSUM_PRESENT ? checked(frame) : frame.length
+  const sequences = new Map<string, Uint8Array[]>()
+  let body: Uint8Array | undefined
+  let at = 20
+  while (at < end) {
+    const kind = frame[at++]
+    if (kind === 0) {
+      if (body) throw new WireError('a message with two bodies')
+      body = documentAt(frame, at, end)
+      at += body.length
+    } else if (kind === 1) {
+      const section = frame.subarray(at, sectionEnd(frame, at, end))
+      const { name, docs } = parseSequence(section)
+      if (sequences.has(name)) throw new WireError(`two sequences named ${name}`)
+      sequences.set(name, docs)
+      at += section.length
+    } else throw new WireError(`unknown section kind ${kind}`)
+  }
+  if (!body) throw new WireError('a message without a body')
+  return { requestId, form: 'msg', isUnacknowledged, body, sequences, database: undefined }
+}
+
+function checked(frame: Buffer): number {
+  const end = frame.length - 4
+  if (crc32c(frame.subarray(0, end)) === frame.readUInt32LE(end)) return end
+  throw new WireError('the checksum of a message is wrong')
+}
+
+function sectionEnd(frame: Buffer, at: number, end: number): number {
+  const length = frame.readInt32LE(at)
+  if (length >= 5 && at + length <= end) return at + length
+  throw new WireError('a section has a wrong length')
+}
+
+function parseSequence(section: Buffer): { name: string; docs: Uint8Array[] } {
+  const nameEnd = section.indexOf(0, 4)
+  if (nameEnd < 0) throw new WireError('a sequence without a name')
+  const docs: Uint8Array[] = []
+  let at = nameEnd + 1
+  while (at < section.length) {
+    const doc = documentAt(section, at, section.length)
+    docs.push(doc)
+    at += doc.length
+  }
+  return { name: section.toString('utf8', 4, nameEnd), docs }
+}
+
+function documentAt(bytes: Buffer, at: number, end: number): Buffer {
+  const length = bytes.readInt32LE(at)
+  if (length >= 5 && at + length <= end) return bytes.subarray(at, at + length)
+  throw new WireError('a document has a wrong length')
+}
+
+function parseQuery(frame: Buffer, requestId: number): Request {
+  const nameEnd = frame.indexOf(0, 20)
+  const name = frame.toString('utf8', 20, nameEnd)
+  if (!name.endsWith('.$cmd')) throw new WireError('OP_QUERY is supported for commands only')
+  // Two numbers, to skip and to return, stand between the name and the command.
+  const body = documentAt(frame, nameEnd + 1 + 8, frame.length)
+  const database = name.slice(0, -'.$cmd'.length)
+  const sequences = new Map<string, Uint8Array[]>()
+  return { requestId, form: 'query', isUnacknowledged: false, body, sequences, database }
+}
+
+/** The answer to a request, in the form of the request. */
+export function encodeAnswer(request: Request, answerId: number, body: Uint8Array): Buffer[] {
+  const isQuery = request.form === 'query'
+  const head = Buffer.alloc(isQuery ? 36 : 21)
+  head.writeInt32LE(head.length + body.length, 0)
+  head.writeInt32LE(answerId, 4)
+  head.writeInt32LE(request.requestId, 8)
+  head.writeInt32LE(isQuery ? OP_REPLY : OP_MSG, 12)
+  // One document and no cursor; of a msg no flags and a section of kind 0, which are zeros.
+  if (isQuery) head.writeInt32LE(1, 32)
+  return [head, Buffer.from(body.buffer, body.byteOffset, body.byteLength)]
+}

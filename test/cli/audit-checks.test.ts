@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { balanceDocument, balanceLineDocument, lineDocument } from '../../src/catalog/documents.ts'
+import { differenceText } from '../../src/cli/audit/difference.ts'
+import {
+  addHolds,
+  checkConserved,
+  checkHolds,
+  type Holds,
+} from '../../src/cli/audit/ledger-check.ts'
+import {
+  addLine,
+  checkLines,
+  checkProjection,
+  emptySums,
+} from '../../src/cli/audit/recorded-check.ts'
+import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
+import type { Line, OperationLine } from '../../src/domain/line.ts'
+import type { Session } from '../../src/domain/session.ts'
+import { lineOf } from '../recorder/accounts.ts'
+
+const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
+  ...{ id: 1, prepaidIncludeId: 1, kind: 'totalCost', usaget: '', priority: 1 },
+  ...{ fromMs: 0, toMs: 1, credited: 100, spent: 60, reserved: 10, free: 30, limit: 0 },
+  ...more,
+})
+const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): OwnerState => ({
+  ...emptyOwner(1, 11),
+  ...{ version: 5, owed: 20, repaid: 15, buckets: [bucketOf(bucket)] },
+  ...more,
+})
+const texts = (differences: ReturnType<typeof checkConserved>) => differences.map(differenceText)
+
+describe('within the ledger', () => {
+  it('a bucket that comes out even is right', () => {
+    expect(checkConserved(ownerOf())).toEqual([])
+  })
+
+  it.each([
+    [{ free: 31 }, 'spent + reserved + free: 100 expected, 101 found'],
+    [{ spent: -1, free: 91 }, 'spent, not negative: 0 expected, -1 found'],
+    [{ reserved: -1, free: 41 }, 'reserved, not negative: 0 expected, -1 found'],
+    [{ spent: 95, free: -5 }, 'free, not negative: 0 expected, -5 found'],
+  ])('%o is not', (bucket, text) => {
+    expect(texts(checkConserved(ownerOf(bucket)))).toEqual([
+      `account 1, subscriber 11, bucket 1: ${text}`,
+    ])
+  })
+
+  it('free may be negative where there is a limit', () => {
+    expect(checkConserved(ownerOf({ spent: 95, free: -5, limit: 10 }))).toEqual([])
+  })
+
+  it('debt is repaid at most once', () => {
+    expect(texts(checkConserved(ownerOf({}, { repaid: 21 })))).toEqual([
+      'account 1, subscriber 11: repaid, not more than owed: 20 expected, 21 found',
+    ])
+  })
+
+  it('what is reserved is what open sessions hold, in the buckets of either owner', () => {
+    const ref = (owner: 0 | 1, id: number) => ({ owner, id })
+    const reservation = {
+      units: 12,
+      slices: [
+        { bucket: ref(1, 7), units: 5 },
+        { bucket: null, units: 7 },
+      ],
+      money: [{ bucket: ref(0, 1), micros: 10 }],
+    }
+    const session = (state: Session['state']) =>
+      ({ state, services: [{ reservation }] }) as unknown as Session
+    const own: Holds = new Map()
+    const shared: Holds = new Map()
+    for (const [holds, slot] of [
+      [own, 0],
+      [shared, 1],
+    ] as const) {
+      addHolds(holds, [session('open'), session('closed'), null], slot)
+    }
+    expect([[...own], [...shared]]).toEqual([[[1, 10]], [[7, 5]]])
+    expect(checkHolds(ownerOf(), own)).toEqual([])
+    expect(texts(checkHolds(ownerOf({ reserved: 9 }), shared))).toEqual([
+      'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: 0 expected, 9 found',
+      'account 1, subscriber 11, bucket 7: reserved in a bucket that is not there: ' +
+        '5 expected, nothing found',
+    ])
+  })
+})
+
+describe('what is recorded', () => {
+  const operation: OperationLine = {
+    ...{ stamp: 'op', aid: 1, sid: 11, operationId: 'a', operation: 'inc', bucketId: 1 },
+    ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', atMs: 0 },
+    ...{ amount: 100, before: 0, after: 85, repaid: 15 },
+  }
+  const payment = (owner: 0 | 1, bucketId: number, amount: number) =>
+    ({ owner, bucketId, prepaidIncludeId: 1, kind: 'money', amount }) as const
+  const line: Line = {
+    ...lineOf(1, 11, 'one'),
+    debt: 20,
+    payments: [payment(0, 1, 45), payment(1, 7, 3)],
+  }
+  const sums = () => {
+    const own = emptySums()
+    const shared = emptySums()
+    addLine(lineDocument(line), own, shared)
+    addLine(balanceLineDocument(operation, 'MONEY'), own, shared)
+    return { own, shared }
+  }
+
+  it('adds up to what the ledger has', () => {
+    const { own, shared } = sums()
+    expect(checkLines(ownerOf(), own)).toEqual([])
+    expect([...shared.buckets]).toEqual([[7, { spent: 3, credited: 0 }]])
+  })
+
+  it('that does not add up is named', () => {
+    expect(texts(checkLines(ownerOf({ spent: 61 }, { owed: 21 }), sums().own))).toEqual([
+      'account 1, subscriber 11, bucket 1: spent, as its lines say: 61 expected, 60 found',
+      'account 1, subscriber 11: debt incurred, as its lines say: 21 expected, 20 found',
+    ])
+    expect(texts(checkLines(ownerOf({ id: 2 }), sums().own))).toContain(
+      'account 1, subscriber 11, bucket 1: spent by lines of a bucket that is not there: ' +
+        'nothing expected, 60 found',
+    )
+  })
+
+  it('is projected as of the same version', () => {
+    const owner = ownerOf()
+    const document = balanceDocument(owner, bucketOf(), 'MONEY')
+    expect(checkProjection(owner, [document])).toEqual([])
+    expect(texts(checkProjection(owner, [{ ...document, v: 4, free: 1 }]))).toEqual([
+      'account 1, subscriber 11, bucket 1: version in the projection: 5 expected, 4 found',
+      'account 1, subscriber 11, bucket 1: free in the projection: 30 expected, 1 found',
+    ])
+    expect(checkProjection(owner, [])).toHaveLength(7)
+    expect(checkProjection({ ...owner, buckets: [] }, [document])).toHaveLength(1)
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { COMMANDS, commandHelpText, helpText } from '../../src/cli/commands.ts'
+import { UsageError } from '../../src/cli/errors.ts'
+import { optionalNumber, parseCommandLine, requiredText } from '../../src/cli/parse.ts'
+
+const parse = (line: string) => {
+  const { command, options } = parseCommandLine(line === '' ? [] : line.split(' '))
+  return { name: command.name, ...options }
+}
+
+describe('a command line', () => {
+  it.each([
+    ['', { name: 'start' }],
+    ['start --config a.yaml', { name: 'start', config: 'a.yaml' }],
+    ['--config a.yaml', { name: 'start', config: 'a.yaml' }],
+    ['realtime', { name: 'realtime' }],
+    ['seed demo', { name: 'seed demo' }],
+    ['balance show --sid 5 --json', { name: 'balance show', sid: '5', json: true }],
+    ['balance add --amount=-5', { name: 'balance add', amount: '-5' }],
+    ['audit --help', { name: 'audit', help: true }],
+    ['--help', { name: 'help' }],
+    ['--version', { name: 'version' }],
+  ])('%j is understood', (line, expected) => {
+    expect(parse(line)).toEqual(expected)
+  })
+
+  it.each([
+    ['strat', "unknown command 'strat': did you mean 'start'?"],
+    ['frobnicate', "unknown command 'frobnicate': see 'tollgate help'"],
+    ['balance', "unknown command 'balance': it is 'balance show' or 'balance add'"],
+    ['balance sho', "unknown command 'balance sho': it is 'balance show' or 'balance add'"],
+    ['start --prot 1', "start: Unknown option '--prot'"],
+    ['start now', "start: Unexpected argument 'now'"],
+    ['balance show --sid', "balance show: Option '--sid <value>' argument missing"],
+    ['audit --json=yes', "audit: Option '--json' does not take an argument"],
+  ])('%j is refused by name', (line, message) => {
+    expect(() => parse(line)).toThrow(new UsageError(message))
+  })
+
+  it('says how a negative amount is written', () => {
+    expect(() => parse('balance add --amount -5')).toThrow("use '--amount=-XYZ'")
+  })
+})
+
+describe('a value', () => {
+  it('of a number must be one', () => {
+    expect(optionalNumber({ sid: '1001' }, 'sid')).toBe(1001)
+    expect(optionalNumber({}, 'sid')).toBeUndefined()
+    for (const sid of ['0', '-1', '1.5', 'x', '', '99999999999999999']) {
+      expect(() => optionalNumber({ sid }, 'sid')).toThrow(/^--sid must be an integer/)
+    }
+  })
+
+  it('that is needed must be there', () => {
+    expect(() => requiredText({}, 'amount')).toThrow(new UsageError('--amount is missing'))
+  })
+})
+
+describe('help', () => {
+  it('names every command, and each of its options', () => {
+    for (const command of COMMANDS) {
+      expect(helpText()).toContain(`  ${command.name} `)
+      for (const option of Object.keys(command.options)) {
+        expect(commandHelpText(command)).toContain(`--${option} `)
+      }
+    }
+  })
+})

@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createCycleFinder, cycleAt } from '../../src/domain/cycle.ts'
+import { localTime, parseInstant } from '../../src/domain/time.ts'
+import { propertyRuns } from './property-runs.ts'
+import { readTable } from './table.ts'
+
+const CASES = readTable(`
+  | instant                   | zone              | day | key    | from                | to                  |
+  |---------------------------|-------------------|-----|--------|---------------------|---------------------|
+  | 2026-03-01T00:00:00Z      | UTC               | 1   | 202604 | 2026-03-01 00:00:00 | 2026-04-01 00:00:00 |
+  | 2026-03-31T23:59:59.999Z  | UTC               | 1   | 202604 | 2026-03-01 00:00:00 | 2026-04-01 00:00:00 |
+  | 2026-04-01T00:00:00Z      | UTC               | 1   | 202605 | 2026-04-01 00:00:00 | 2026-05-01 00:00:00 |
+  | 2026-12-05T10:00:00Z      | UTC               | 1   | 202701 | 2026-12-01 00:00:00 | 2027-01-01 00:00:00 |
+  | 2026-03-09T23:59:59Z      | UTC               | 10  | 202603 | 2026-02-10 00:00:00 | 2026-03-10 00:00:00 |
+  | 2026-03-10T00:00:00Z      | UTC               | 10  | 202604 | 2026-03-10 00:00:00 | 2026-04-10 00:00:00 |
+  | 2027-01-05T00:00:00Z      | UTC               | 10  | 202701 | 2026-12-10 00:00:00 | 2027-01-10 00:00:00 |
+  | 2026-12-31T00:00:00Z      | UTC               | 28  | 202701 | 2026-12-28 00:00:00 | 2027-01-28 00:00:00 |
+  | 2024-02-29T12:00:00Z      | UTC               | 28  | 202403 | 2024-02-28 00:00:00 | 2024-03-28 00:00:00 |
+  | 2026-06-30T22:30:00Z      | Europe/Berlin     | 1   | 202608 | 2026-07-01 00:00:00 | 2026-08-01 00:00:00 |
+  | 2026-07-01T02:30:00Z      | America/New_York  | 1   | 202607 | 2026-06-01 00:00:00 | 2026-07-01 00:00:00 |
+  | 2018-11-04T02:59:59Z      | America/Sao_Paulo | 4   | 201811 | 2018-10-04 00:00:00 | 2018-11-04 01:00:00 |
+  | 2018-11-04T03:00:00Z      | America/Sao_Paulo | 4   | 201812 | 2018-11-04 01:00:00 | 2018-12-04 00:00:00 |
+`)
+
+describe('the cycle of an instant', () => {
+  it.each(CASES)('$instant in $zone, charging day $day: $key', (row) => {
+    const zone = row['zone']!
+    const cycle = cycleAt(parseInstant(row['instant']!, 'UTC')!, zone, Number(row['day']))
+    expect(cycle).toEqual({
+      key: row['key'],
+      fromMs: parseInstant(row['from']!, zone),
+      toMs: parseInstant(row['to']!, zone),
+    })
+  })
+
+  it('has the key of its month before the charging day, of the next month from then on', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('UTC', 'Asia/Jerusalem', 'America/Sao_Paulo', 'Pacific/Apia'),
+        fc.integer({ min: 1, max: 28 }),
+        fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2040, 0) }),
+        (zone, chargingDay, atMs) => {
+          const { year, month, day } = localTime(zone, atMs)
+          const months = year * 12 + month - 1 + (day < chargingDay ? 0 : 1)
+          const { key, fromMs, toMs } = cycleAt(atMs, zone, chargingDay)
+          expect(Number(key.slice(0, 4)) * 12 + Number(key.slice(4)) - 1).toBe(months)
+          expect(fromMs <= atMs && atMs < toMs).toBe(true)
+          expect(cycleAt(toMs, zone, chargingDay).fromMs).toBe(toMs)
+          expect(cycleAt(toMs - 1, zone, chargingDay).key).toBe(key)
+        },
+      ),
+      propertyRuns(300),
+    )
+  })
+})
+
+describe('the cycle finder', () => {
+  it('answers as the calendar does, in any order of events', () => {
+    const find = createCycleFinder('Europe/Berlin', 15)
+    const instants = ['2026-03-14', '2026-03-15', '2026-03-14', '2025-12-31', '2026-03-16']
+    for (const text of instants) {
+      const atMs = parseInstant(text, 'Europe/Berlin')!
+      expect(find(atMs)).toEqual(cycleAt(atMs, 'Europe/Berlin', 15))
+    }
+  })
+})

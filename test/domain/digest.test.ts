@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { digestOf } from '../../src/domain/digest.ts'
+import { propertyRuns } from './property-runs.ts'
+import { requestOf, serviceRequest } from './requests.ts'
+
+const BASE = requestOf({ services: [serviceRequest({ requested: 100, used: 5 })] })
+
+describe('the digest of a request', () => {
+  const services = (more: object) => [serviceRequest({ requested: 100, used: 5, ...more })]
+  it.each<[string, Partial<ChargeRequest>]>([
+    ['kind', { kind: 'release' }],
+    ['request number', { requestNumber: 2 }],
+    ['subscriber key', { subscriberKey: 'imsi' }],
+    ['subscriber', { subscriberValue: '8' }],
+    ['event time', { eventTimeMs: 1 }],
+    ['absence of an event time', { eventTimeGiven: false }],
+    ['pretend', { pretend: true }],
+    ['rating group', { services: services({ ratingGroup: 1 }) }],
+    ['usage type', { services: services({ usaget: 'call' }) }],
+    ['requested volume', { services: services({ requested: 101 }) }],
+    ['absence of a request', { services: services({ requested: -1 }) }],
+    ['used volume', { services: services({ used: 6 }) }],
+    ['called number', { services: services({ calledNumber: '1' }) }],
+    ['service twice', { services: [...services({}), ...services({})] }],
+    ['no services', { services: [] }],
+  ])('differs with its %s', (_what, more) => {
+    expect(digestOf({ ...BASE, ...more })).not.toBe(digestOf(BASE))
+  })
+
+  it('differs with the order of its services', () => {
+    const [one, other] = [serviceRequest({ used: 1 }), serviceRequest({ used: 2 })]
+    expect(digestOf({ ...BASE, services: [one, other] })).not.toBe(
+      digestOf({ ...BASE, services: [other, one] }),
+    )
+  })
+
+  it('is the same when a request without a time of its own arrives later', () => {
+    const silent = { ...BASE, eventTimeGiven: false }
+    expect(digestOf({ ...silent, eventTimeMs: 99 })).toBe(digestOf(silent))
+  })
+
+  it('is a safe integer, equal for equal requests, without a collision among thousands', () => {
+    const seen = new Map<number, string>()
+    const drawn = fc.record({
+      requestNumber: fc.integer({ min: -1, max: 1000 }),
+      eventTimeMs: fc.nat(),
+      services: fc.array(
+        fc.record({
+          ratingGroup: fc.integer({ min: -1, max: 3 }),
+          usaget: fc.constantFrom('data', 'call'),
+          requested: fc.integer({ min: -1, max: 2 ** 40 }),
+          used: fc.nat({ max: 50 }),
+          calledNumber: fc.constantFrom('', '1', '12'),
+        }),
+        { maxLength: 3 },
+      ),
+    })
+    fc.assert(
+      fc.property(drawn, (more) => {
+        const request = requestOf(more)
+        const digest = digestOf(request)
+        const text = JSON.stringify(request)
+        expect(Number.isSafeInteger(digest) && digest >= 0).toBe(true)
+        expect(digestOf(structuredClone(request))).toBe(digest)
+        expect(seen.get(digest) ?? text).toBe(text)
+        seen.set(digest, text)
+      }),
+      propertyRuns(3000),
+    )
+  })
+
+  it('tells neighbours apart: volumes that count up by one', () => {
+    const digests = new Set<number>()
+    for (let used = 0; used < 20_000; used += 1) {
+      digests.add(digestOf({ ...BASE, services: [serviceRequest({ used })] }))
+    }
+    expect(digests.size).toBe(20_000)
+  })
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { bucketOrder, type OwnerState } from '../../src/domain/bucket.ts'
+import { expireSession } from '../../src/domain/expire.ts'
+import type { ServiceSession } from '../../src/domain/session.ts'
+import { emptyService, settle } from '../../src/domain/settle.ts'
+import { UNLIMITED } from '../../src/domain/tariff.ts'
+import { bucketOf, moneyOf, ownerOf } from './owners.ts'
+import { sessionOf } from './requests.ts'
+
+const TARIFF = {
+  tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
+  access: 0,
+  extraDigits: 0,
+}
+
+interface Owners {
+  subscriber: OwnerState
+  account: OwnerState
+}
+
+/** Uses some units of a service, and holds others. */
+function serve(owners: Owners, index: number, used: number, requested: number) {
+  const next = { key: 'k', rateKey: 'R', plan: 'P', cycle: '202601', tariff: TARIFF }
+  const service = emptyService(index, 'data', '')
+  const order = bucketOrder(owners.subscriber, owners.account, 'data', 0)
+  const program = { used, requested, exact: false, order, next, atMs: 0, end: 'none' as const }
+  const settled = settle({ ...owners, service }, program)
+  return { service: settled.service, subscriber: settled.subscriber, account: settled.account! }
+}
+
+function abandoned() {
+  let owners: Owners = {
+    subscriber: ownerOf([bucketOf({ credited: 10, toMs: 500 }), moneyOf(10, { id: 2 })]),
+    account: ownerOf([bucketOf({ credited: 40 })], { sid: 0 }),
+  }
+  const services: ServiceSession[] = []
+  for (const [index, used, requested] of [
+    [0, 3, 20],
+    [1, 0, 9],
+    [2, 2, 0],
+  ] as const) {
+    const { service, ...after } = serve(owners, index, used, requested)
+    services.push(service)
+    owners = after
+  }
+  return { owners, session: sessionOf({ services, lastNumber: 4, processed: 3 }) }
+}
+
+describe('an abandoned session', () => {
+  const { owners, session } = abandoned()
+  const expired = expireSession({ ...owners, session, sessionKey: 'k' }, 600, 10_000)
+
+  it('held something before', () => {
+    expect(owners.subscriber.buckets[0]).toMatchObject({ reserved: 7, free: 0, spent: 3 })
+    expect(owners.account.buckets[0]!.reserved).toBe(22)
+  })
+
+  it('gives back all that it holds, also to a bucket that has ended', () => {
+    expect(expired.subscriber.buckets[0]).toMatchObject({ reserved: 0, free: 7, spent: 3 })
+    expect(expired.account.buckets[0]).toMatchObject({ reserved: 0, free: 38, spent: 2 })
+    expect(expired.subscriber.owed).toBe(0)
+  })
+
+  it('ends the line of each service that was used, and says what lapsed', () => {
+    expect(
+      expired.lines.map(({ stamp, version, state, used, lapsedUnits }) => ({
+        ...{ stamp, version, state, used, lapsedUnits },
+      })),
+    ).toEqual([
+      { stamp: 'k-0-1-1', version: 2, state: 'expired', used: 3, lapsedUnits: 7 },
+      { stamp: 'k-0-3-1', version: 2, state: 'expired', used: 2, lapsedUnits: 0 },
+    ])
+  })
+
+  it('stays as a tombstone with its answers', () => {
+    expect(expired.session).toEqual({
+      ...session,
+      ...{ state: 'expired', expiresMs: 10_600, services: [] },
+    })
+  })
+
+  it('is not changed in place', () => {
+    expect({ owners, session }).toEqual(abandoned())
+  })
+})

@@ -1,0 +1,354 @@
+/**
+ * The judge of the property tests: the rules of design.md §1 and §2, unit by unit and in exact
+ * fractions. Slow on purpose, and written from the rules, not from the code that it judges.
+ */
+import { add, type Fraction, fraction, nearestEven, times, upward } from './fraction.ts'
+
+export interface ModelTier {
+  /** Null: no end. */
+  units: bigint | null
+  interval: bigint
+  /** Micros for one interval. */
+  price: Fraction
+  ceil: boolean
+}
+
+export interface ModelTariff {
+  tiers: ModelTier[]
+  access: Fraction
+}
+
+/** Micros for the first units from zero: tier by tier, rounded once. */
+export function priceOf(tariff: ModelTariff, units: bigint, withAccess: boolean): bigint {
+  if (units === 0n) return 0n
+  let sum = withAccess ? tariff.access : fraction(0)
+  let begin = 0n
+  for (const tier of tariff.tiers) {
+    const end = tier.units === null ? units : begin + tier.units
+    const inTier = (units < end ? units : end) - begin
+    if (inTier <= 0n) break
+    const sold = fraction(inTier, tier.interval)
+    sum = add(sum, times(tier.ceil ? fraction(upward(sold)) : sold, tier.price))
+    begin = end
+  }
+  return nearestEven(sum)
+}
+
+export interface ModelBucket {
+  slot: 0 | 1
+  id: number
+  include: number
+  kind: 'units' | 'cost' | 'totalCost'
+  usaget: string
+  priority: number
+  from: number
+  to: number
+  limit: bigint
+  credited: bigint
+  spent: bigint
+  reserved: bigint
+  free: bigint
+}
+
+export interface ModelSegment {
+  key: string
+  number: number
+  version: number
+  tariff: ModelTariff
+  access: boolean
+  used: bigint
+  priced: bigint
+  charged: bigint
+  debt: bigint
+  lapsedUnits: bigint
+  lapsedMicros: bigint
+  paid: Map<ModelBucket, bigint>
+}
+
+export interface ModelService {
+  usaget: string
+  accessBorne: boolean
+  segmentsEnded: number
+  segment: ModelSegment | null
+  /** One entry for each unit granted: the bucket that holds it, or money. */
+  units: Payer[]
+  money: { bucket: ModelBucket; micros: bigint }[]
+}
+
+export interface ModelStep {
+  used: number
+  asked: number
+  exact: boolean
+  key: string
+  tariff: ModelTariff
+  at: number
+  end: 'none' | 'closed' | 'expired'
+}
+
+export interface ModelAnswer {
+  granted: number
+  finalUnit: boolean
+  /** Earliest end of what holds the grant. */
+  endsAt: number
+  lines: { number: number; version: number; state: string }[]
+}
+
+type Payer = ModelBucket | 'money'
+
+export function modelService(usaget: string): ModelService {
+  return { usaget, accessBorne: false, segmentsEnded: 0, segment: null, units: [], money: [] }
+}
+
+/** A subscriber with the shared buckets of its account. */
+export class ModelAccount {
+  readonly buckets: ModelBucket[]
+  owed = 0n
+  repaid = 0n
+
+  constructor(buckets: readonly ModelBucket[]) {
+    this.buckets = buckets.map((bucket) => ({ ...bucket }))
+  }
+
+  /** Who may pay, and who pays first. */
+  order(usaget: string, at: number): ModelBucket[] {
+    const may = this.buckets.filter(
+      (bucket) =>
+        (bucket.kind === 'totalCost' || bucket.usaget === usaget) &&
+        bucket.from <= at &&
+        at < bucket.to,
+    )
+    return may.sort((one, other) => {
+      if (one.priority !== other.priority) return one.priority > other.priority ? -1 : 1
+      if (one.to !== other.to) return one.to < other.to ? -1 : 1
+      if (one.id !== other.id) return one.id < other.id ? -1 : 1
+      return one.slot - other.slot
+    })
+  }
+
+  settle(service: ModelService, step: ModelStep): ModelAnswer {
+    const answer: ModelAnswer = {
+      granted: 0,
+      finalUnit: false,
+      endsAt: Number.POSITIVE_INFINITY,
+      lines: [],
+    }
+    if (service.segment === null && step.used > 0) begin(service, step)
+    if (service.segment !== null) this.use(service, service.segment, step)
+    if (step.used > 0) grow(service.segment!, 'open', answer)
+    if (step.asked > 0) {
+      if (service.segment !== null && service.segment.key !== step.key) {
+        finish(service, 'ended', answer)
+      }
+      if (service.segment === null) begin(service, step)
+      this.grant(service, service.segment!, step, answer)
+    }
+    if (step.end !== 'none' && service.segment !== null) finish(service, step.end, answer)
+    return answer
+  }
+
+  topUp(credited: Omit<ModelBucket, 'id'>, amount: bigint, at: number): void {
+    let bucket = this.buckets.find(
+      ({ slot, include, from, to }) =>
+        slot === credited.slot && include === credited.include && from <= at && at < to,
+    )
+    if (bucket === undefined) {
+      const ids = this.buckets.filter(({ slot }) => slot === credited.slot).map(({ id }) => id)
+      bucket = { ...credited, id: Math.max(0, ...ids) + 1 }
+      this.buckets.push(bucket)
+    }
+    bucket.to = Math.max(bucket.to, credited.to)
+    bucket.credited += amount
+    bucket.free += amount
+    if (bucket.kind === 'units' || bucket.slot === 1) return
+    const repaid = least(this.owed - this.repaid, amount, most(0n, bucket.free))
+    bucket.free -= repaid
+    bucket.spent += repaid
+    this.repaid += repaid
+  }
+
+  /** Everything held goes back; then the units used are taken for good, one after the other. */
+  private use(service: ModelService, segment: ModelSegment, step: ModelStep): void {
+    const { units, money } = service
+    service.units = []
+    service.money = []
+    for (const payer of units) if (payer !== 'money') release(payer, 1n)
+    for (const { bucket, micros } of money) release(bucket, micros)
+    const within = units.slice(0, step.used)
+    for (const payer of within) {
+      if (payer === 'money') segment.priced += 1n
+      else spend(segment, payer, 1n)
+    }
+    let cost = this.chargeUpTo(segment)
+    for (const { bucket, micros } of money) {
+      const part = least(cost, micros)
+      cost -= part
+      spend(segment, bucket, part)
+      if (bucket.to <= step.at) segment.lapsedMicros += micros - part
+    }
+    for (const payer of units.slice(step.used)) {
+      if (payer !== 'money' && payer.to <= step.at) segment.lapsedUnits += 1n
+    }
+    this.overUse(service, segment, step, step.used - within.length)
+    segment.used += BigInt(step.used)
+  }
+
+  private overUse(service: ModelService, segment: ModelSegment, step: ModelStep, units: number) {
+    if (units === 0) return
+    const order = this.order(service.usaget, step.at)
+    const payers = this.payers(segment, order, units)
+    for (const payer of payers) if (payer !== 'money') spend(segment, payer, 1n)
+    const bought = payers.filter((payer) => payer === 'money').length
+    segment.priced += BigInt(bought + units - payers.length)
+    let cost = this.chargeUpTo(segment)
+    const purses = order.filter(({ kind }) => kind !== 'units')
+    for (const purse of purses) {
+      const part = least(cost, most(0n, purse.free + purse.limit))
+      cost -= part
+      spend(segment, purse, part)
+    }
+    const onCredit = purses.find(({ limit }) => limit > 0n)
+    if (onCredit !== undefined) {
+      spend(segment, onCredit, cost)
+    } else {
+      segment.debt += cost
+      this.owed += cost
+    }
+  }
+
+  private grant(service: ModelService, segment: ModelSegment, step: ModelStep, into: ModelAnswer) {
+    const order = this.order(service.usaget, step.at)
+    const payers = this.payers(segment, order, step.asked)
+    if (step.exact && payers.length < step.asked) {
+      into.finalUnit = true
+      return
+    }
+    const held = new Set<ModelBucket>()
+    for (const payer of payers) {
+      if (payer === 'money') continue
+      hold(payer, 1n)
+      held.add(payer)
+    }
+    const priced = segment.priced + BigInt(payers.filter((payer) => payer === 'money').length)
+    const charged = priceOf(segment.tariff, priced, segment.access)
+    let cost = charged - segment.charged
+    for (const purse of order.filter(({ kind }) => kind !== 'units')) {
+      const micros = least(cost, most(0n, purse.free + purse.limit))
+      if (micros === 0n) continue
+      cost -= micros
+      hold(purse, micros)
+      held.add(purse)
+      service.money.push({ bucket: purse, micros })
+    }
+    if (cost !== 0n) throw new Error('the model grants what nobody can pay')
+    service.units = payers
+    into.granted = payers.length
+    into.endsAt = Math.min(...[...held].map(({ to }) => to))
+    const further = this.payers({ ...segment, priced, charged }, order, 1)
+    into.finalUnit = payers.length < step.asked || further.length === 0
+  }
+
+  /** For each unit the first in order that can pay it; ends where nobody can. */
+  private payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
+    const payers: Payer[] = []
+    const taken = new Map<ModelBucket, bigint>()
+    let priced = segment.priced
+    while (payers.length < units) {
+      const cost = priceOf(segment.tariff, priced + 1n, segment.access) - segment.charged
+      const payer = isFree(segment.tariff) ? 'money' : firstThatCanPay(order, taken, cost)
+      if (payer === null) break
+      payers.push(payer)
+      if (payer === 'money') priced += 1n
+      else taken.set(payer, (taken.get(payer) ?? 0n) + 1n)
+    }
+    return payers
+  }
+
+  private chargeUpTo(segment: ModelSegment): bigint {
+    const charged = priceOf(segment.tariff, segment.priced, segment.access)
+    const cost = charged - segment.charged
+    segment.charged = charged
+    return cost
+  }
+}
+
+/** Money pays together with all the money that comes before it; nothing costs nothing. */
+function firstThatCanPay(
+  order: readonly ModelBucket[],
+  taken: ReadonlyMap<ModelBucket, bigint>,
+  cost: bigint,
+): Payer | null {
+  let pool = 0n
+  for (const bucket of order) {
+    const available = most(0n, bucket.free + bucket.limit)
+    if (bucket.kind === 'units') {
+      if (available > (taken.get(bucket) ?? 0n)) return bucket
+    } else {
+      pool += available
+      if (cost <= pool) return 'money'
+    }
+  }
+  return cost <= pool ? 'money' : null
+}
+
+function isFree({ tiers, access }: ModelTariff): boolean {
+  return access.over === 0n && tiers.every(({ price }) => price.over === 0n)
+}
+
+function begin(service: ModelService, step: ModelStep): void {
+  service.segment = {
+    key: step.key,
+    number: service.segmentsEnded + 1,
+    version: 0,
+    tariff: step.tariff,
+    access: !service.accessBorne,
+    used: 0n,
+    priced: 0n,
+    charged: 0n,
+    debt: 0n,
+    lapsedUnits: 0n,
+    lapsedMicros: 0n,
+    paid: new Map(),
+  }
+}
+
+function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
+  segment.version += 1
+  answer.lines.push({ number: segment.number, version: segment.version, state })
+}
+
+/** A segment without usage leaves no line; one whose line was written in this step only ends it. */
+function finish(service: ModelService, state: string, answer: ModelAnswer): void {
+  const segment = service.segment!
+  service.segment = null
+  service.segmentsEnded += 1
+  if (segment.access && segment.priced > 0n) service.accessBorne = true
+  if (segment.used === 0n) return
+  const written = answer.lines.find(({ number }) => number === segment.number)
+  if (written === undefined) grow(segment, state, answer)
+  else written.state = state
+}
+
+function hold(bucket: ModelBucket, amount: bigint): void {
+  bucket.free -= amount
+  bucket.reserved += amount
+}
+
+function release(bucket: ModelBucket, amount: bigint): void {
+  bucket.reserved -= amount
+  bucket.free += amount
+}
+
+function spend(segment: ModelSegment, bucket: ModelBucket, amount: bigint): void {
+  if (amount === 0n) return
+  bucket.free -= amount
+  bucket.spent += amount
+  segment.paid.set(bucket, (segment.paid.get(bucket) ?? 0n) + amount)
+}
+
+function least(...values: bigint[]): bigint {
+  return values.toSorted((a, b) => Number(a - b))[0]!
+}
+
+function most(...values: bigint[]): bigint {
+  return values.toSorted((a, b) => Number(b - a))[0]!
+}

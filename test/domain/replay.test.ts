@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import type { RequestKind } from '../../src/domain/charge-request.ts'
+import { ANSWERS_KEPT_UNNUMBERED, findAnswer, misfit, remember } from '../../src/domain/replay.ts'
+import type { SessionState } from '../../src/domain/session.ts'
+import { outcomeOf, requestOf, sessionOf } from './requests.ts'
+import { readTable } from './table.ts'
+
+/** How a request that was not answered before fits a session whose last number is 5 (– : none). */
+const FITS = readTable(`
+  | session | last | kind    | number | fits           |
+  |---------|------|---------|--------|----------------|
+  | none    | –    | start   | 0      | yes            |
+  | none    | –    | event   | 0      | yes            |
+  | none    | –    | update  | 1      | unknownSession |
+  | none    | –    | release | 1      | unknownSession |
+  | open    | 5    | update  | 6      | yes            |
+  | open    | 5    | update  | 9      | yes            |
+  | open    | 5    | release | 6      | yes            |
+  | open    | 5    | update  | 5      | numberReused   |
+  | open    | 5    | update  | 4      | outOfOrder     |
+  | open    | 5    | start   | 6      | outOfOrder     |
+  | open    | 5    | event   | 6      | outOfOrder     |
+  | open    | 5    | start   | 5      | numberReused   |
+  | open    | 5    | update  | –      | yes            |
+  | open    | –    | update  | 0      | yes            |
+  | open    | –    | start   | –      | outOfOrder     |
+  | closed  | 5    | update  | 6      | sessionClosed  |
+  | closed  | 5    | release | 6      | sessionClosed  |
+  | closed  | 5    | start   | 6      | sessionClosed  |
+  | closed  | 5    | release | 5      | numberReused   |
+  | closed  | 5    | update  | 4      | outOfOrder     |
+  | closed  | –    | update  | –      | sessionClosed  |
+  | expired | 5    | update  | 6      | sessionClosed  |
+  | expired | 5    | start   | 6      | sessionClosed  |
+  | denied  | 5    | start   | 6      | yes            |
+  | denied  | 5    | event   | 6      | yes            |
+  | denied  | 5    | update  | 6      | sessionClosed  |
+  | denied  | 5    | start   | 5      | numberReused   |
+  | denied  | –    | start   | –      | yes            |
+`)
+
+function numberOf(text: string): number {
+  return text === '–' ? -1 : Number(text)
+}
+
+describe('a request that was not answered before', () => {
+  it.each(FITS)('$kind $number in a session $session at $last: $fits', (row) => {
+    const state = row['session'] as SessionState | 'none'
+    const session =
+      state === 'none' ? null : sessionOf({ state, lastNumber: numberOf(row['last']!) })
+    const kind = row['kind'] as RequestKind
+    const problem = misfit(session, requestOf({ kind, requestNumber: numberOf(row['number']!) }))
+    expect(problem?.reason ?? 'yes').toBe(row['fits'])
+  })
+
+  it('is told which number was answered, and that a session expired', () => {
+    const open = sessionOf({ lastNumber: 5 })
+    expect(misfit(open, requestOf({ requestNumber: 4 }))?.detail).toContain('5')
+    const expired = sessionOf({ state: 'expired' })
+    expect(misfit(expired, requestOf())?.detail).toBe('it expired')
+  })
+})
+
+describe('a request that was answered before', () => {
+  const answered = remember([], { requestNumber: 3, digest: 77, outcome: outcomeOf('third') })
+
+  it.each([
+    ['the same number and content', 3, 77, 'third'],
+    ['the same number with other content', 3, 78, undefined],
+    ['another number with the same content', 4, 77, undefined],
+    ['no number with the same content', -1, 77, undefined],
+  ])('%s', (_what, requestNumber, digest, detail) => {
+    const request = requestOf({ requestNumber })
+    expect(findAnswer(sessionOf({ answered }), request, digest)?.detail).toBe(detail)
+  })
+
+  it('is answered again after the session has closed', () => {
+    const session = sessionOf({ state: 'closed', answered, lastNumber: 3 })
+    expect(findAnswer(session, requestOf({ requestNumber: 3 }), 77)?.detail).toBe('third')
+  })
+})
+
+describe('what is remembered', () => {
+  const remembered = (numbers: (number | string)[]) => {
+    let answered = sessionOf().answered
+    for (const [index, number] of numbers.entries()) {
+      const requestNumber = typeof number === 'number' ? number : -1
+      answered = remember(answered, {
+        ...{ requestNumber, digest: index, outcome: outcomeOf(String(number)) },
+      })
+    }
+    return answered.map(({ outcome }) => outcome.detail)
+  }
+
+  it('is the last answer, where requests have numbers', () => {
+    expect(remembered([0, 1, 2])).toEqual(['2'])
+  })
+
+  it('is the last eight, newest first, where they have none', () => {
+    expect(ANSWERS_KEPT_UNNUMBERED).toBe(8)
+    const letters = [...'abcdefghij']
+    expect(remembered(letters)).toEqual([...'jihgfedc'])
+  })
+})

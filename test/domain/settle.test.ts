@@ -1,0 +1,293 @@
+import { describe, expect, it } from 'vitest'
+import { type Bucket, bucketOrder, type OwnerState } from '../../src/domain/bucket.ts'
+import { emptyService, type Settlement, settle } from '../../src/domain/settle.ts'
+import { PriceRangeError, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { bucketOf, moneyOf, ownerOf } from './owners.ts'
+import { readTable } from './table.ts'
+
+/** `10/60`: 10 micros for each begun interval of 60 units; `+5`: and an access price of 5. */
+function tariffFrom(text: string): Tariff {
+  const [price = '', access = '0'] = text.split('+')
+  const [micros, interval] = price.split('/').map(Number)
+  return {
+    tiers: [{ units: UNLIMITED, interval: interval!, price: micros!, ceil: true }],
+    access: Number(access),
+    extraDigits: 0,
+  }
+}
+
+/** `units 10; money 25; money 0 limit 7` in their order of payment. */
+function bucketsFrom(text: string): Bucket[] {
+  if (text === '–') return []
+  return text.split(';').map((part, index) => {
+    const [kind, amount, , limit = '0'] = part.trim().split(' ')
+    const more = { id: index + 1, priority: 100 - index, limit: Number(limit) }
+    const credited = Number(amount)
+    return kind === 'units' ? bucketOf({ credited, ...more }) : moneyOf(credited, more)
+  })
+}
+
+interface Step {
+  used?: number
+  requested?: number
+  key?: string
+  tariff?: Tariff
+  atMs?: number
+  end?: 'none' | 'closed' | 'expired'
+  exact?: boolean
+}
+
+/** One service of one subscriber, settled step by step. */
+class Scene {
+  subscriber: OwnerState
+  service = emptyService(-1, 'data', '')
+  private readonly tariff: Tariff
+
+  constructor(tariff: string, buckets: string | Bucket[]) {
+    this.tariff = tariffFrom(tariff)
+    this.subscriber = ownerOf(typeof buckets === 'string' ? bucketsFrom(buckets) : buckets)
+  }
+
+  step({ used = 0, requested = 0, key = 'a', tariff, atMs = 0, end, exact }: Step): Settlement {
+    const { subscriber, service } = this
+    const start = { key, rateKey: 'R', plan: 'P', cycle: '202601', tariff: tariff ?? this.tariff }
+    const settled = settle(
+      { subscriber, account: null, service },
+      {
+        ...{ used, requested, exact: exact ?? false, next: start, atMs, end: end ?? 'none' },
+        order: bucketOrder(subscriber, null, 'data', atMs),
+      },
+    )
+    this.subscriber = settled.subscriber
+    this.service = settled.service
+    return settled
+  }
+
+  /** One column of all buckets: `5; 0`. */
+  column(name: 'free' | 'reserved' | 'spent'): string {
+    const { buckets } = this.subscriber
+    return buckets.length === 0 ? '–' : buckets.map((bucket) => bucket[name]).join('; ')
+  }
+}
+
+/** What holds a grant after the first units were granted and used. */
+const GRANTS = readTable(`
+  | case                           | tariff | buckets                   | first | asks | granted | reserved | final |
+  |--------------------------------|--------|---------------------------|-------|------|---------|----------|-------|
+  | units alone                    | 1/1    | units 30                  | 0     | 20   | 20      | 20       | no    |
+  | the last units                 | 1/1    | units 20                  | 0     | 20   | 20      | 20       | yes   |
+  | fewer units than asked         | 1/1    | units 20                  | 0     | 50   | 20      | 20       | yes   |
+  | nothing                        | 1/1    | –                         | 0     | 50   | 0       | –        | yes   |
+  | units before money             | 1/1    | units 10; money 30        | 0     | 20   | 20      | 10; 10   | no    |
+  | money before units             | 1/1    | money 5; units 10         | 0     | 12   | 12      | 5; 7     | no    |
+  | money buys whole intervals     | 10/10  | money 25                  | 0     | 100  | 20      | 20       | yes   |
+  | an interval pays to its end    | 10/10  | money 25                  | 0     | 11   | 11      | 20       | no    |
+  | remainders buy together        | 10/10  | money 5; money 5          | 0     | 10   | 10      | 5; 5     | yes   |
+  | also around units              | 10/10  | money 5; units 3; money 5 | 0     | 13   | 13      | 5; 3; 5  | yes   |
+  | money before units, a remainder| 10/10  | money 15; units 3         | 0     | 20   | 13      | 10; 3    | yes   |
+  | together too little            | 10/10  | money 5; money 4          | 0     | 10   | 0       | 0; 0     | yes   |
+  | a begun interval is paid       | 10/10  | money 10                  | 1     | 20   | 9       | 0        | yes   |
+  | its rest before later units    | 10/10  | money 10; units 5         | 1     | 10   | 10      | 0; 1     | no    |
+  | its rest after earlier units   | 10/10  | units 5; money 10         | 2     | 10   | 10      | 3; 10    | no    |
+  | its rest at the end            | 10/10  | units 5; money 10         | 6     | 20   | 9       | 0; 0     | yes   |
+  | credit down to the limit       | 1/1    | money 3 limit 4           | 0     | 20   | 7       | 7        | yes   |
+  | access with the first unit     | 1/1+5  | money 7                   | 0     | 20   | 2       | 7        | yes   |
+  | access alone buys nothing      | 1/1+5  | money 5                   | 0     | 20   | 0       | 0        | yes   |
+  | no access for included units   | 1/1+5  | units 4; money 5          | 0     | 20   | 4       | 4; 0     | yes   |
+  | access only once               | 1/1+5  | money 9                   | 1     | 20   | 3       | 3        | yes   |
+  | what is free needs nobody      | 0/1    | –                         | 0     | 20   | 20      | –        | no    |
+  | what is free touches no units  | 0/1    | units 5                   | 0     | 20   | 20      | 0        | no    |
+`)
+
+describe('a grant', () => {
+  it.each(GRANTS)('$case: $asks of $buckets at $tariff after $first', (row) => {
+    const scene = new Scene(row['tariff']!, row['buckets']!)
+    const first = Number(row['first'])
+    if (first > 0) scene.step({ requested: first })
+    const settled = scene.step({ used: first, requested: Number(row['asks']) })
+    expect(settled.granted).toBe(Number(row['granted']))
+    expect(scene.column('reserved')).toBe(row['reserved'])
+    expect(settled.finalUnit ? 'yes' : 'no').toBe(row['final'])
+  })
+
+  it('is all or nothing if it must be exact', () => {
+    const scene = new Scene('1/1', 'units 5')
+    expect(scene.step({ requested: 6, exact: true }).granted).toBe(0)
+    expect(scene.column('free')).toBe('5')
+    expect(scene.step({ requested: 5, exact: true }).granted).toBe(5)
+  })
+
+  it('ends with the first bucket that holds a part of it', () => {
+    const scene = new Scene('1/1', [
+      bucketOf({ credited: 5, toMs: 500, priority: 3 }),
+      bucketOf({ id: 2, credited: 5, toMs: 300, priority: 2 }),
+      moneyOf(5, { id: 3, toMs: 100, priority: 1 }),
+    ])
+    expect(scene.step({ requested: 5 }).bucketsEndMs).toBe(500)
+    expect(scene.step({ requested: 10 }).bucketsEndMs).toBe(300)
+    expect(scene.step({ requested: 11 }).bucketsEndMs).toBe(100)
+    expect(new Scene('0/1', '–').step({ requested: 5 }).bucketsEndMs).toBe(Infinity)
+  })
+})
+
+/** What usage does to buckets from which only `granted` units were granted. */
+const USES = readTable(`
+  | case                             | tariff | buckets                  | granted | used | free    | spent   | debt |
+  |----------------------------------|--------|--------------------------|---------|------|---------|---------|------|
+  | less than granted                | 1/1    | units 30                 | 20      | 7    | 23      | 7       | 0    |
+  | nothing                          | 1/1    | units 30                 | 20      | 0    | 30      | 0       | 0    |
+  | the last to be held goes back    | 1/1    | units 10; money 30       | 20      | 12   | 0; 28   | 10; 2   | 0    |
+  | the last money goes back         | 1/1    | money 5; money 5         | 10      | 7    | 0; 3    | 5; 2    | 0    |
+  | a begun interval is charged      | 10/10  | money 30                 | 30      | 11   | 10      | 20      | 0    |
+  | over-use of units                | 1/1    | units 30                 | 20      | 25   | 5       | 25      | 0    |
+  | over-use goes on in order        | 1/1    | units 10; money 30       | 5       | 25   | 0; 15   | 10; 15  | 0    |
+  | over-use that nobody can pay     | 1/1    | units 10; money 5        | 15      | 25   | 0; 0    | 10; 5   | 10   |
+  | a part of an interval is debt    | 10/10  | money 15                 | 10      | 11   | 0       | 15      | 5    |
+  | no bucket at all                 | 1/1    | –                        | 0       | 4    | –       | –       | 4    |
+  | over-use within a begun interval | 10/10  | money 10                 | 1       | 10   | 0       | 10      | 0    |
+  | credit carries beyond its limit  | 1/1    | money 3 limit 4          | 7       | 20   | -17     | 20      | 0    |
+  | also when it is used up          | 1/1    | money 0 limit 4; units 2 | 6       | 10   | -8; 0   | 8; 2    | 0    |
+  | prepaid before it pays first     | 1/1    | money 0 limit 4; money 3 | 0       | 20   | -17; 0  | 17; 3   | 0    |
+  | units know no credit             | 1/1    | units 3 limit 4          | 7       | 9    | -4      | 7       | 2    |
+  | over-use of what is free         | 0/1    | units 3                  | 1       | 9    | 3       | 0       | 0    |
+`)
+
+describe('usage', () => {
+  it.each(USES)('$case: $used used, $granted granted from $buckets at $tariff', (row) => {
+    const scene = new Scene(row['tariff']!, row['buckets']!)
+    const granted = Number(row['granted'])
+    expect(scene.step({ requested: granted }).granted).toBe(granted)
+    const { changes } = scene.step({ used: Number(row['used']) })
+    expect(scene.column('free')).toBe(row['free'])
+    expect(scene.column('spent')).toBe(row['spent'])
+    expect(scene.subscriber.owed).toBe(Number(row['debt']))
+    expect(changes[0]?.segment.debt ?? 0).toBe(Number(row['debt']))
+  })
+
+  it('is carried by a credit that has reached its limit, and does not become debt', () => {
+    const scene = new Scene('1/1', 'money 0 limit 4')
+    scene.step({ requested: 4 })
+    scene.step({ used: 4 })
+    scene.step({ used: 3 })
+    expect(scene.column('free')).toBe('-7')
+    expect(scene.subscriber.owed).toBe(0)
+    expect(scene.step({ requested: 1 }).granted).toBe(0)
+  })
+
+  it('costs the same however it is reported', () => {
+    const whole = new Scene('7/10+3', 'money 1000')
+    whole.step({ used: 95, end: 'closed' })
+    const parts = new Scene('7/10+3', 'money 1000')
+    for (const used of [1, 9, 10, 4, 50, 21]) parts.step({ used, requested: 13 })
+    parts.step({ end: 'closed' })
+    expect(parts.column('spent')).toBe('73')
+    expect(parts.subscriber).toEqual(whole.subscriber)
+  })
+
+  it('leaves everything as it was if its price is out of range', () => {
+    const scene = new Scene('4503599627370496/1', 'money 0 limit 5')
+    scene.step({ used: 1 })
+    const before = structuredClone(scene.subscriber)
+    expect(() => scene.step({ used: 1 })).toThrow(PriceRangeError)
+    expect(scene.subscriber).toEqual(before)
+  })
+
+  it.each([
+    ['debt', new Scene('4503599627370496/1', '–')],
+    ['what a bucket has paid', new Scene('4503599627370496/1', 'money 0 limit 5')],
+  ])('is refused where %s would no longer be exact', (what, scene) => {
+    scene.step({ used: 1, end: 'closed' })
+    expect(() => scene.step({ used: 1 })).toThrow(`${what} exceeds 2^53`)
+  })
+
+  it('is refused where it can no longer be counted', () => {
+    const scene = new Scene('0/1', '–')
+    scene.step({ used: UNLIMITED })
+    expect(() => scene.step({ used: 1 })).toThrow('usage of a segment exceeds 2^53')
+  })
+})
+
+describe('a segment', () => {
+  it('ends when a grant is asked for under another key, and the next is priced from zero', () => {
+    const scene = new Scene('10/10', 'money 100')
+    scene.step({ requested: 5 })
+    const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })
+    expect(changes).toMatchObject([
+      { state: 'ended', segment: { key: 'a', number: 1, version: 1, used: 5, charged: 10 } },
+    ])
+    const next = scene.step({ used: 5, end: 'closed' }).changes
+    expect(next).toMatchObject([
+      { state: 'closed', segment: { key: 'b', number: 2, version: 1, used: 5, charged: 3 } },
+    ])
+    expect(scene.column('free')).toBe('87')
+  })
+
+  it('bears the access price if none before it did', () => {
+    const scene = new Scene('1/1+50', 'units 1; money 200')
+    const charged: number[] = []
+    for (const key of ['a', 'b', 'c']) {
+      scene.step({ requested: 1, key })
+      const { changes } = scene.step({ used: 1, end: 'closed' })
+      charged.push(changes[0]!.segment.charged)
+    }
+    // The first was paid in units: no unit was priced, so no access was due yet.
+    expect(charged).toEqual([0, 51, 1])
+  })
+
+  it('has a version for each change of its line, and none without', () => {
+    const scene = new Scene('1/1', 'units 100')
+    const versions: [number, string][] = []
+    const steps: Step[] = [
+      ...[{ requested: 10 }, { used: 3, requested: 10 }, { requested: 10 }],
+      ...[{ used: 4 }, { end: 'closed' as const }],
+    ]
+    for (const step of steps) {
+      for (const { segment, state } of scene.step(step).changes) {
+        versions.push([segment.version, state])
+      }
+    }
+    expect(versions).toEqual([
+      [1, 'open'],
+      [2, 'open'],
+      [3, 'closed'],
+    ])
+  })
+
+  it('without usage leaves no line', () => {
+    const scene = new Scene('1/1', 'units 100')
+    scene.step({ requested: 10 })
+    expect(scene.step({ end: 'closed' }).changes).toEqual([])
+    expect(scene.column('free')).toBe('100')
+  })
+
+  it('says what went back to buckets that had ended meanwhile', () => {
+    const scene = new Scene('1/1', [
+      bucketOf({ credited: 10, toMs: 100 }),
+      moneyOf(10, { id: 2, toMs: 100 }),
+    ])
+    scene.step({ requested: 15 })
+    const { changes } = scene.step({ used: 4, atMs: 100 })
+    expect(changes[0]?.segment).toMatchObject({ lapsedUnits: 6, lapsedMicros: 5, debt: 0 })
+    expect(scene.column('free')).toBe('6; 10')
+    expect(scene.step({ requested: 1, atMs: 100 }).granted).toBe(0)
+  })
+
+  it('takes the events of one session in any order', () => {
+    const scene = new Scene('1/1', 'units 100')
+    scene.step({ requested: 10, atMs: 50 })
+    scene.step({ used: 1, atMs: 90 })
+    const { changes } = scene.step({ used: 1, atMs: 70 })
+    expect(changes[0]?.segment).toMatchObject({ firstMs: 50, lastMs: 90 })
+  })
+})
+
+describe('settlement', () => {
+  it('changes nothing in place', () => {
+    const scene = new Scene('1/1', 'units 10; money 10')
+    scene.step({ requested: 15 })
+    const { subscriber, service } = scene
+    const before = structuredClone({ subscriber, service })
+    scene.step({ used: 20, requested: 5, end: 'none' })
+    expect({ subscriber, service }).toEqual(before)
+  })
+})

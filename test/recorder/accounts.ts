@@ -1,0 +1,169 @@
+/** Makes the ledger say things, as workers do: usage that is paid, sessions that hold units. */
+import { randomInt } from 'node:crypto'
+import type { Catalog } from '../../src/catalog/connection.ts'
+import { openCatalog } from '../../src/catalog/connection.ts'
+import type { OwnerState } from '../../src/domain/bucket.ts'
+import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
+import type { Line } from '../../src/domain/line.ts'
+import type { Session } from '../../src/domain/session.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
+import { creditBucket } from '../../src/ledger/operations.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../../src/store/redis.ts'
+import { startTestMongo, type TestMongo } from '../support/mongo.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+
+export const silent = createLogger({ name: 'test', level: 'silent' })
+export const NOW_MS = Date.UTC(2026, 10, 21)
+
+export const DATA_PACK: PrepaidInclude = {
+  id: 'pp2',
+  fromMs: 0,
+  toMs: FOREVER_MS,
+  externalId: 2,
+  name: 'DATA_PACK',
+  kind: 'units',
+  usaget: 'data',
+  priority: 50,
+  shared: false,
+  unlimited: false,
+}
+
+export interface TestStores {
+  server: TestRedis
+  mongo: TestMongo
+  ledger: Ledger
+  catalog: Catalog
+  /** A ledger on a connection of its own. */
+  connect(commandTimeoutMs?: number): Promise<Ledger>
+  close(): Promise<void>
+}
+
+export const LEDGER_SETTINGS = {
+  partitions: 4,
+  directoryTtlMs: 3_600_000,
+  operationKeepMs: 3_600_000,
+}
+
+export async function startTestStores(): Promise<TestStores> {
+  const [server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
+  const open: Ledger[] = []
+  const connect = async (commandTimeoutMs = 2_000) => {
+    const settings = { url: server.url, commandTimeoutMs, connectTimeoutMs: 2_000 }
+    const redis = openRedis(settings, silent)
+    await waitForRedis(redis, 5_000)
+    const ledger = createLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47))
+    open.push(ledger)
+    return ledger
+  }
+  const { url, database } = mongo
+  const catalog = await openCatalog({ url, database, timeoutMs: 5_000, appName: 'test' })
+  await catalog.ensureIndexes()
+  return {
+    server,
+    mongo,
+    ledger: await connect(),
+    catalog,
+    connect,
+    async close() {
+      for (const ledger of open) await ledger.redis.close()
+      await catalog.close()
+      await Promise.all([server.close(), mongo.close()])
+    },
+  }
+}
+
+export async function loadOwner(ledger: Ledger, aid: number, sid: number): Promise<OwnerState> {
+  const [loaded] = await ledger.load([{ aid, sid, sessionKeys: [] }])
+  if (loaded === undefined || loaded instanceof Error) throw loaded
+  return loaded.state
+}
+
+/** Adds units to the bucket of a subscriber. */
+export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, id: string) {
+  const validity = { fromMs: 0, toMs: FOREVER_MS }
+  const operation = { include: DATA_PACK, amount, ...validity, mode: 'inc' as const }
+  const credit = { ...operation, operationId: id, aid, sid }
+  return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
+}
+
+/** A line that has used nothing yet. */
+export function lineOf(aid: number, sid: number, stamp: string): Line {
+  return {
+    ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
+    ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
+    ...{ used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
+    ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open' },
+  }
+}
+
+/** Uses units of bucket 1 and gives the line as it stands then; commits both, as a worker does. */
+export async function use(ledger: Ledger, line: Line, units: number): Promise<Line> {
+  const state = await loadOwner(ledger, line.aid, line.sid)
+  const [bucket] = state.buckets
+  if (bucket === undefined) throw new Error('the subscriber has no bucket')
+  bucket.free -= units
+  bucket.spent += units
+  state.version += 1
+  const used = line.used + units
+  const paid = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
+  const next = {
+    ...line,
+    version: line.version + 1,
+    used,
+    payments: [{ ...paid, amount: used }],
+  }
+  await commitOwner(ledger, state, [next])
+  return next
+}
+
+export async function commitOwner(
+  ledger: Ledger,
+  state: OwnerState,
+  lines: Line[],
+  sessions: { sessionKey: string; session: Session; before: null }[] = [],
+): Promise<void> {
+  const [reply] = await ledger.commit(
+    [
+      {
+        ...{ aid: state.aid, owners: [{ state, fence: -1, sessions }] },
+        ...{ shared: { expectedVersion: -1, state: null }, claims: [] },
+        ...{ operation: null, lines, wantsTurn: false },
+      },
+    ],
+    NOW_MS,
+  )
+  if (reply?.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(reply)}`)
+}
+
+/** Opens a session that holds units of bucket 1 and expires then. */
+export async function holdUnits(
+  ledger: Ledger,
+  aid: number,
+  sid: number,
+  units: number,
+  expiresMs: number,
+): Promise<void> {
+  const state = await loadOwner(ledger, aid, sid)
+  const [bucket] = state.buckets
+  if (bucket === undefined) throw new Error('the subscriber has no bucket')
+  bucket.free -= units
+  bucket.reserved += units
+  state.version += 1
+  const sessionId = `held-${sid}-${state.version}`
+  const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units }]
+  const session: Session = {
+    ...{ aid, sid, origin: 'http', sessionId, state: 'open', openedMs: NOW_MS, expiresMs },
+    ...{ lastNumber: 0, processed: 1, answered: [] },
+    services: [
+      {
+        ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
+        ...{ segmentsEnded: 0, segment: null, reservation: { units, slices, money: [] } },
+      },
+    ],
+  }
+  const sessionKey = sessionKeyOf('http', sessionId)
+  await commitOwner(ledger, state, [], [{ sessionKey, session, before: null }])
+}

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { emptyOwner } from '../../src/domain/bucket.ts'
+import type { StreamEntry } from '../../src/ledger/streams.ts'
+import { coalesce, keysOf } from '../../src/recorder/coalesce.ts'
+import { lineOf } from './accounts.ts'
+
+const entry = (version: number, sid = 11): StreamEntry => ({
+  partition: 0,
+  id: `${version}-0`,
+  owners: [{ ...emptyOwner(1, sid), version }],
+  lines: [{ ...lineOf(1, sid, `line-${sid}`), version }],
+  operations: [],
+})
+
+it('keeps the highest version of each line and owner, in whatever order they come', () => {
+  for (const versions of [
+    [1, 2, 3],
+    [3, 1, 2, 3],
+  ]) {
+    const round = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
+    expect([...round.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([
+      ['line-11', 3],
+      ['line-12', 1],
+    ])
+    expect([...round.owners].map(([key, { version }]) => [key, version])).toEqual([
+      ['1:11', 3],
+      ['1:12', 1],
+    ])
+  }
+})
+
+it('names what is in an entry as the round does', () => {
+  const round = coalesce([entry(1)])
+  expect(keysOf(entry(1))).toEqual([...round.lines.keys(), ...round.owners.keys()])
+})

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openCatalog } from '../../src/catalog/connection.ts'
+import type { Line } from '../../src/domain/line.ts'
+import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
+import { coalesce } from '../../src/recorder/coalesce.ts'
+import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
+import { writeRound } from '../../src/recorder/write.ts'
+import { startStoreProxy } from '../support/mongo.ts'
+import {
+  lineOf,
+  loadOwner,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+  use,
+} from './accounts.ts'
+
+let stores: TestStores
+beforeAll(async () => {
+  stores = await startTestStores()
+})
+afterAll(() => stores.close())
+
+interface Counts {
+  recorded: number
+  unreadable: number
+}
+
+async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts): Promise<Drain> {
+  const ledger = await stores.connect()
+  const drain = startDrain({
+    ledger,
+    catalog: stores.catalog,
+    log: silent,
+    metrics: {
+      entriesRecorded: (count) => {
+        if (counts) counts.recorded += count
+      },
+      entriesUnreadable: (count) => {
+        if (counts) counts.unreadable += count
+      },
+    },
+    consumer: 'test',
+    batchEntriesMax: 20,
+    blockMs: 50,
+    claimIdleMs: 100,
+    claimEveryMs: 50,
+    ...more,
+  })
+  return {
+    async stop(drainMs) {
+      await drain.stop(drainMs)
+      await ledger.redis.close()
+    },
+  }
+}
+
+const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger), { timeout: 10_000 }).toBe(0)
+
+const recordedLine = (stamp: string) => stores.catalog.lines.find({ stamp }).toArray()
+
+/** The projection of a subscriber is what the ledger has, and its lines add up to it. */
+async function expectRecorded(aid: number, sid: number, lines: readonly Line[]): Promise<void> {
+  const state = await loadOwner(stores.ledger, aid, sid)
+  const projected = await stores.catalog.balances.find({ aid, sid }).toArray()
+  expect(projected.map(({ v, free, spent }) => ({ v, free, spent }))).toEqual(
+    state.buckets.map(({ free, spent }) => ({ v: state.version, free, spent })),
+  )
+  const stored = await stores.catalog.lines.find({ aid, sid, type: 'realtime' }).toArray()
+  const figures = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
+  expect(stored.map((line) => figures(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
+    lines.map((line) => figures(line.stamp, line.version, line.used)).sort(),
+  )
+}
+
+describe('the recorder', () => {
+  it('records the newest of each line, operation and balance, and empties the streams', async () => {
+    await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
+    await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
+    let line = lineOf(1, 11, 'first-1')
+    for (const units of [10, 20, 30]) line = await use(stores.ledger, line, units)
+    const counts = { recorded: 0, unreadable: 0 }
+    const drain = await startTestDrain({}, counts)
+    await isEmpty()
+    await drain.stop(1_000)
+    expect(counts).toEqual({ recorded: 4, unreadable: 0 })
+    await expectRecorded(1, 11, [line])
+    const [operation] = await stores.catalog.lines.find({ sid: 11, type: 'balance' }).toArray()
+    expect(operation).toMatchObject({ usagev: -1_000, operation_id: 'op-1', aid: 1 })
+    expect(await stores.catalog.lines.countDocuments({ sid: 11 })).toBe(2)
+  })
+
+  it('takes over what another had read and never acknowledged, as after a kill', async () => {
+    await topUp(stores.ledger, 2, 21, 1_000, 'op-2')
+    const line = await use(stores.ledger, lineOf(2, 21, 'killed-1'), 70)
+    const reader = await openStreamReader(await stores.connect(), 'somebody-else')
+    const lost = await reader.read(100, 10)
+    expect(lost.entries).toHaveLength(2)
+    // Killed after it had written and before it could acknowledge.
+    await writeRound(stores.catalog, coalesce(lost.entries), () => '')
+    const drain = await startTestDrain()
+    await isEmpty()
+    await drain.stop(1_000)
+    await expectRecorded(2, 21, [line])
+  })
+
+  it('never puts an older version over a newer one', async () => {
+    await topUp(stores.ledger, 3, 31, 1_000, 'op-3')
+    const first = await use(stores.ledger, lineOf(3, 31, 'order-1'), 5)
+    const last = await use(stores.ledger, first, 6)
+    const reader = await openStreamReader(stores.ledger, 'test')
+    const { entries } = await reader.read(100, 10)
+    for (const entry of entries.toReversed()) {
+      expect(await writeRound(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
+    }
+    await reader.acknowledge(entries)
+    await expectRecorded(3, 31, [last])
+  })
+
+  it('leaves an entry that cannot be read, reports it once, and records the others', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    await stores.ledger.redis.client.xadd(stores.ledger.keys.stream(0), '*', '4:41', 'broken')
+    const drain = await startTestDrain({}, counts)
+    await topUp(stores.ledger, 4, 41, 1_000, 'op-4')
+    const line = await use(stores.ledger, lineOf(4, 41, 'broken-1'), 5)
+    await expect.poll(() => counts.recorded).toBe(2)
+    await topUp(stores.ledger, 4, 41, 1_000, 'op-5')
+    await expect.poll(() => counts.recorded).toBe(3)
+    await drain.stop(1_000)
+    expect(counts.unreadable).toBe(1)
+    expect(await streamBacklog(stores.ledger)).toBe(1)
+    await expectRecorded(4, 41, [line])
+    await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
+  })
+
+  it('records what is left when it stops', async () => {
+    await topUp(stores.ledger, 5, 51, 1_000, 'op-6')
+    let line = lineOf(5, 51, 'rest-1')
+    const drain = await startTestDrain({ blockMs: 1 })
+    for (let count = 0; count < 100; count += 1) line = await use(stores.ledger, line, 1)
+    await drain.stop(10_000)
+    expect(await streamBacklog(stores.ledger)).toBe(0)
+    await expectRecorded(5, 51, [line])
+  })
+})
+
+describe('killed again and again while it works, with a second one beside it', () => {
+  it('loses nothing and doubles nothing', async () => {
+    const sids = [61, 62, 63, 64, 65]
+    const lines = new Map<number, Line[]>()
+    for (const sid of sids) {
+      await topUp(stores.ledger, sid, sid, 1_000_000, `op-${sid}`)
+      lines.set(sid, [lineOf(sid, sid, `chaos-${sid}-1`), lineOf(sid, sid, `chaos-${sid}-2`)])
+    }
+    const beside = await startTestDrain({ consumer: 'beside', batchEntriesMax: 4 })
+    for (let round = 0; round < 12; round += 1) {
+      const drain = await startTestDrain({ batchEntriesMax: 4, blockMs: 1 })
+      for (const sid of sids) {
+        const known = lines.get(sid) ?? []
+        const next = []
+        for (const line of known) next.push(await use(stores.ledger, line, round + 1))
+        lines.set(sid, next)
+      }
+      await drain.stop(0)
+    }
+    await isEmpty()
+    await beside.stop(1_000)
+    for (const sid of sids) await expectRecorded(sid, sid, lines.get(sid) ?? [])
+  })
+})
+
+describe('while a store is away', () => {
+  it('MongoDB: the streams keep, and it goes on by itself', async () => {
+    const proxy = await startStoreProxy(stores.mongo.url)
+    const { database } = stores.mongo
+    const options = { url: proxy.url, database, timeoutMs: 300, appName: 'test' }
+    const catalog = await openCatalog(options)
+    const counts = { recorded: 0, unreadable: 0 }
+    const drain = await startTestDrain({ catalog }, counts)
+    await topUp(stores.ledger, 7, 71, 1_000, 'op-7')
+    await expect.poll(() => counts.recorded).toBe(1)
+    await proxy.cut()
+    let line = await use(stores.ledger, lineOf(7, 71, 'away-1'), 5)
+    line = await use(stores.ledger, line, 6)
+    expect(await streamBacklog(stores.ledger)).toBe(2)
+    expect(await recordedLine('away-1')).toEqual([])
+    await proxy.restore()
+    await isEmpty()
+    await drain.stop(1_000)
+    await catalog.close()
+    await proxy.close()
+    await expectRecorded(7, 71, [line])
+  })
+
+  it('Redis: it goes on by itself, also when the streams have to be opened again', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    const drain = await startTestDrain({}, counts)
+    await topUp(stores.ledger, 8, 81, 1_000, 'op-8')
+    await expect.poll(() => counts.recorded).toBe(1)
+    await stores.server.kill9()
+    await stores.server.restart()
+    await expect.poll(() => stores.ledger.redis.isReady(), { timeout: 5_000 }).toBe(true)
+    await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
+    const line = await use(stores.ledger, lineOf(8, 81, 'again-1'), 5)
+    await isEmpty()
+    await drain.stop(1_000)
+    await expectRecorded(8, 81, [line])
+  })
+})

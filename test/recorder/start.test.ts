@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import { streamBacklog } from '../../src/ledger/streams.ts'
+import { startRecorder } from '../../src/recorder/start.ts'
+import { createMetrics, mergeSnapshots } from '../../src/runtime/metrics.ts'
+import {
+  holdUnits,
+  loadOwner,
+  NOW_MS,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+} from './accounts.ts'
+
+let stores: TestStores
+beforeAll(async () => {
+  stores = await startTestStores()
+})
+afterAll(() => stores.close())
+
+it('drains, gives back what abandoned sessions hold, and shows its figures', async () => {
+  await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
+  await holdUnits(stores.ledger, 1, 11, 300, NOW_MS + 5)
+  await holdUnits(stores.ledger, 1, 11, 200, NOW_MS + 1_000_000)
+  expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({
+    buckets: [{ free: 500, reserved: 500 }],
+  })
+  const env = {
+    TOLLGATE_REDIS_URL: stores.server.url,
+    TOLLGATE_MONGO_URL: stores.mongo.url,
+    TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+    TOLLGATE_LEDGER_PARTITIONS: '4',
+    TOLLGATE_SWEEP_INTERVAL_MS: '20',
+    TOLLGATE_RECORDER_BLOCK_MS: '20',
+  }
+  const metrics = createMetrics({ node: 'test', role: 'recorder' })
+  const recorder = await startRecorder({
+    config: loadConfig({ env }),
+    log: silent,
+    metrics,
+    clock: { nowMs: () => NOW_MS + 10 },
+  })
+  const figures = async () => (await mergeSnapshots([await metrics.snapshot()])).split('\n')
+  const figure = async (name: string) =>
+    (await figures()).find((line) => line.startsWith(`${name}{`))?.split(' ')[1]
+  await expect.poll(() => figure('tollgate_sessions_expired_total')).toBe('1')
+  await expect.poll(() => figure('tollgate_entries_recorded_total')).toBe('4')
+  await expect.poll(() => figure('tollgate_open_sessions'), { timeout: 5_000 }).toBe('1')
+  expect(await figure('tollgate_reservations')).toBe('1')
+  expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({
+    buckets: [{ free: 800, reserved: 200 }],
+  })
+  await recorder.stop(1_000)
+  expect(await streamBacklog(stores.ledger)).toBe(0)
+  const [projected] = await stores.catalog.balances.find({ aid: 1, sid: 11 }).toArray()
+  expect(projected).toMatchObject({ v: 4, free: 800, reserved: 200 })
+})

@@ -1,0 +1,54 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { audit } from './auditor.ts'
+import { Random } from './random.ts'
+import { runWorkload, type SessionTruth } from './workload.ts'
+
+const seed = seedOf()
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
+const SESSIONS = 300
+const VICTIMS = ['realtime', 'recorder', 'redis'] as const
+
+let product: Product
+const truths: SessionTruth[] = []
+
+beforeAll(async () => {
+  const environment = { ...FAST_EXPIRY, TOLLGATE_RECORDER_ENABLED: 'false' }
+  product = await startProduct({ appendfsync: 'always', environment })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await product.start('realtime')
+  await product.start('recorder')
+})
+afterAll(() => product?.stop())
+
+/** Kills a part at a random moment, leaves it dead for a moment, and starts it again. */
+async function killOne(random: Random, victim: (typeof VICTIMS)[number]): Promise<void> {
+  await pause(random.between(50, 700))
+  await product.kill9(victim)
+  await pause(random.below(300))
+  await product.start(victim)
+}
+
+describe(`kill -9 under load, seed ${seed}`, () => {
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    it(`round ${round}: nothing acknowledged is lost or doubled`, async () => {
+      const random = new Random(seed + round)
+      const workload = runWorkload({
+        ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+        ...AUDITED,
+        patienceMs: 60_000,
+      })
+      // In another order each round; a rejected workload must not go unnoticed meanwhile.
+      const victims = [...VICTIMS].sort(() => random.below(3) - 1)
+      const kills = (async () => {
+        for (const victim of victims) await killOne(random, victim)
+      })()
+      const [sessions] = await Promise.all([workload, kills])
+      truths.push(...sessions)
+      expect(await audit(product, AUDITED, truths)).toEqual([])
+    })
+  }
+})
