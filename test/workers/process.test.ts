@@ -8,8 +8,8 @@ import {
   NOW_MS,
   openScene,
   request,
-  SHARED_DATA,
   type Scene,
+  SHARED_DATA,
   service,
 } from './scene.ts'
 
@@ -133,7 +133,7 @@ describe('a batch', () => {
     expect(reasons).toEqual(['granted', 'corrupt', 'corrupt', 'granted'])
   })
 
-  it('fails a cached owner that is damaged behind its back alone, and writes nothing for it', async () => {
+  it('fails a cached owner that is damaged behind its back alone', async () => {
     for (const sid of [1, 2, 3]) {
       await scene.credit(sid, MONEY, 1_000_000)
       await scene.charge(request('start', sid, 0, [service(1_000_000)]))

@@ -12,12 +12,14 @@ import { compileRateKey } from '../../src/rating/match.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 import { createProcessor, type Processor } from '../../src/workers/process.ts'
-import { Profiles } from '../../src/workers/profiles.ts'
+import { type ProfileReader, Profiles } from '../../src/workers/profiles.ts'
 
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
 export const log = createLogger({ name: 'test', level: 'silent' })
-const LEDGER = { partitions: 64, directoryTtlMs: 172_800_000, operationKeepMs: 86_400_000 }
-const REPLAY_MS = 600_000
+export const LEDGER = { partitions: 64, directoryTtlMs: 172_800_000, operationKeepMs: 86_400_000 }
+export const REPLAY_MS = 600_000
+export const VALIDITY_MS = 3_600_000
+export const GRACE_MS = 60_000
 
 export const MONEY = 1
 export const DATA_UNITS = 2
@@ -92,6 +94,7 @@ export interface Scene {
   ledger: Ledger
   redis: RedisConnection
   processor: Processor
+  profiles: Profiles
   clock: { nowMs: () => number; set(nowMs: number): void }
   defects: unknown[]
   /** The outcomes of requests that travel in one batch. */
@@ -113,8 +116,24 @@ export const DEFAULT_TARIFFS = {
   FREE: { free: flat(1, 0) },
 }
 
-export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise<Scene> {
-  const redis = openRedis({ url, commandTimeoutMs: 2000, connectTimeoutMs: 1000 }, log)
+export interface SceneOptions {
+  tariffs?: Record<string, Record<string, Tariff>>
+  ownersCachedMax?: number
+  profilesCachedMax?: number
+  unknownTtlMs?: number
+  commandTimeoutMs?: number
+  /** Instead of the subscribers that `profileOf` has. */
+  read?: ProfileReader
+}
+
+const readProfile: ProfileReader = async ({ value }) => {
+  const found = profileOf(Number(value))
+  return found === null ? null : { found, validUntilMs: found.toMs }
+}
+
+export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
+  const { commandTimeoutMs = 2000, tariffs = DEFAULT_TARIFFS } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000 }, log)
   await waitForRedis(redis, 5000)
   const ledger = createLedger(redis, LEDGER, randomInt(1, 2 ** 47))
   let now = NOW_MS
@@ -126,13 +145,10 @@ export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise
   }
   const defects: unknown[] = []
   const catalogue = catalogueOf(tariffs)
-  const profiles = new Profiles(
-    async ({ value }) => {
-      const found = profileOf(Number(value))
-      return found === null ? null : { found, validUntilMs: found.toMs }
-    },
-    { entriesMax: 100_000, unknownTtlMs: 1000 },
-  )
+  const profiles = new Profiles(options.read ?? readProfile, {
+    entriesMax: options.profilesCachedMax ?? 100_000,
+    unknownTtlMs: options.unknownTtlMs ?? 1000,
+  })
   const processor = createProcessor({
     ledger,
     profiles,
@@ -141,23 +157,18 @@ export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise
       catalogue,
       rateKeys: ['{USAGET}_{rating_group}', '{USAGET}'].map(compileRateKey),
       cycleAt: createCycleFinder('UTC', 1),
-      settings: { validityMs: 3_600_000, graceMs: 60_000, replayMs: REPLAY_MS },
+      settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
       nowMs,
     }),
     isCatalogueLoaded: () => true,
-    ownersCachedMax: 10_000,
+    ownersCachedMax: options.ownersCachedMax ?? 10_000,
     commitAttemptsMax: 8,
     directoryTtlMs: LEDGER.directoryTtlMs,
     replayMs: REPLAY_MS,
     onDefect: (error) => defects.push(error),
   })
-  let operations = 0
   return {
-    ledger,
-    redis,
-    processor,
-    clock,
-    defects,
+    ...{ ledger, redis, processor, profiles, clock, defects },
     async charge(...requests) {
       const { outcomes } = await processor.process({ requests, mayLookUp: true })
       return outcomes.map((outcome) => {
@@ -165,22 +176,8 @@ export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise
         return outcome
       })
     },
-    async credit(sid, includeId, amount, operationId) {
-      operations += 1
-      const found = includes.get(includeId)
-      if (found === undefined) throw new Error(`no include ${includeId}`)
-      const operation = {
-        operationId: operationId ?? `${process.pid}-${operations}-${randomInt(2 ** 40)}`,
-        aid: aidOf(sid),
-        sid: found.shared ? 0 : sid,
-        include: found,
-        amount,
-        fromMs: 0,
-        toMs: FOREVER_MS,
-        mode: 'inc' as const,
-      }
-      await creditBucket(ledger, operation, { attemptsMax: 8 }, now)
-    },
+    credit: (sid, includeId, amount, operationId) =>
+      credit(ledger, sid, includeId, amount, operationId ?? `op-${randomInt(2 ** 47)}`, now),
     async owner(sid) {
       const [loaded] = await ledger.load([{ aid: aidOf(sid), sid, sessionKeys: [] }])
       return stateOf(loaded)
@@ -189,10 +186,32 @@ export async function openScene(url: string, tariffs = DEFAULT_TARIFFS): Promise
   }
 }
 
+async function credit(
+  ledger: Ledger,
+  sid: number,
+  includeId: number,
+  amount: number,
+  operationId: string,
+  nowMs: number,
+): Promise<void> {
+  const found = includes.get(includeId)
+  if (found === undefined) throw new Error(`no include ${includeId}`)
+  const operation = {
+    operationId,
+    aid: aidOf(sid),
+    sid: found.shared ? 0 : sid,
+    include: found,
+    amount,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+    mode: 'inc' as const,
+  }
+  await creditBucket(ledger, operation, { attemptsMax: 8 }, nowMs)
+}
+
 export function service(requested: number, used = 0, more: Partial<ServiceRequest> = {}) {
   return { ratingGroup: -1, usaget: 'data', requested, used, calledNumber: '', ...more }
 }
-
 
 export function request(
   kind: ChargeRequest['kind'],

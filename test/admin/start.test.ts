@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Admin, startAdmin } from '../../src/admin/start.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
+import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
+import { type StoreProxy, startStoreProxy } from '../support/mongo.ts'
+
+let stores: TestStores
+let proxy: StoreProxy
+const running: Admin[] = []
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  proxy = await startStoreProxy(stores.mongo.url)
+})
+afterAll(async () => {
+  await proxy.close()
+  await stores.close()
+})
+afterEach(async () => {
+  for (const admin of running.splice(0)) await admin.close(500)
+})
+
+async function start(env: Record<string, string> = {}) {
+  const config = loadConfig({
+    env: {
+      TOLLGATE_REDIS_URL: stores.server.url,
+      TOLLGATE_MONGO_URL: proxy.url,
+      TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+      TOLLGATE_MONGO_TIMEOUT_MS: '300',
+      TOLLGATE_LEDGER_PARTITIONS: '4',
+      TOLLGATE_RECORDER_BLOCK_MS: '20',
+      TOLLGATE_ADMIN_PORT: '0',
+      ...env,
+    },
+  })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  const admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+  running.push(admin)
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`http://127.0.0.1:${admin.port}${path}`, init)
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  return { admin, get }
+}
+
+describe('health', () => {
+  it('is live, and ready when both stores answer', async () => {
+    const { get } = await start()
+    expect(await get('/health/live')).toMatchObject({ status: 200, body: '{"status":"live"}' })
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    expect((await get('/health/ready')).body).toBe('{"status":"ready","redis":"ok","mongo":"ok"}')
+  })
+
+  it('says which store is away, stays live, and is ready again by itself', async () => {
+    const { get } = await start()
+    await proxy.cut()
+    const away = '{"status":"unavailable","redis":"ok","mongo":"unavailable"}'
+    await expect.poll(async () => (await get('/health/ready')).body).toBe(away)
+    expect((await get('/health/ready')).status).toBe(503)
+    expect((await get('/health/live')).status).toBe(200)
+    await proxy.restore()
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  })
+})
+
+describe('metrics', () => {
+  it('are those of this process and of all that publish', async () => {
+    const { get } = await start()
+    const other = createMetrics({ node: 'test', role: 'realtime' })
+    other.request('granted', 1, 1)
+    await publishSnapshot(stores.ledger.redis, 'other', await other.snapshot())
+    const { status, headers, body } = await get('/metrics')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+    const lines = body.split('\n')
+    const granted = 'outcome="granted",code="1",node="test",role="realtime"'
+    expect(lines).toContain(`tollgate_requests_total{${granted}} 1`)
+    expect(lines.some((line) => /^tollgate_stream_backlog.*role="admin"/.test(line))).toBe(true)
+  })
+})
+
+describe('the recorder', () => {
+  const isRecorded = async (sid: number) =>
+    (await stores.catalog.balances.find({ sid }).toArray()).length
+
+  it('runs in it, unless it runs by itself', async () => {
+    const { admin } = await start({ TOLLGATE_RECORDER_ENABLED: 'false' })
+    await topUp(stores.ledger, 1, 11, 10, 'op-1')
+    await admin.close(500)
+    expect(await isRecorded(11)).toBe(0)
+    await start()
+    await expect.poll(() => isRecorded(11)).toBe(1)
+  })
+})
+
+describe('an error', () => {
+  it('is JSON, whatever was asked, and tells nothing of what is inside', async () => {
+    const { get } = await start()
+    const { status, headers, body } = await get('/nowhere?token=secret')
+    expect(status).toBe(404)
+    expect(headers.get('content-type')).toMatch(/^application\/json/)
+    expect(headers.has('server') || headers.has('x-powered-by')).toBe(false)
+    expect(JSON.parse(body)).toEqual({
+      status: 0,
+      code: 404,
+      desc: 'nothing is at GET /nowhere',
+    })
+  })
+
+  it.each([
+    ['too large', 413, 'x'.repeat(300 * 1024)],
+    ['not JSON', 400, '{"a":'],
+  ])('a body that is %s', async (_, expected, sent) => {
+    const { get } = await start()
+    const headers = { 'Content-Type': 'application/json' }
+    const { status, body } = await get('/health/live', { method: 'POST', headers, body: sent })
+    expect([status, JSON.parse(body).status]).toEqual([expected, 0])
+  })
+})
+
+describe('the port', () => {
+  it('that is taken is named', async () => {
+    const { admin } = await start()
+    const again = start({ TOLLGATE_ADMIN_PORT: String(admin.port) })
+    await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${admin.port}: EADDRINUSE`)
+  })
+})

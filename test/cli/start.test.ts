@@ -1,0 +1,244 @@
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createProduct,
+  isAlive,
+  type Product,
+  processesWith,
+  type Started,
+  shell,
+} from './product.ts'
+
+const MIB = 1024 * 1024
+
+describe('a newcomer', () => {
+  let product: Product
+  let tollgate: Started
+  const pids = new Map<string, number>()
+
+  beforeAll(async () => {
+    product = createProduct()
+    tollgate = await product.start()
+    for (const [name, pid] of tollgate.children()) pids.set(name, pid)
+  })
+  afterAll(() => product.close())
+
+  const packOf = async () => {
+    const { code, stdout, stderr } = await product.run('balance', 'show', '--sid', '1001', '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    const shown = JSON.parse(stdout)
+    return shown.buckets.find(({ name }: { name: string }) => name === 'DATA_PACK')
+  }
+
+  it('pastes three lines, and a session is opened, updated and released', async () => {
+    expect([...pids.keys()].sort()).toEqual(['admin', 'mongo', 'realtime', 'redis-server'])
+    expect(tollgate.curls).toHaveLength(3)
+    const answers = []
+    for (const line of tollgate.curls) answers.push(JSON.parse(await shell(line)))
+    expect(answers).toMatchObject([
+      { status: 1, returnCode: 1, requestNum: 0, sid: 1001, grantedVolume: 10 * MIB },
+      { status: 1, returnCode: 1, requestNum: 1, grantedVolume: 10 * MIB },
+      { status: 1, returnCode: 1, requestNum: 2 },
+    ])
+  })
+
+  it('sees in the balance what the session used', async () => {
+    expect(await packOf()).toMatchObject({
+      kind: 'units',
+      credited: 1024 * MIB,
+      spent: 11 * MIB,
+      free: 1013 * MIB,
+      reserved: 0,
+    })
+    const { stdout } = await product.run('balance', 'show', '--sid', '1001')
+    expect(stdout).toMatch(/^subscriber 1001 of account 1\n/)
+    expect(stdout).toMatch(/1 MONEY +money +10 +0 +0 +10 +never/)
+    expect(stdout).toMatch(/shared by account 1\n.*\n.*3 SHARED_DATA/)
+  })
+
+  it('adds to a balance, once per operation id', async () => {
+    const add = ['balance', 'add', '--sid', '1002', '--include', '1', '--amount', '2.5']
+    const first = await product.run(...add, '--operation-id', 'mine')
+    expect(first).toEqual({
+      code: 0,
+      stdout: 'subscriber 1002, include 1: 5 -> 7.5 (2.5), operation mine\n',
+      stderr: '',
+    })
+    expect(await product.run(...add, '--operation-id', 'mine')).toEqual(first)
+    const { stdout } = await product.run('balance', 'show', '--sid', '1002', '--json')
+    expect(JSON.parse(stdout).buckets).toMatchObject([{ free: 7.5, credited: 7.5 }])
+  })
+
+  it.each([
+    [['--sid', '1002', '--include', '1', '--amount', 'x'], 2, '--amount must be a decimal'],
+    [['--sid', '1002', '--include', '2', '--amount', '1.5'], 2, '--amount must be an integer'],
+    [['--sid', '1002', '--include', '9', '--amount', '1'], 1, 'no prepaid include 9 now'],
+    [['--sid', '77', '--include', '1', '--amount', '1'], 1, 'there is no subscriber 77 now'],
+    [['--sid', '1002', '--include', '3', '--amount', '1'], 1, 'shared by the account: use --aid 1'],
+    [['--aid', '1', '--include', '1', '--amount', '1'], 1, 'belongs to subscribers: use --sid'],
+    [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'less than 99'],
+    [['--include', '1', '--amount', '1'], 2, 'give --sid for a subscriber, or --aid'],
+  ])('is told why a balance cannot be changed: %j', async (args, code, reason) => {
+    const ended = await product.run('balance', 'add', ...args)
+    expect(ended.code).toBe(code)
+    expect(ended.stderr).toContain(reason)
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('finds every unit accounted for', async () => {
+    const { code, stdout, stderr } = await product.run('audit', '--json')
+    const report = JSON.parse(stdout)
+    expect({ code, stderr, report }).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      report: { ok: true, accounts: 1, owners: 5, sessions: 0, differences: [] },
+    })
+    expect(report.lines).toBeGreaterThan(6)
+    expect((await product.run('audit')).stdout).toMatch(/every unit is accounted for\n$/)
+  })
+
+  it('sees the figures of all processes in one place, and that all is well', async () => {
+    const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
+    await expect
+      .poll(metrics, { timeout: 10_000 })
+      .toMatch(/tollgate_requests_total\{outcome="granted",code="1",.*role="realtime"\} [3-9]/)
+    await expect.poll(metrics).toMatch(/tollgate_stream_backlog_entries\{.*role="admin"\} 0/)
+    expect((await fetch(`${tollgate.admin}/health/ready`)).status).toBe(200)
+  })
+
+  it('seeds again, and nothing happens', async () => {
+    expect(await product.run('seed', 'demo')).toEqual({
+      code: 0,
+      stdout: 'nothing to do: the store has entities\n',
+      stderr: '',
+    })
+  })
+
+  it('is refused a second one on the same data, by name', async () => {
+    const { code, stderr } = await product.run('start')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^tollgate: tollgate is already running in .* \(process \d+\)\n$/)
+    expect((await fetch(`${tollgate.admin}/health/live`)).status).toBe(200)
+  })
+
+  it.each(['realtime', 'admin', 'redis-server', 'mongo'])(
+    'has %s back after it was killed, at the same place',
+    async (name) => {
+      process.kill(tollgate.children().get(name) ?? 0, 'SIGKILL')
+      const isBack = () => {
+        const pid = tollgate.children().get(name)
+        return pid !== undefined && pid !== pids.get(name)
+      }
+      await expect.poll(isBack, { timeout: 20_000 }).toBe(true)
+      pids.set(name, tollgate.children().get(name) ?? 0)
+      const charge = () =>
+        shell(tollgate.curls[0]?.replaceAll('demo-', `${name}-`) ?? '').catch(() => '')
+      await expect.poll(charge, { timeout: 20_000 }).toContain('"returnCode":1,')
+      await shell(tollgate.curls[2]?.replaceAll('demo-', `${name}-`) ?? '')
+      const ready = () =>
+        fetch(`${tollgate.admin}/health/ready`).then(
+          ({ status }) => status,
+          () => 0,
+        )
+      await expect.poll(ready, { timeout: 20_000 }).toBe(200)
+    },
+  )
+
+  it('stops it with Ctrl-C, and nothing stays behind', async () => {
+    const all = [...tollgate.children().values()]
+    tollgate.signal('SIGINT')
+    const { code, stdout } = await tollgate.ended
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/tollgate is stopping\ntollgate has stopped\n$/)
+    expect([...all.filter(isAlive), ...processesWith(product.dataDir)]).toEqual([])
+    expect(readdirSync(join(product.dataDir, 'run'))).toEqual([])
+    expect(await product.run('balance', 'show', '--sid', '1001')).toMatchObject({
+      code: 1,
+      stderr: `tollgate: tollgate is not running in ${product.dataDir}\n`,
+    })
+  })
+
+  it('starts it again, and everything is as it was', async () => {
+    const before = tollgate.curls
+    tollgate = await product.start()
+    expect(tollgate.curls).not.toEqual(before)
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 12) * MIB })
+    expect((await product.run('audit')).code).toBe(0)
+  })
+
+  it('kills it, and what it had started ends by itself; the next start cleans up', async () => {
+    const children = tollgate.children()
+    tollgate.signal('SIGKILL')
+    await tollgate.ended
+    // Redis has no way to notice; the next start ends it.
+    children.delete('redis-server')
+    const alive = () => [...children.values()].filter(isAlive)
+    await expect.poll(alive, { timeout: 20_000 }).toEqual([])
+    tollgate = await product.start()
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB })
+    tollgate.signal('SIGTERM')
+    expect((await tollgate.ended).code).toBe(0)
+    expect(processesWith(product.dataDir)).toEqual([])
+  })
+})
+
+describe('a start that fails', () => {
+  it('names the port that is taken, and leaves nothing behind', async () => {
+    const product = createProduct()
+    const blocker = createServer()
+    const port = await new Promise<number>((resolve) => {
+      blocker.listen(0, '127.0.0.1', () => {
+        const address = blocker.address()
+        resolve(typeof address === 'object' && address !== null ? address.port : 0)
+      })
+    })
+    try {
+      for (const name of ['REALTIME', 'ADMIN']) {
+        const starting = product.start({ [`TOLLGATE_${name}_PORT`]: String(port) })
+        await expect(starting).rejects.toThrow(
+          new RegExp(`ended with code 1:[^]*127.0.0.1:${port}: EADDRINUSE`),
+        )
+        expect(processesWith(product.dataDir)).toEqual([])
+        expect(readdirSync(join(product.dataDir, 'run'))).toEqual([])
+      }
+    } finally {
+      blocker.close()
+      await product.close()
+    }
+  })
+
+  it('names a store that does not answer', async () => {
+    const product = createProduct()
+    try {
+      const url = 'redis://127.0.0.1:1'
+      await expect(product.start({ TOLLGATE_REDIS_URL: url })).rejects.toThrow(
+        /ended with code 1:[^]*redis did not answer/,
+      )
+      expect(processesWith(product.dataDir)).toEqual([])
+    } finally {
+      await product.close()
+    }
+  })
+})
+
+describe('the command line', () => {
+  it('that is not understood ends with 2, a setting that is wrong with 1', async () => {
+    const product = createProduct()
+    try {
+      expect(await product.run('strat')).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: "tollgate: unknown command 'strat': did you mean 'start'?\n",
+      })
+      const wrong = await product.run('audit', '--config', '/nowhere.yaml')
+      expect(wrong).toMatchObject({ code: 1, stdout: '' })
+      expect(wrong.stderr).toContain('/nowhere.yaml')
+      expect((await product.run('version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+      expect((await product.run('help')).stdout).toMatch(/^Usage: tollgate COMMAND/)
+      expect((await product.run('audit', '--help')).stdout).toMatch(/^Usage: tollgate audit/)
+    } finally {
+      await product.close()
+    }
+  })
+})

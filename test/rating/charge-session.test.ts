@@ -1,0 +1,371 @@
+import { describe, expect, it } from 'vitest'
+import { moneyOf } from '../domain/owners.ts'
+import { serviceRequest } from '../domain/requests.ts'
+import { catalogueOf, profileOf, rateOf } from './catalogue.ts'
+import { PLANS, RATES, Scene, SETTINGS, START_MS } from './scene.ts'
+
+const data = (requested: number, used = 0) => serviceRequest({ requested, used })
+
+describe('a data session', () => {
+  it('is granted, reported, granted anew and released', () => {
+    new Scene().play(`
+      | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED | debt |
+      |-----------|---------|------|------|---------|-------|--------|-------|--------|------|
+      | start 0   | data    |      | 100  | granted | 100   | 100+100| 50    | 100    | 0    |
+      | update 1  | data    | 80   | 100  | granted | 100   | 20+100 | 50    | 100    | 0    |
+      | update 2  | data    | 100  | 100  | granted | 100   | 0+20   | 34+16 | 100    | 0    |
+      | update 3  | data    | 25   |      | granted | 0     | 0      | 48    | 100    | 0    |
+      | release 4 | data    | 0    |      | granted | 0     | 0      | 48    | 100    | 0    |
+    `)
+  })
+
+  it('is paid by units, then money in whole intervals, then shared units', () => {
+    const scene = new Scene()
+    scene.play(`
+      | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED |
+      |-----------|---------|------|------|---------|-------|--------|-------|--------|
+      | start 0   | data    |      | 500  | granted | 500   | 0+200  | 0+50  | 50+50  |
+      | update 1  | data    | 455  | 500  | granted | 95 *  | 0      | 0     | 0+95   |
+      | release 2 | data    | 1    |      | granted | 0     | 0      | 0     | 94     |
+    `)
+    expect(scene.lines.at(-1)).toMatchObject({
+      ...{ used: 456, priced: 250, charged: 50, debt: 0, state: 'closed', version: 2 },
+      payments: [
+        { owner: 0, bucketId: 1, kind: 'units', amount: 200 },
+        { owner: 1, bucketId: 1, kind: 'units', amount: 6 },
+        { owner: 0, bucketId: 2, kind: 'money', amount: 50 },
+      ],
+    })
+  })
+
+  it('is refused when all is used up, and goes on after a top-up', () => {
+    new Scene().play(`
+      | request         | service | used | asks | answer   | units | PACK | MONEY | SHARED | debt |
+      |-----------------|---------|------|------|----------|-------|------|-------|--------|------|
+      | start 0         | data    |      | 550  | granted  | 550 * | 0+200| 0+50  | 0+100  | 0    |
+      | update 1        | data    | 550  | 100  | noCredit | 0 *   | 0    | 0     | 0      | 0    |
+      | update 2        | data    | 9    | 100  | granted  | 1 *   | 0    | 0     | 0      | 2    |
+      | top-up MONEY 10 |         |      |      |          |       | 0    | 8     | 0      | 0    |
+      | update 3        | data    | 1    | 100  | granted  | 40 *  | 0    | 0+8   | 0      | 0    |
+      | top-up MONEY 10 |         |      |      |          |       | 0    | 10+8  | 0      | 0    |
+      | release 4       | data    | 11   |      | granted  | 0     | 0    | 14    | 0      | 0    |
+    `)
+  })
+
+  it('charges over-use on release, the rest as debt', () => {
+    const scene = new Scene()
+    scene.play(`
+      | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED | debt |
+      |-----------|---------|------|------|---------|-------|--------|-------|--------|------|
+      | start 0   | data    |      | 10   | granted | 10    | 190+10 | 50    | 100    | 0    |
+      | release 1 | data    | 571  |      | granted | 0     | 0      | 0     | 0      | 6    |
+    `)
+    expect(scene.lines).toMatchObject([{ used: 571, priced: 271, charged: 56, debt: 6 }])
+  })
+
+  it('only settles when it asks for nothing', () => {
+    new Scene().play(`
+      | request  | service | used | asks | answer  | units | PACK    |
+      |----------|---------|------|------|---------|-------|---------|
+      | start 0  | data    |      | 100  | granted | 100   | 100+100 |
+      | update 1 | data    | 30   |      | granted | 0     | 170     |
+      | update 2 | data    | 5    | 0    | granted | 0     | 165     |
+      | update 3 |         |      |      |         |       | 165     |
+    `)
+  })
+
+  it('ignores what a release asks for', () => {
+    new Scene().play(`
+      | request   | service | used | asks | answer  | units | PACK    |
+      |-----------|---------|------|------|---------|-------|---------|
+      | start 0   | data    |      | 100  | granted | 100   | 100+100 |
+      | release 1 | data    | 30   | 100  | granted | 0     | 170     |
+    `)
+  })
+})
+
+describe('several services of one session', () => {
+  it('are answered in their order, each for itself; one denied does not stop the others', () => {
+    new Scene().play(`
+      | request   | service | used | asks | answer   | units | PACK   | MONEY | SHARED | debt |
+      |-----------|---------|------|------|----------|-------|--------|-------|--------|------|
+      | start 0   | call    |      | 240  | granted  | 240 * |        |       |        |      |
+      |           | data    |      | 50   | granted  | 50    |        |       |        |      |
+      |           | sms     |      | 9    | granted  | 1 *   |        |       |        |      |
+      |           | mms     |      | 1    | noRate   | 0     | 150+50 | 2+48  | 100    | 0    |
+      | update 1  | sms     | 1    | 1    | noCredit | 0 *   |        |       |        |      |
+      |           | call    | 61   | 60   | granted  | 60    | 150+50 | 12+10 | 100    | 0    |
+      | update 2  | data    | 50   | 60   | granted  | 60    | 90+60  | 12+10 | 100    | 0    |
+      | release 3 |         |      |      |          |       | 150    | 22    | 100    | 0    |
+    `)
+  })
+
+  it('end with a release that does not name them, each with its line', () => {
+    const scene = new Scene()
+    scene.play(`
+      | request   | service | used | asks | answer   | units | PACK   | MONEY |
+      |-----------|---------|------|------|----------|-------|--------|-------|
+      | start 0   | call    |      | 60   | granted  | 60    |        |       |
+      |           | data    |      | 50   | granted  | 50    | 150+50 | 35+15 |
+      | update 1  | call    | 10   | 60   | granted  | 60    |        |       |
+      |           | data    | 20   | 50   | granted  | 50    | 130+50 | 25+10 |
+      | release 2 | call    | 60   |      | granted  | 0     | 180    | 25    |
+    `)
+    expect(scene.lines.slice(-2)).toMatchObject([
+      { usaget: 'call', used: 70, charged: 25, state: 'closed', version: 2 },
+      { usaget: 'data', used: 20, charged: 0, state: 'closed', version: 2 },
+    ])
+    expect(scene.sessions.get('s')).toMatchObject({ state: 'closed', services: [] })
+  })
+
+  it('bear the access price once each, over all updates', () => {
+    const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(100) } })
+    scene.play(`
+      | request   | service | used | asks | answer  | units | MONEY |
+      |-----------|---------|------|------|---------|-------|-------|
+      | start 0   | call    |      | 60   | granted | 60    | 85+15 |
+      | update 1  | call    | 60   | 60   | granted | 60    | 75+10 |
+      | update 2  | call    | 60   | 60   | granted | 60    | 65+10 |
+      | release 3 | call    | 1    |      | granted | 0     | 65    |
+    `)
+  })
+})
+
+describe('a change of rate or cycle', () => {
+  const HOUR = 3_600_000
+  const changed = START_MS + 12 * HOUR
+  const rates = [
+    rateOf('DATA', 'data', '2/10', { id: 'DATA@1', toMs: changed }),
+    rateOf('DATA', 'data', '7/10', { id: 'DATA@2', fromMs: changed, toMs: START_MS * 2 }),
+  ]
+  const money = { MONEY: { slot: 0 as const, bucket: moneyOf(1000) } }
+
+  it('ends the line, and the next is priced from zero', () => {
+    const scene = new Scene(money)
+    scene.catalogue = catalogueOf(rates, PLANS)
+    scene.play(`
+      | request   | service | used | asks | answer  | units | MONEY  |
+      |-----------|---------|------|------|---------|-------|--------|
+      | start 0   | data    |      | 15   | granted | 15    | 996+4  |
+      | wait 1    |         |      |      |         |       | 996+4  |
+      | update 1  | data    | 15   | 15   | granted | 15    | 982+14 |
+      | wait 31   |         |      |      |         |       | 982+14 |
+      | update 2  | data    | 5    | 5    | granted | 5     | 982+7  |
+      | release 3 | data    | 1    |      | granted | 0     | 982    |
+    `)
+    const told = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
+      [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
+    )
+    expect(told).toEqual(['1 1 ended 202608 15 4', '2 1 ended 202608 5 7', '3 1 closed 202609 1 7'])
+  })
+
+  it('bounds the validity of a grant before it', () => {
+    const scene = new Scene(money)
+    scene.catalogue = catalogueOf(rates, PLANS)
+    const grant = (atMs: number, requestNumber: number) => {
+      scene.nowMs = atMs
+      const kind = requestNumber === 0 ? 'start' : 'update'
+      return scene.send({ kind, requestNumber, services: [data(10)] }).services[0]!.validityMs
+    }
+    expect(grant(START_MS, 0)).toBe(SETTINGS.validityMs)
+    expect(grant(changed - 90_500, 1)).toBe(90_000)
+    expect(grant(changed - 10, 2)).toBe(1000)
+    expect(grant(changed, 3)).toBe(SETTINGS.validityMs)
+  })
+
+  it('does not touch what was granted under the old price', () => {
+    const scene = new Scene(money)
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(20)] })
+    scene.catalogue = catalogueOf([rateOf('DATA', 'data', '999/1', { id: 'DATA@9' })], PLANS)
+    scene.send({ kind: 'release', services: [data(-1, 20)] })
+    expect(scene.bucket('MONEY').spent).toBe(4)
+  })
+})
+
+describe('an event', () => {
+  it('is charged at once, all or nothing', () => {
+    const scene = new Scene()
+    const event = (sessionId: string, requested: number) =>
+      scene.send({
+        ...{ kind: 'event', sessionId, requestNumber: 0 },
+        services: [serviceRequest({ usaget: 'sms', requested })],
+      })
+    expect(event('a', 16).services).toMatchObject([{ reason: 'granted', granted: 16 }])
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 2, reserved: 0, spent: 48 })
+    const refused = event('b', 2)
+    expect(refused).toMatchObject({ reason: 'noCredit', services: [{ granted: 0 }] })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 2, reserved: 0, spent: 48 })
+    expect(scene.lines).toMatchObject([{ sessionId: 'a', used: 16, charged: 48, state: 'closed' }])
+    expect(scene.sessions.get('a')?.state).toBe('closed')
+  })
+
+  it('has no validity, since nothing is left to use', () => {
+    const scene = new Scene()
+    const { services } = scene.send({ kind: 'event', services: [data(5)] })
+    expect(services[0]).toMatchObject({ granted: 5, validityMs: 0 })
+  })
+})
+
+describe('who may not', () => {
+  it.each([
+    ['unknownSubscriber', null],
+    ['barred', profileOf({ barred: true })],
+    ['unknownSubscriber', profileOf({ plan: 'GONE' })],
+  ])('is told so and leaves no trace: %s', (reason, profile) => {
+    const scene = new Scene()
+    scene.profile = profile
+    for (const kind of ['start', 'event'] as const) {
+      const decision = scene.decide({ kind, services: [data(5)] })
+      expect(decision.outcome.reason).toBe(reason)
+      expect(decision.commit).toBeNull()
+    }
+  })
+
+  it('still has what was used settled, and can release', () => {
+    const scene = new Scene()
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
+    scene.profile = profileOf({ barred: true })
+    scene.play(`
+      | request   | service | used | asks | answer  | units | PACK |
+      |-----------|---------|------|------|---------|-------|------|
+      | update 1  | data    | 20   | 50   | barred  | 0     | 180  |
+      | release 2 | data    | 5    |      | granted | 0     | 175  |
+    `)
+  })
+
+  it('has no credit: the start leaves a tombstone, and a later one may succeed', () => {
+    const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(0, { prepaidIncludeId: 2 }) } })
+    scene.play(`
+      | request         | service | used | asks | answer   | units | MONEY |
+      |-----------------|---------|------|------|----------|-------|-------|
+      | start 0         | data    |      | 50   | noCredit | 0 *   | 0     |
+      | top-up MONEY 50 |         |      |      |          |       | 50    |
+      | start 1         | data    |      | 50   | granted  | 50    | 40+10 |
+    `)
+    expect(scene.sessions.get('s')).toMatchObject({ state: 'open', lastNumber: 1, processed: 1 })
+  })
+})
+
+describe('a price out of range', () => {
+  const absurd = catalogueOf(
+    [...RATES, rateOf('GOLD', 'gold', '4503599627370496/1', { toMs: START_MS * 2 })],
+    PLANS,
+  )
+  const gold = (requested: number, used = 0) => serviceRequest({ usaget: 'gold', requested, used })
+
+  it('is denied for its service alone; what the others hold is settled', () => {
+    const scene = new Scene()
+    scene.catalogue = absurd
+    const services = [data(50), gold(1)]
+    scene.send({ kind: 'start', requestNumber: 0, services })
+    const later = [data(-1, 20), gold(-1, 2)]
+    const { services: answers } = scene.send({ kind: 'update', requestNumber: 1, services: later })
+    expect(answers.map(({ reason }) => reason)).toEqual(['granted', 'pricing'])
+    expect(scene.bucket('PACK')).toMatchObject({ free: 180, reserved: 0 })
+    scene.send({ kind: 'release', requestNumber: 2, services: [gold(-1, 2)] })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 50, reserved: 0 })
+    expect(scene.sessions.get('s')?.state).toBe('closed')
+  })
+})
+
+describe('a retransmission', () => {
+  it('gets the stored outcome and moves nothing, also after the end', () => {
+    const scene = new Scene()
+    const requests = [
+      { kind: 'start' as const, requestNumber: 0, services: [data(50)] },
+      { kind: 'update' as const, requestNumber: 1, services: [data(50, 10)] },
+      { kind: 'release' as const, requestNumber: 2, services: [data(-1, 10)] },
+    ]
+    for (const request of requests) {
+      const first = { ...request, eventTimeMs: START_MS }
+      const outcome = scene.send(first)
+      scene.nowMs += 1000
+      expect(scene.decide(first)).toEqual({ outcome, commit: null })
+    }
+    scene.nowMs += SETTINGS.replayMs
+    const late = scene.decide({ ...requests[2]!, eventTimeMs: START_MS })
+    expect(late).toMatchObject({ outcome: { reason: 'unknownSession' }, commit: null })
+  })
+
+  it('is told from new requests by number and content', () => {
+    const scene = new Scene()
+    const reasonOf = (requestNumber: number, used: number) =>
+      scene.send({ kind: 'update', requestNumber, services: [data(10, used)] }).reason
+    expect(reasonOf(1, 1)).toBe('unknownSession')
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
+    expect([reasonOf(3, 1), reasonOf(3, 1), reasonOf(3, 2), reasonOf(2, 1)]).toEqual([
+      ...['granted', 'granted', 'numberReused', 'outOfOrder'],
+    ])
+    scene.send({ kind: 'release', requestNumber: 4, services: [] })
+    expect(reasonOf(5, 1)).toBe('sessionClosed')
+    expect(scene.bucket('PACK')).toMatchObject({ spent: 1, reserved: 0 })
+  })
+
+  it('without a number is known by its content, among the last eight', () => {
+    const scene = new Scene()
+    const send = (kind: 'start' | 'update', used: number) =>
+      scene.send({ kind, requestNumber: -1, services: [data(5, used)] })
+    const first = send('start', 0)
+    for (let used = 1; used <= 8; used += 1) send('update', used)
+    expect(scene.bucket('PACK').spent).toBe(36)
+    for (let used = 1; used <= 8; used += 1) send('update', used)
+    expect(scene.bucket('PACK').spent).toBe(36)
+    expect(send('start', 0)).not.toEqual(first)
+  })
+
+  it('of one session is not of another, nor of its next life', () => {
+    const scene = new Scene()
+    const start = { kind: 'start' as const, requestNumber: 0, services: [data(10)] }
+    const one = scene.send(start).transactionId
+    const other = scene.send({ ...start, sessionId: 't' }).transactionId
+    scene.send({ kind: 'release', requestNumber: 1, services: [data(-1, 1)] })
+    scene.nowMs += SETTINGS.replayMs
+    const again = scene.send(start).transactionId
+    scene.send({ kind: 'release', requestNumber: 1, services: [data(-1, 1)] })
+    expect(new Set([one, other, again]).size).toBe(3)
+    expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(2)
+  })
+})
+
+describe('a pretended request', () => {
+  it.each(['start', 'event'] as const)(
+    '%s: is answered like a real one, and moves nothing',
+    (kind) => {
+      const scene = new Scene()
+      const pretended = scene.decide({ kind, services: [data(300)], pretend: true })
+      const real = scene.decide({ kind, services: [data(300)] })
+      expect(pretended.commit).toBeNull()
+      expect(pretended.outcome.services).toEqual(real.outcome.services)
+      expect(pretended.outcome.transactionId).toBe('')
+    },
+  )
+})
+
+describe('the report of balances', () => {
+  it('shows each bucket that could pay for a service of the request, once, after the grant', () => {
+    const scene = new Scene()
+    const services = [data(50), serviceRequest({ usaget: 'call', requested: 60 })]
+    const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
+    const { toMs } = scene.bucket('PACK')
+    expect(balances).toEqual([
+      { prepaidIncludeId: 2, kind: 'money', usaget: '', free: 35, reserved: 15, toMs },
+      { prepaidIncludeId: 1, kind: 'units', usaget: 'data', free: 150, reserved: 50, toMs },
+      { prepaidIncludeId: 3, kind: 'units', usaget: 'data', free: 100, reserved: 0, toMs },
+    ])
+  })
+
+  it('is absent unless it is wanted', () => {
+    expect(new Scene().send({ kind: 'start', services: [data(50)] }).balances).toBeNull()
+  })
+})
+
+describe('a session', () => {
+  it('expires some time after the longest validity, a tombstone after the replay time', () => {
+    const scene = new Scene()
+    const expiresMs = () => scene.sessions.get('s')?.expiresMs
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
+    expect(expiresMs()).toBe(START_MS + SETTINGS.validityMs + SETTINGS.graceMs)
+    scene.send({ kind: 'release', requestNumber: 1, services: [] })
+    expect(expiresMs()).toBe(START_MS + SETTINGS.replayMs)
+  })
+})
