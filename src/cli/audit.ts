@@ -19,10 +19,11 @@ export interface AuditReport {
   differences: Difference[]
   /** Differences beyond those listed. */
   differencesLeftOut: number
-  /** Accounts that kept changing. */
+  /** Each of the lists below has a bounded length. Accounts that kept changing. */
   moving: number[]
   /** Accounts whose records could not be checked, because the recorder did not come to the end. */
   notRecorded: number[]
+  /** Owners that cannot be read. */
   damaged: string[]
 }
 
@@ -51,7 +52,7 @@ export async function auditStores(stores: AuditStores): Promise<AuditReport> {
     report.buckets += findings.buckets
     report.sessions += findings.sessions
     report.lines += findings.lines
-    report.damaged.push(...findings.damaged)
+    for (const owner of findings.damaged) list(report.damaged, owner)
     if (!findings.isRecorded) list(report.notRecorded, account.aid)
     if (findings.isMoving) list(report.moving, account.aid)
     else for (const difference of findings.differences) add(report, difference)
@@ -66,8 +67,8 @@ function add(report: AuditReport, difference: Difference): void {
   else report.differencesLeftOut += 1
 }
 
-function list(into: number[], aid: number): void {
-  if (into.length < LISTED_MAX) into.push(aid)
+function list<T>(into: T[], item: T): void {
+  if (into.length < LISTED_MAX) into.push(item)
 }
 
 export function reportLines(report: AuditReport): string[] {

@@ -49,28 +49,32 @@ export function shownLine(part: string, line: string): string | undefined {
 
 class LogFile {
   readonly #path: string
-  #file: number
-  #sizeBytes: number
+  #file: number | undefined
+  #sizeBytes = 0
 
   constructor(path: string) {
     this.#path = path
-    this.#file = openSync(path, 'a')
-    this.#sizeBytes = fstatSync(this.#file).size
   }
 
   write(line: string): void {
-    if (this.#sizeBytes > FILE_BYTES_MAX) this.#turn()
+    this.#file ??= this.#open()
+    if (this.#sizeBytes > FILE_BYTES_MAX) {
+      this.close()
+      renameSync(this.#path, `${this.#path}.1`)
+      this.#file = this.#open()
+    }
     this.#sizeBytes += writeSync(this.#file, `${line.trimEnd()}\n`)
   }
 
+  /** A line that comes later opens it again. */
   close(): void {
-    closeSync(this.#file)
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
   }
 
-  #turn(): void {
-    closeSync(this.#file)
-    renameSync(this.#path, `${this.#path}.1`)
-    this.#file = openSync(this.#path, 'a')
-    this.#sizeBytes = 0
+  #open(): number {
+    const file = openSync(this.#path, 'a')
+    this.#sizeBytes = fstatSync(file).size
+    return file
   }
 }

@@ -30,12 +30,15 @@ export interface RunningRole {
 
 export type StartRole = (context: RoleContext) => Promise<RunningRole>
 
-/** Starts a role and leaves it running; signals end it. Rejects if it cannot start. */
+/**
+ * Starts a role and leaves it running; signals end it. If it cannot start it tells the process that
+ * has started it, which says so and tries again; without one it rejects.
+ */
 export async function runRole(
   name: RoleName,
   startRole: StartRole,
   file: string | undefined,
-): Promise<undefined> {
+): Promise<1 | undefined> {
   try {
     const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
     const log = createLogger({ name, level: config.log.level })
@@ -43,10 +46,11 @@ export async function runRole(
     shutdown.listen()
     await startInOrder(name, startRole, config, log, shutdown)
   } catch (error) {
+    if (!process.connected) throw error
     tellParent({ type: 'failed', reason: error instanceof Error ? error.message : String(error) })
     // The open channel would keep this process.
-    if (process.connected) process.disconnect()
-    throw error
+    process.disconnect()
+    return 1
   }
   return undefined
 }

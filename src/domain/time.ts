@@ -85,8 +85,10 @@ function offsetMs(zone: string, atMs: number): number {
   return shown - whole
 }
 
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
+const DATE = /(\d{4})-(\d{2})-(\d{2})/
+const TIME = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/
+const OFFSET = /Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d/
+const ISO = new RegExp(`^${DATE.source}(?:[T ]${TIME.source})?(${OFFSET.source})?$`)
 
 /**
  * Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM:SS` or ISO 8601. Without an offset it is wall-clock time of

@@ -1,35 +1,10 @@
 /** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
-import type { OwnerState } from '../domain/bucket.ts'
-import type { Line } from '../domain/line.ts'
-import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import type { Session } from '../domain/session.ts'
 import type { Ledger } from './ledger.ts'
-import { unpackOwner } from './owner-packing.ts'
-import { type StreamRecord, unpackRecord, unpackSession } from './session-packing.ts'
+import { type RawEntry, resolveEntries, type StreamBatch } from './stream-entries.ts'
 
 const GROUP = 'recorder'
 
-/** What one commit of one account changed. */
-export interface StreamEntry extends StreamRecord {
-  partition: number
-  id: string
-  /** States of the owners that were written. */
-  owners: OwnerState[]
-}
-
-/** An entry that cannot be read: kept in the stream for a person, and reported. */
-export interface UnreadableEntry {
-  partition: number
-  id: string
-  reason: string
-}
-
-export interface StreamBatch {
-  entries: StreamEntry[]
-  unreadable: UnreadableEntry[]
-}
-
-type RawEntry = [id: Buffer, fields: Buffer[] | null]
+type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
 export interface StreamReader {
   /** New entries of all partitions, waiting up to `blockMs` for the first. */
@@ -56,24 +31,25 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
           ...['BLOCK', String(blockMs), 'STREAMS', ...streams.keys(), ...ids],
         ) as Promise<unknown>,
       )
-      const batch: StreamBatch = { entries: [], unreadable: [] }
-      for (const [key, entries] of (found ?? []) as [Buffer, RawEntry[]][]) {
-        readEntries(streams.get(key.toString()) ?? 0, entries, batch)
+      const raw: RawEntry[] = []
+      for (const [key, entries] of streamsIn(found)) {
+        const partition = streams.get(key.toString()) ?? 0
+        for (const [id, fields] of entries) raw.push({ partition, id: id.toString(), fields })
       }
-      return batch
+      return resolveEntries(ledger, raw)
     },
     async readPending(countMax, idleMs) {
-      const batch: StreamBatch = { entries: [], unreadable: [] }
+      const raw: RawEntry[] = []
       for (const [key, partition] of streams) {
         const [, entries] = (await guard(
           client.callBuffer(
             ...['XAUTOCLAIM', key, GROUP, consumer, String(idleMs), '0'],
             ...['COUNT', String(countMax)],
           ) as Promise<unknown>,
-        )) as [Buffer, RawEntry[]]
-        readEntries(partition, entries, batch)
+        )) as [Buffer, WireEntry[]]
+        for (const [id, fields] of entries) raw.push({ partition, id: id.toString(), fields })
       }
-      return batch
+      return resolveEntries(ledger, raw)
     },
     async acknowledge(entries) {
       const pipeline = client.pipeline()
@@ -122,53 +98,17 @@ function partitionStreams(ledger: Ledger): Map<string, number> {
   return streams
 }
 
+/** A list of pairs in RESP2; in RESP3 a map, which the driver hands over flat. */
+function streamsIn(found: unknown): [Buffer, WireEntry[]][] {
+  const reply = (found ?? []) as (Buffer | WireEntry[] | [Buffer, WireEntry[]])[]
+  if (!Buffer.isBuffer(reply[0])) return reply as [Buffer, WireEntry[]][]
+  return reply.flatMap((key, index) =>
+    Buffer.isBuffer(key) ? [[key, reply[index + 1] as WireEntry[]]] : [],
+  )
+}
+
 function ignoreExistingGroup(error: unknown): void {
   if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error
-}
-
-function readEntries(partition: number, raw: readonly RawEntry[], into: StreamBatch): void {
-  for (const [id, fields] of raw) {
-    // A deleted entry can still be pending: there is nothing left to record.
-    if (fields === null) continue
-    try {
-      into.entries.push(readEntry(partition, id.toString(), fields))
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      into.unreadable.push({ partition, id: id.toString(), reason })
-    }
-  }
-}
-
-/** Fields: `r` the record, `aid:sid` a state, `aid:sid:session key` a session (lua/commit.lua). */
-function readEntry(partition: number, id: string, fields: Buffer[]): StreamEntry {
-  const entry: StreamEntry = { partition, id, owners: [], lines: [], operations: [] }
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    const name = String(fields[index])
-    const value = fields[index + 1] as Buffer
-    if (name === 'r') {
-      if (value.length > 0) takeRecord(entry, unpackRecord(value))
-      continue
-    }
-    const [aid, sid, sessionKey] = name.split(':')
-    if (sessionKey === undefined) entry.owners.push(unpackOwner(Number(aid), Number(sid), value))
-    else entry.lines.push(...openLines(unpackSession(Number(aid), Number(sid), value), sessionKey))
-  }
-  return entry
-}
-
-function takeRecord(entry: StreamEntry, record: StreamRecord): void {
-  entry.lines.push(...record.lines)
-  entry.operations.push(...record.operations)
-}
-
-/** The lines of the segments that a session has open: they stand in it whole. */
-function openLines(session: Session, sessionKey: string): Line[] {
-  return session.services.flatMap((service, index) => {
-    const { segment } = service
-    if (segment === null || segment.used === 0) return []
-    const tag = serviceTagOf(sessionKey, session, index)
-    return [lineOf(session, service, { segment, state: 'open' }, tag)]
-  })
 }
 
 function groupIds(entries: readonly { partition: number; id: string }[]): Map<number, string[]> {

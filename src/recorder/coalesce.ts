@@ -1,7 +1,7 @@
 /** What a round of stream entries comes to: of each record only the newest version. Pure. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
-import type { StreamEntry } from '../ledger/streams.ts'
+import type { StreamEntry } from '../ledger/stream-entries.ts'
 
 export interface Round {
   /** By stamp. */

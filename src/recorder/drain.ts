@@ -3,12 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import {
-  openStreamReader,
-  type StreamBatch,
-  type StreamEntry,
-  type StreamReader,
-} from '../ledger/streams.ts'
+import type { StreamBatch, StreamEntry } from '../ledger/stream-entries.ts'
+import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'

@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { openRedis, type RedisConnection } from '../store/redis.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { type Drain, startDrain } from './drain.ts'
 import { startGauges } from './gauges.ts'
 import { startSweeper } from './sweeper.ts'
@@ -42,6 +42,9 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     { ...config.redis, commandTimeoutMs: config.recorder.blockMs + commandTimeoutMs },
     log,
   )
+  // Nobody need be told of an outage that is only our own haste.
+  const { connectTimeoutMs } = config.redis
+  await Promise.allSettled([redis, waiting].map((one) => waitForRedis(one, connectTimeoutMs)))
   const drain = drainOn(ledgerOn(waiting, config), catalog, options)
   const ledger = ledgerOn(redis, config)
   const { intervalMs, batchMax } = config.sweep

@@ -24,9 +24,10 @@ it('files have everything, and one older file is kept', () => {
     const logs = openLogs(folder)
     const sink = logs.sink('admin')
     sink('{"level":"info","msg":"one"}')
+    writeFileSync(file, 'y', { flag: 'a' })
     sink('{"level":"info","msg":"two"}\n')
     logs.close()
-    expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/x\{"level":"info","msg":"one"\}\n$/)
+    expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/x\{"level":"info","msg":"one"\}\ny$/)
     expect(readFileSync(file, 'utf8')).toBe('{"level":"info","msg":"two"}\n')
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -87,17 +87,17 @@ describe('crediting a bucket', () => {
 
 /** Money of a subscriber who owes: free before, debt before, amount; free, debt, repaid after. */
 const DEBTS = readTable(`
-  | case                              | free | debt | limit | amount | free after | debt after | repaid |
-  |-----------------------------------|------|------|-------|--------|------------|------------|--------|
-  | no debt                           | 10   | 0    | 0     | 5      | 15         | 0          | 0      |
-  | debt is paid first                | 0    | 3    | 0     | 5      | 2          | 0          | 3      |
-  | a part of the debt                | 0    | 8    | 0     | 5      | 0          | 3          | 5      |
-  | exactly                           | 0    | 5    | 0     | 5      | 0          | 0          | 5      |
-  | only by the top-up                | 10   | 8    | 0     | 5      | 10         | 3          | 5      |
-  | what is below zero is filled first| -4   | 8    | 9     | 5      | 0          | 7          | 1      |
-  | still below zero                  | -7   | 8    | 9     | 5      | -2         | 8          | 0      |
-  | an adjustment downwards           | 10   | 8    | 0     | -5     | 5          | 8          | 0      |
-  | nothing                           | 10   | 8    | 0     | 0      | 10         | 8          | 0      |
+  | case                    | free | debt | limit | amount | free after | debt after | repaid |
+  |-------------------------|------|------|-------|--------|------------|------------|--------|
+  | no debt                 | 10   | 0    | 0     | 5      | 15         | 0          | 0      |
+  | debt is paid first      | 0    | 3    | 0     | 5      | 2          | 0          | 3      |
+  | a part of the debt      | 0    | 8    | 0     | 5      | 0          | 3          | 5      |
+  | exactly                 | 0    | 5    | 0     | 5      | 0          | 0          | 5      |
+  | only by the top-up      | 10   | 8    | 0     | 5      | 10         | 3          | 5      |
+  | from below zero         | -4   | 8    | 9     | 5      | 0          | 7          | 1      |
+  | still below zero        | -7   | 8    | 9     | 5      | -2         | 8          | 0      |
+  | an adjustment downwards | 10   | 8    | 0     | -5     | 5          | 8          | 0      |
+  | nothing                 | 10   | 8    | 0     | 0      | 10         | 8          | 0      |
 `)
 
 describe('debt', () => {

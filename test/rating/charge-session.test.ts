@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { moneyOf } from '../domain/owners.ts'
+import { bucketOf, moneyOf } from '../domain/owners.ts'
 import { serviceRequest } from '../domain/requests.ts'
 import { catalogueOf, profileOf, rateOf } from './catalogue.ts'
 import { PLANS, RATES, Scene, SETTINGS, START_MS } from './scene.ts'
@@ -9,24 +9,24 @@ const data = (requested: number, used = 0) => serviceRequest({ requested, used }
 describe('a data session', () => {
   it('is granted, reported, granted anew and released', () => {
     new Scene().play(`
-      | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED | debt |
-      |-----------|---------|------|------|---------|-------|--------|-------|--------|------|
-      | start 0   | data    |      | 100  | granted | 100   | 100+100| 50    | 100    | 0    |
-      | update 1  | data    | 80   | 100  | granted | 100   | 20+100 | 50    | 100    | 0    |
-      | update 2  | data    | 100  | 100  | granted | 100   | 0+20   | 34+16 | 100    | 0    |
-      | update 3  | data    | 25   |      | granted | 0     | 0      | 48    | 100    | 0    |
-      | release 4 | data    | 0    |      | granted | 0     | 0      | 48    | 100    | 0    |
+      | request   | service | used | asks | answer  | units | PACK    | MONEY | SHARED | debt |
+      |-----------|---------|------|------|---------|-------|---------|-------|--------|------|
+      | start 0   | data    |      | 100  | granted | 100   | 100+100 | 50    | 100    | 0    |
+      | update 1  | data    | 80   | 100  | granted | 100   | 20+100  | 50    | 100    | 0    |
+      | update 2  | data    | 100  | 100  | granted | 100   | 0+20    | 34+16 | 100    | 0    |
+      | update 3  | data    | 25   |      | granted | 0     | 0       | 48    | 100    | 0    |
+      | release 4 | data    | 0    |      | granted | 0     | 0       | 48    | 100    | 0    |
     `)
   })
 
   it('is paid by units, then money in whole intervals, then shared units', () => {
     const scene = new Scene()
     scene.play(`
-      | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED |
-      |-----------|---------|------|------|---------|-------|--------|-------|--------|
-      | start 0   | data    |      | 500  | granted | 500   | 0+200  | 0+50  | 50+50  |
-      | update 1  | data    | 455  | 500  | granted | 95 *  | 0      | 0     | 0+95   |
-      | release 2 | data    | 1    |      | granted | 0     | 0      | 0     | 94     |
+      | request   | service | used | asks | answer  | units | PACK  | MONEY | SHARED |
+      |-----------|---------|------|------|---------|-------|-------|-------|--------|
+      | start 0   | data    |      | 500  | granted | 500   | 0+200 | 0+50  | 50+50  |
+      | update 1  | data    | 455  | 500  | granted | 95 *  | 0     | 0     | 0+95   |
+      | release 2 | data    | 1    |      | granted | 0     | 0     | 0     | 94     |
     `)
     expect(scene.lines.at(-1)).toMatchObject({
       ...{ used: 456, priced: 250, charged: 50, debt: 0, state: 'closed', version: 2 },
@@ -40,15 +40,15 @@ describe('a data session', () => {
 
   it('is refused when all is used up, and goes on after a top-up', () => {
     new Scene().play(`
-      | request         | service | used | asks | answer   | units | PACK | MONEY | SHARED | debt |
-      |-----------------|---------|------|------|----------|-------|------|-------|--------|------|
-      | start 0         | data    |      | 550  | granted  | 550 * | 0+200| 0+50  | 0+100  | 0    |
-      | update 1        | data    | 550  | 100  | noCredit | 0 *   | 0    | 0     | 0      | 0    |
-      | update 2        | data    | 9    | 100  | granted  | 1 *   | 0    | 0     | 0      | 2    |
-      | top-up MONEY 10 |         |      |      |          |       | 0    | 8     | 0      | 0    |
-      | update 3        | data    | 1    | 100  | granted  | 40 *  | 0    | 0+8   | 0      | 0    |
-      | top-up MONEY 10 |         |      |      |          |       | 0    | 10+8  | 0      | 0    |
-      | release 4       | data    | 11   |      | granted  | 0     | 0    | 14    | 0      | 0    |
+      | request         | service | used | asks | answer   | units | PACK  | MONEY | SHARED | debt |
+      |-----------------|---------|------|------|----------|-------|-------|-------|--------|------|
+      | start 0         | data    |      | 550  | granted  | 550 * | 0+200 | 0+50  | 0+100  | 0    |
+      | update 1        | data    | 550  | 100  | noCredit | 0 *   | 0     | 0     | 0      | 0    |
+      | update 2        | data    | 9    | 100  | granted  | 1 *   | 0     | 0     | 0      | 2    |
+      | top-up MONEY 10 |         |      |      |          |       | 0     | 8     | 0      | 0    |
+      | update 3        | data    | 1    | 100  | granted  | 40 *  | 0     | 0+8   | 0      | 0    |
+      | top-up MONEY 10 |         |      |      |          |       | 0     | 10+8  | 0      | 0    |
+      | release 4       | data    | 11   |      | granted  | 0     | 0     | 14    | 0      | 0    |
     `)
   })
 
@@ -103,13 +103,13 @@ describe('several services of one session', () => {
   it('end with a release that does not name them, each with its line', () => {
     const scene = new Scene()
     scene.play(`
-      | request   | service | used | asks | answer   | units | PACK   | MONEY |
-      |-----------|---------|------|------|----------|-------|--------|-------|
-      | start 0   | call    |      | 60   | granted  | 60    |        |       |
-      |           | data    |      | 50   | granted  | 50    | 150+50 | 35+15 |
-      | update 1  | call    | 10   | 60   | granted  | 60    |        |       |
-      |           | data    | 20   | 50   | granted  | 50    | 130+50 | 25+10 |
-      | release 2 | call    | 60   |      | granted  | 0     | 180    | 25    |
+      | request   | service | used | asks | answer  | units | PACK   | MONEY |
+      |-----------|---------|------|------|---------|-------|--------|-------|
+      | start 0   | call    |      | 60   | granted | 60    |        |       |
+      |           | data    |      | 50   | granted | 50    | 150+50 | 35+15 |
+      | update 1  | call    | 10   | 60   | granted | 60    |        |       |
+      |           | data    | 20   | 50   | granted | 50    | 130+50 | 25+10 |
+      | release 2 | call    | 60   |      | granted | 0     | 180    | 25    |
     `)
     expect(scene.lines.slice(-2)).toMatchObject([
       { usaget: 'call', used: 70, charged: 25, state: 'closed', version: 2 },
@@ -171,6 +171,19 @@ describe('a change of rate or cycle', () => {
     expect(grant(changed - 90_500, 1)).toBe(90_000)
     expect(grant(changed - 10, 2)).toBe(1000)
     expect(grant(changed, 3)).toBe(SETTINGS.validityMs)
+  })
+
+  it('is not the only bound: a bucket that holds the grant may end before', () => {
+    const toMs = START_MS + 600_000
+    const scene = new Scene({
+      ...{ SHORT: { slot: 0, bucket: bucketOf({ credited: 20, priority: 9, toMs }) } },
+      ...{ MONEY: { slot: 0, bucket: moneyOf(100, { id: 2 }) } },
+    })
+    const grant = (requestNumber: number, used: number) => {
+      const kind = requestNumber === 0 ? 'start' : 'update'
+      return scene.send({ kind, requestNumber, services: [data(10, used)] }).services[0]?.validityMs
+    }
+    expect([grant(0, 0), grant(1, 20), grant(2, 0)]).toEqual([600_000, 3_600_000, 3_600_000])
   })
 
   it('does not touch what was granted under the old price', () => {

@@ -5,19 +5,19 @@ import { catalogueOf, planOf, rateOf, tariffFrom } from './catalogue.ts'
 
 describe('a rate key template', () => {
   const cases = readTable(`
-    | template                | usaget | rating group | key         |
-    |-------------------------|--------|--------------|-------------|
-    | {USAGET}                | data   | 10           | DATA        |
-    | {usaget}                | data   | 10           | data        |
-    | {USAGET}_{rating_group} | data   | 10           | DATA_10     |
-    | {USAGET}_{rating_group} | data   | 0            | DATA_0      |
-    | {USAGET}_{rating_group} | data   | -1           | none        |
-    | RG{rating_group}-X      | data   | 7            | RG7-X       |
-    | EVERYTHING              | sms    | -1           | EVERYTHING  |
+    | template                | usaget | group | key        |
+    |-------------------------|--------|-------|------------|
+    | {USAGET}                | data   | 10    | DATA       |
+    | {usaget}                | data   | 10    | data       |
+    | {USAGET}_{rating_group} | data   | 10    | DATA_10    |
+    | {USAGET}_{rating_group} | data   | 0     | DATA_0     |
+    | {USAGET}_{rating_group} | data   | -1    | none       |
+    | RG{rating_group}-X      | data   | 7     | RG7-X      |
+    | EVERYTHING              | sms    | -1    | EVERYTHING |
   `)
 
-  it.each(cases)('$template of $usaget and $rating group is $key', (row) => {
-    const fields = { usaget: row['usaget']!, ratingGroup: Number(row['rating group']) }
+  it.each(cases)('$template of $usaget and $group is $key', (row) => {
+    const fields = { usaget: row['usaget']!, ratingGroup: Number(row['group']) }
     expect(compileRateKey(row['template']!)(fields) ?? 'none').toBe(row['key'])
   })
 

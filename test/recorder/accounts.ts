@@ -5,7 +5,7 @@ import { openCatalog } from '../../src/catalog/connection.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Segment, Session } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
@@ -60,18 +60,17 @@ export async function startTestStores(): Promise<TestStores> {
   }
   const { url, database } = mongo
   const catalog = await openCatalog({ url, database, timeoutMs: 5_000, appName: 'test' })
-  await catalog.ensureIndexes()
-  return {
-    server,
-    mongo,
-    ledger: await connect(),
-    catalog,
-    connect,
-    async close() {
-      for (const ledger of open) await ledger.redis.close()
-      await catalog.close()
-      await Promise.all([server.close(), mongo.close()])
-    },
+  const close = async () => {
+    for (const ledger of open) await ledger.redis.close()
+    await catalog.close()
+    await Promise.all([server.close(), mongo.close()])
+  }
+  try {
+    await catalog.ensureIndexes()
+    return { server, mongo, ledger: await connect(), catalog, connect, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
@@ -153,6 +152,12 @@ export async function holdUnits(
   bucket.reserved += units
   state.version += 1
   const sessionId = `held-${sid}-${state.version}`
+  const tariff = { tiers: [], access: 0, extraDigits: 0 }
+  const segment: Segment = {
+    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612', tariff },
+    ...{ number: 1, version: 0, access: false, used: 0, priced: 0, charged: 0, debt: 0 },
+    ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
+  }
   const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units }]
   const session: Session = {
     ...{ aid, sid, origin: 'http', sessionId, state: 'open', openedMs: NOW_MS, expiresMs },
@@ -160,7 +165,7 @@ export async function holdUnits(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
-        ...{ segmentsEnded: 0, segment: null, reservation: { units, slices, money: [] } },
+        ...{ segmentsEnded: 0, segment, reservation: { units, slices, money: [] } },
       },
     ],
   }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { emptyOwner } from '../../src/domain/bucket.ts'
-import type { StreamEntry } from '../../src/ledger/streams.ts'
+import type { StreamEntry } from '../../src/ledger/stream-entries.ts'
 import { coalesce, keysOf } from '../../src/recorder/coalesce.ts'
 import { lineOf } from './accounts.ts'
 

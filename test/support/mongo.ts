@@ -24,7 +24,7 @@ export async function startTestMongo(): Promise<TestMongo> {
   const folder = mkdtempSync(join(tmpdir(), 'tg-mongo-'))
   const server = await startMongoServer({
     dataDir: join(folder, 'data'),
-    socketPath: join(folder, 's'),
+    socketPath: join(folder, 's.sock'),
   })
   return {
     url: server.url,

@@ -13,7 +13,8 @@ export interface Recording {
   reached(partition: number): Promise<boolean>
 }
 
-export function watchRecording(ledger: Ledger): Recording {
+/** `pollsMax` bounds the wait for one partition, at 50 ms each. */
+export function watchRecording(ledger: Ledger, pollsMax = POLLS_MAX): Recording {
   const { client, guard } = ledger.redis
   const stuck = new Set<number>()
 
@@ -33,7 +34,7 @@ export function watchRecording(ledger: Ledger): Recording {
       if (stuck.has(partition)) return false
       const last = await newest(partition)
       if (last === undefined) return true
-      for (let poll = 0; poll < POLLS_MAX; poll += 1) {
+      for (let poll = 0; poll < pollsMax; poll += 1) {
         const first = await oldest(partition)
         if (first === undefined || isAfter(first, last)) return true
         await delay(POLL_MS)

@@ -74,7 +74,7 @@ const CODES = {
   Location31249: 31249,
   Location31253: 31253,
   Location31254: 31254,
-  Location31394: 31394,
+  Location31325: 31325,
   Location40156: 40156,
   Location40158: 40158,
   Location40160: 40160,

@@ -19,7 +19,10 @@ const SOCKET_PATH_BYTES_MAX = 103
 export type MongoServerOptions = {
   /** Folder of the data, created if it is not there. */
   readonly dataDir: string
-  /** Path of the unix socket; at most 103 bytes. */
+  /**
+   * Path of the unix socket, at most 103 bytes. It ends in `.sock`, which is added if it does not:
+   * the driver takes no other host for a socket.
+   */
   readonly socketPath: string
   readonly log?: Logger
   readonly clock?: Clock
@@ -42,7 +45,8 @@ export class SocketPathError extends Error {
  * @throws FolderInUseError if another process has it, SocketPathError, StorageFormatError
  */
 export async function startMongoServer(options: MongoServerOptions): Promise<MongoServer> {
-  const { dataDir, socketPath, log, clock = systemClock } = options
+  const { dataDir, log, clock = systemClock } = options
+  const socketPath = options.socketPath.replace(/(\.sock)?$/, '.sock')
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
     throw new SocketPathError(
       `${socketPath} is too long for a socket: ${SOCKET_PATH_BYTES_MAX} bytes are possible`,

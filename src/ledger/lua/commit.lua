@@ -127,26 +127,29 @@ local function decide()
   at = claims_at
 end
 
+-- Names what changed; the recorder reads the states themselves, which are absolute. What ends here
+-- and will not stand in a state any more is in the record.
 local function append_record()
   local position = at
   for _ = 1, claims do position = select(5, unpack_at('<HdI4c0I4c0', batch, position)) end
   if operations == 1 then position = select(4, unpack_at('<HdI4c0', batch, position)) end
   local record = unpack_at('<I4c0', batch, position)
-  local entry = { 'r', record }
+  local entry = {}
   for index = 1, owners do
+    local list, fields = sessions[index], {}
+    for session = 3, #list, 4 do fields[#fields + 1] = list[session] end
     entry[#entry + 1] = names[index]
-    entry[#entry + 1] = states[index]
-    local list = sessions[index]
-    for session = 1, #list, 4 do
-      entry[#entry + 1] = names[index] .. ':' .. list[session + 2]
-      entry[#entry + 1] = list[session + 3]
-    end
+    entry[#entry + 1] = table.concat(fields, ' ')
   end
   if shared_state then
     entry[#entry + 1] = shared_name
-    entry[#entry + 1] = shared_state
+    entry[#entry + 1] = ''
   end
-  call('XADD', stream_key, '*', unpack(entry))
+  if record ~= '' then
+    entry[#entry + 1] = 'r'
+    entry[#entry + 1] = record
+  end
+  return call('XADD', stream_key, '*', unpack(entry))
 end
 
 local function index_in(key, score, name, field)
@@ -191,10 +194,11 @@ end
 
 -- What Redis refuses for want of memory or disk is an outage, not damage. Only the first write of a
 -- call can meet it, so that nothing has been written when the call fails.
+local outage = false
 local function corrupt(failure)
   local message = type(failure) == 'table' and failure.err or tostring(failure)
   for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
-    if string.find(message, '^' .. refusal) then error(failure, 0) end
+    if string.find(message, '^' .. refusal) then outage = message end
   end
   return { CORRUPT, message }
 end
@@ -215,6 +219,7 @@ for index = 1, accounts do
   local length, start = unpack_at('<I4', batch, at)
   at = start
   replies[index] = process()
+  if outage then return redis.error_reply(outage) end
   at = start + length
 end
 return replies

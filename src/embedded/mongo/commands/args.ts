@@ -1,5 +1,6 @@
 import { Long } from 'bson'
 import { CommandError, notImplemented } from '../errors.ts'
+import { checkNamespace } from '../store/catalog.ts'
 import { typeName } from '../values/compare.ts'
 import {
   type Doc,
@@ -80,7 +81,9 @@ export class Args {
         `collection name has invalid type ${typeName(collection)}`,
       )
     }
-    return `${this.database}.${collection}`
+    const ns = `${this.database}.${collection}`
+    checkNamespace(ns)
+    return ns
   }
 
   value(field: string): Value {
@@ -119,9 +122,9 @@ export class Args {
     )
   }
 
-  long(value: Value): Long {
-    if (value instanceof Long) return value
-    return isNumeric(value) ? Long.fromNumber(toNumber(value)) : this.#wrongType('id', 'long')
+  /** A cursor id, which is a long and nothing else. */
+  cursorId(value: Value): Long {
+    return value instanceof Long ? value : this.#wrongType(this.name, 'long')
   }
 
   array(field: string): Value[] {

@@ -73,7 +73,7 @@ function* bytesOf(
 
 const getMore: Command = async ({ cursors }, args) => {
   args.allow(['collection', 'batchSize', 'term', 'lastKnownCommittedOpTime'])
-  const id = args.long(args.value('getMore'))
+  const id = args.cursorId(args.value('getMore'))
   // The server reads a size of zero as none given, so that a batch always goes on.
   const batchSize = args.count('batchSize') || undefined
   return { batch: await cursors.more(id, args.namespace('collection'), batchSize) }
@@ -84,7 +84,7 @@ const killCursors: Command = ({ cursors }, args) => {
   const killed: Long[] = []
   const notFound: Long[] = []
   for (const value of args.array('cursors')) {
-    const id = args.long(value)
+    const id = args.cursorId(value)
     if (cursors.kill(id)) killed.push(id)
     else notFound.push(id)
   }

@@ -17,6 +17,13 @@ export function operatorOf(name: string): Operator {
   throw new CommandError('InvalidPipelineOperator', `Unrecognized expression '${name}'`)
 }
 
+/** Operators of the language itself, whose operands are not all evaluated first. */
+const SPECIAL_FORMS = ['$literal', '$cond']
+
+export function isOperator(name: string): boolean {
+  return SPECIAL_FORMS.includes(name) || Object.hasOwn(OPERATORS, name)
+}
+
 const OPERATORS: Readonly<Record<string, Operator>> = {
   $add: { argsMin: 0, argsMax: Number.POSITIVE_INFINITY, apply: add },
   $multiply: { argsMin: 0, argsMax: Number.POSITIVE_INFINITY, apply: multiply },

@@ -3,6 +3,7 @@ import { isTruthy } from '../values/compare.ts'
 import { asDoc, type Doc, isArray, isDoc, setField, type Value } from '../values/document.ts'
 import { isNumeric } from '../values/numeric.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
+import { isOperator } from './expression-operators.ts'
 
 export type Projection = (doc: Doc) => Doc
 
@@ -58,6 +59,9 @@ function compileComputed(value: Value): Evaluate {
   }
   if (operator === '$slice' || operator === '$elemMatch' || operator === '$meta') {
     throw notImplemented(`the projection operator ${operator}`)
+  }
+  if (operator.startsWith('$') && !isOperator(operator)) {
+    throw new CommandError('Location31325', `Unknown expression ${operator}`)
   }
   return compileExpression(value)
 }

@@ -100,7 +100,6 @@ export class Catalog {
   findOrCreate(ns: string): Collection {
     const found = this.find(ns)
     if (found) return found
-    checkNamespace(ns)
     const id = this.#takeId()
     const idKey: Doc = { _id: new Int32(1) }
     const spec = { name: '_id_', key: idKey, unique: true, sparse: false, partial: undefined }
@@ -162,7 +161,8 @@ function collectionKey(ns: string): Buffer {
   return Buffer.from(`c:${ns}`)
 }
 
-function checkNamespace(ns: string): void {
+/** @throws CommandError (InvalidNamespace) for names that no collection can have */
+export function checkNamespace(ns: string): void {
   const dot = ns.indexOf('.')
   const database = ns.slice(0, dot)
   const name = ns.slice(dot + 1)

@@ -1,0 +1,167 @@
+/**
+ * What stands behind the entries of a stream. An entry names the owners and sessions that a commit
+ * wrote; their states are absolute and versioned, so they are read as they are by now. Only what
+ * stands in no state any more, such as the line of a segment that ended, is in the entry itself.
+ */
+import type { OwnerState } from '../domain/bucket.ts'
+import type { Line } from '../domain/line.ts'
+import { lineOf, serviceTagOf } from '../domain/lines.ts'
+import type { Session } from '../domain/session.ts'
+import type { Ledger, LoadedOwner } from './ledger.ts'
+import { CorruptValueError } from './owner-packing.ts'
+import { type StreamRecord, unpackRecord } from './session-packing.ts'
+
+/** What one commit of one account changed. */
+export interface StreamEntry extends StreamRecord {
+  partition: number
+  id: string
+  /** States of the owners that were written, as of that commit or a later one. */
+  owners: OwnerState[]
+}
+
+/** An entry that cannot be read: kept in the stream for a person, and reported. */
+export interface UnreadableEntry {
+  partition: number
+  id: string
+  reason: string
+}
+
+export interface StreamBatch {
+  entries: StreamEntry[]
+  unreadable: UnreadableEntry[]
+}
+
+export interface RawEntry {
+  partition: number
+  id: string
+  /** Null: deleted, although it was still pending. */
+  fields: Buffer[] | null
+}
+
+/** An owner that an entry names, with the sessions that were written. */
+interface Touched {
+  aid: number
+  sid: number
+  sessionKeys: Set<string>
+}
+
+/** Owners that one script call loads: it must not keep Redis from charging. */
+const OWNERS_PER_CALL = 100
+
+/** Reads the states that the entries name, each once. Throws `StoreDownError`. */
+export async function resolveEntries(
+  ledger: Ledger,
+  raw: readonly RawEntry[],
+): Promise<StreamBatch> {
+  const batch: StreamBatch = { entries: [], unreadable: [] }
+  const touched = new Map<string, Touched>()
+  const parsed = raw.flatMap((entry) => parseEntry(entry, touched, batch))
+  const states = await loadStates(ledger, [...touched.values()])
+  for (const { entry, names } of parsed) {
+    const found = names.map((name) => states.get(name))
+    const damage = found.find((state) => state instanceof CorruptValueError)
+    if (damage !== undefined) {
+      const { partition, id } = entry
+      batch.unreadable.push({ partition, id, reason: damage.message })
+      continue
+    }
+    for (const state of found as State[]) {
+      entry.owners.push(state.owner)
+      entry.lines.push(...state.lines)
+    }
+    batch.entries.push(entry)
+  }
+  return batch
+}
+
+interface State {
+  owner: OwnerState
+  /** Lines of the segments that its sessions have open. */
+  lines: Line[]
+}
+
+interface ParsedEntry {
+  entry: StreamEntry
+  names: string[]
+}
+
+/** Fields: `aid:sid` with its session keys, and `r`, the record (lua/commit.lua). */
+function parseEntry(
+  { partition, id, fields }: RawEntry,
+  touched: Map<string, Touched>,
+  batch: StreamBatch,
+): ParsedEntry[] {
+  if (fields === null) return []
+  const entry: StreamEntry = { partition, id, owners: [], lines: [], operations: [] }
+  const named: [string, string[]][] = []
+  try {
+    for (let index = 0; index + 1 < fields.length; index += 2) {
+      const name = String(fields[index])
+      const value = fields[index + 1] as Buffer
+      if (name === 'r') Object.assign(entry, unpackRecord(value))
+      else named.push([checkedName(name), value.toString().split(' ').filter(isNotEmpty)])
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    batch.unreadable.push({ partition, id, reason })
+    return []
+  }
+  for (const [name, sessionKeys] of named) touch(touched, name, sessionKeys)
+  return [{ entry, names: named.map(([name]) => name) }]
+}
+
+function checkedName(name: string): string {
+  if (!/^\d+:\d+$/.test(name)) throw new CorruptValueError(`unknown field ${name}`)
+  return name
+}
+
+function isNotEmpty(text: string): boolean {
+  return text !== ''
+}
+
+function touch(touched: Map<string, Touched>, name: string, sessionKeys: string[]): void {
+  let owner = touched.get(name)
+  if (owner === undefined) {
+    const [aid, sid] = name.split(':').map(Number)
+    owner = { aid: aid as number, sid: sid as number, sessionKeys: new Set() }
+    touched.set(name, owner)
+  }
+  for (const sessionKey of sessionKeys) owner.sessionKeys.add(sessionKey)
+}
+
+async function loadStates(
+  ledger: Ledger,
+  touched: readonly Touched[],
+): Promise<Map<string, State | CorruptValueError>> {
+  const states = new Map<string, State | CorruptValueError>()
+  for (let from = 0; from < touched.length; from += OWNERS_PER_CALL) {
+    const wanted = touched.slice(from, from + OWNERS_PER_CALL).map(({ aid, sid, sessionKeys }) => ({
+      aid,
+      sid,
+      sessionKeys: [...sessionKeys],
+    }))
+    for (const [index, loaded] of (await ledger.load(wanted)).entries()) {
+      const { aid, sid, sessionKeys } = wanted[index] as (typeof wanted)[number]
+      const state = loaded instanceof CorruptValueError ? loaded : stateOf(loaded, sessionKeys)
+      states.set(`${aid}:${sid}`, state)
+    }
+  }
+  return states
+}
+
+function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
+  const lines = loaded.sessions.flatMap((session, index) =>
+    session === null ? [] : openLines(session, sessionKeys[index] as string),
+  )
+  return { owner: loaded.state, lines }
+}
+
+/** The lines of the segments that a session has open: they stand in it whole. */
+function openLines(session: Session, sessionKey: string): Line[] {
+  return session.services.flatMap((service, index) => {
+    const { segment } = service
+    if (segment === null || segment.used === 0) return []
+    const tag = serviceTagOf(sessionKey, session, index)
+    return [lineOf(session, service, { segment, state: 'open' }, tag)]
+  })
+}

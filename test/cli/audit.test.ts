@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findAccounts } from '../../src/cli/audit/accounts.ts'
+import { differenceText } from '../../src/cli/audit/difference.ts'
+import { watchRecording } from '../../src/cli/audit/recording.ts'
+import { auditStores, reportLines } from '../../src/cli/audit.ts'
+import type { Line } from '../../src/domain/line.ts'
+import { packOwner } from '../../src/ledger/owner-packing.ts'
+import { type Drain, startDrain } from '../../src/recorder/drain.ts'
+import {
+  holdUnits,
+  lineOf,
+  loadOwner,
+  NOW_MS,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+  use,
+} from '../recorder/accounts.ts'
+
+let stores: TestStores
+let drain: Drain
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  drain = startDrain({
+    ledger: await stores.connect(),
+    catalog: stores.catalog,
+    log: silent,
+    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
+    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+  })
+  for (const aid of [1, 2, 3]) {
+    await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
+    await use(stores.ledger, lineOf(aid, aid * 10, `line-${aid}`), 100)
+    await holdUnits(stores.ledger, aid, aid * 10, 50, NOW_MS + 1_000)
+  }
+})
+afterAll(async () => {
+  await drain.stop(100)
+  await stores.close()
+})
+
+const audit = (pollsMax = 200) => {
+  const { ledger, catalog } = stores
+  return auditStores({ ledger, catalog, recording: watchRecording(ledger, pollsMax) })
+}
+
+/** What is wrong while `harm` is in effect; afterwards all must be well again. */
+async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>) {
+  await harm()
+  try {
+    const report = await audit()
+    expect(report.ok).toBe(false)
+    return [...report.differences.map(differenceText), ...report.damaged]
+  } finally {
+    await heal()
+    expect(await audit()).toMatchObject({ ok: true })
+  }
+}
+
+const ownerKey = () => stores.ledger.keys.owner(1, 10)
+
+it('finds all accounts once, in one pass or in several', async () => {
+  for (const keysPerPass of [1_000_000, 1]) {
+    const accounts = []
+    for await (const account of findAccounts(stores.ledger, keysPerPass)) accounts.push(account)
+    expect(accounts.sort((a, b) => a.aid - b.aid)).toEqual([
+      { aid: 1, sids: [10] },
+      { aid: 2, sids: [20] },
+      { aid: 3, sids: [30] },
+    ])
+  }
+})
+
+it('says so when every unit is accounted for', async () => {
+  const report = await audit()
+  expect(report).toMatchObject({
+    ...{ ok: true, accounts: 3, owners: 6, buckets: 3, sessions: 3, lines: 6 },
+    ...{ differences: [], moving: [], notRecorded: [], damaged: [] },
+  })
+  expect(reportLines(report)).toEqual([
+    'accounts 3, owners 6, buckets 3, open sessions 3, lines 6',
+    'every unit is accounted for',
+  ])
+})
+
+describe('finds', () => {
+  it('a hold that no session has', async () => {
+    const state = await loadOwner(stores.ledger, 1, 10)
+    const [bucket] = state.buckets
+    const harmed = {
+      ...state,
+      buckets: [{ ...bucket!, reserved: bucket!.reserved + 7, free: bucket!.free - 7 }],
+    }
+    const write = (owner: typeof state) =>
+      stores.ledger.redis.client.hset(ownerKey(), 's', packOwner(owner))
+    const texts = await found(
+      () => write(harmed),
+      () => write(state),
+    )
+    const where = 'account 1, subscriber 10, bucket 1'
+    expect(texts).toEqual([
+      `${where}: reserved, as its sessions hold: 50 expected, 57 found`,
+      `${where}: reserved in the projection: 57 expected, 50 found`,
+      `${where}: free in the projection: 843 expected, 850 found`,
+    ])
+  })
+
+  it('a line that is missing', async () => {
+    const [line] = await stores.catalog.lines.find({ stamp: 'line-1' }).toArray()
+    const texts = await found(
+      () => stores.catalog.lines.deleteOne({ stamp: 'line-1' }),
+      () => stores.catalog.lines.insertOne(line!),
+    )
+    expect(texts).toEqual([
+      'account 1, subscriber 10, bucket 1: spent, as its lines say: 100 expected, 0 found',
+    ])
+  })
+
+  it('an owner that cannot be read', async () => {
+    const { client } = stores.ledger.redis
+    const state = (await client.hgetBuffer(ownerKey(), 's')) as Buffer
+    const texts = await found(
+      () => client.hset(ownerKey(), 's', 'damaged'),
+      () => client.hset(ownerKey(), 's', state),
+    )
+    expect(texts).toEqual([expect.stringContaining('1:10')])
+  })
+
+  it('entries that nobody records', async () => {
+    const { client } = stores.ledger.redis
+    const stream = stores.ledger.keys.stream(stores.ledger.keys.partitionOf(1))
+    await client.xadd(stream, '*', '1:10', 'cannot be read')
+    const report = await audit(5)
+    await client.del(stream)
+    expect(report).toMatchObject({ ok: false, notRecorded: [1], differences: [] })
+    expect(reportLines(report)).toContain('account 1: its entries are not recorded yet')
+  })
+})
+
+it('is not misled by accounts that move while it looks', async () => {
+  let isRunning = true
+  const lines: Line[] = []
+  for (const aid of [4, 5]) {
+    await topUp(stores.ledger, aid, aid * 10, 1_000_000, `op-${aid}`)
+    lines.push(lineOf(aid, aid * 10, `line-${aid}`))
+  }
+  let commits = 0
+  const load = (async () => {
+    while (isRunning) {
+      for (const [index, line] of lines.entries()) {
+        lines[index] = await use(stores.ledger, line, 3)
+        await holdUnits(stores.ledger, line.aid, line.sid, 1, NOW_MS + 1_000)
+        commits += 2
+      }
+      // Network elements do not ask again in the same moment.
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+  })()
+  for (let round = 0; round < 5; round += 1) {
+    expect((await audit()).differences).toEqual([])
+  }
+  isRunning = false
+  await load
+  expect(commits).toBeGreaterThan(20)
+  expect(await audit()).toMatchObject({ ok: true, accounts: 5 })
+})

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { InsufficientBalanceError } from '../../src/domain/credit.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { ContentionError, creditBucket } from '../../src/ledger/operations.ts'
+import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { includes, MONEY, NOW_MS, SHARED_DATA } from '../workers/scene.ts'
+import {
+  bucketOf,
+  loadOne,
+  type OpenLedger,
+  openLedger,
+  ownerOf,
+  seed,
+  writing,
+} from './fixture.ts'
+
+let redis: TestRedis
+let ledger: OpenLedger
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+  ledger = await openLedger(redis.url)
+})
+afterAll(async () => {
+  await ledger.close()
+  await redis.close()
+})
+beforeEach(async () => {
+  await ledger.redis.client.flushall()
+})
+
+function credit(operationId: string, amount: number, sid = 1, includeId = MONEY, by = ledger) {
+  const include = includes.get(includeId)
+  if (include === undefined) throw new Error('no include')
+  const validity = { fromMs: 0, toMs: FOREVER_MS }
+  const operation = { operationId, aid: 1, sid, include, amount, ...validity, mode: 'inc' as const }
+  return creditBucket(by, operation, { attemptsMax: 20 }, NOW_MS)
+}
+
+it('credits once under an id, whoever repeats it and however often', async () => {
+  const first = await credit('a', 500)
+  expect(first).toMatchObject({ before: 0, after: 500, amount: 500, bucketId: 1 })
+  expect(await credit('a', 500)).toEqual(first)
+  const others = await Promise.all([1, 2, 3].map(() => openLedger(redis.url)))
+  const results = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => credit('b', 70, 1, MONEY, others[index % 3])),
+  )
+  expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
+  const { state } = await loadOne(ledger, 1)
+  expect(state).toMatchObject({ version: 2, buckets: [{ credited: 570, free: 570 }] })
+  expect(await ledger.redis.client.xlen(ledger.keys.stream(1))).toBe(2)
+  await Promise.all(others.map((one) => one.close()))
+})
+
+it('keeps the result for the time that it promises', async () => {
+  await credit('a', 500)
+  const ttl = await ledger.redis.client.pttl(ledger.keys.operation(1, 'a'))
+  expect(ttl).toBeGreaterThan(50_000)
+  expect(await ledger.findOperation(1, 'a')).toMatchObject({ amount: 500 })
+  expect(await ledger.findOperation(1, 'b')).toBeNull()
+})
+
+it('takes away only what is free, and gives the stored result although it is gone', async () => {
+  await credit('a', 500)
+  await expect(credit('b', -501)).rejects.toThrow(InsufficientBalanceError)
+  const taken = await credit('c', -400)
+  expect(taken).toMatchObject({ before: 500, after: 100 })
+  expect(await credit('c', -400)).toEqual(taken)
+  expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 100, free: 100 })
+})
+
+it('pays debt first', async () => {
+  await ledger.commit([writing({ ...ownerOf(1, 1, []), owed: 300 })], NOW_MS)
+  expect(await credit('a', 200)).toMatchObject({ repaid: 200, after: 0 })
+  expect(await credit('b', 200)).toMatchObject({ repaid: 100, after: 100 })
+  const { state } = await loadOne(ledger, 1)
+  expect(state).toMatchObject({ owed: 300, repaid: 300 })
+  expect(state.buckets[0]).toMatchObject({ credited: 400, spent: 300, free: 100 })
+})
+
+it('credits what an account shares to the account', async () => {
+  await credit('a', 900, 0, SHARED_DATA)
+  await credit('b', 100, 0, SHARED_DATA)
+  expect((await loadOne(ledger, 0)).state).toMatchObject({ version: 2, buckets: [{ free: 1000 }] })
+})
+
+it('gets through while others charge, and leaves both exact', async () => {
+  await seed(ledger, 1, 1_000_000)
+  const charger = await openLedger(redis.url)
+  let isOver = false
+  let charged = 0
+  const charging = (async () => {
+    while (!isOver) {
+      const { state } = await loadOne(charger, 1)
+      const [first, ...rest] = state.buckets
+      if (first === undefined) throw new Error('no bucket')
+      const spent = { ...first, spent: first.spent + 1, free: first.free - 1 }
+      const next = { ...state, version: state.version + 1, buckets: [spent, ...rest] }
+      const [reply] = await charger.commit([writing(next)], NOW_MS)
+      if (reply?.kind === 'committed') charged += 1
+    }
+  })()
+  for (let index = 0; index < 100; index += 1) await credit(`live-${index}`, 10)
+  isOver = true
+  await charging
+  const [first] = (await loadOne(ledger, 1)).state.buckets
+  expect(first).toMatchObject({ credited: 1_001_000, spent: charged, free: 1_001_000 - charged })
+  expect(charged).toBeGreaterThan(0)
+  await charger.close()
+})
+
+it('waits no longer for a turn than a turn lasts', async () => {
+  await seed(ledger, 1, 1000)
+  const gone = await openLedger(redis.url)
+  const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { wantsTurn: true })
+  const [conflict] = await gone.commit([stale], NOW_MS)
+  expect(conflict?.kind).toBe('conflict')
+  await gone.close()
+  expect(await credit('a', 1)).toMatchObject({ after: 1001 })
+})
+
+it('says what hinders it', async () => {
+  await ledger.redis.client.hset(ledger.keys.owner(1, 1), 's', 'damage')
+  await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
+  await ledger.redis.client.flushall()
+  await ledger.redis.client.set(ledger.keys.stream(1), 'of another type')
+  await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
+  await ledger.redis.client.flushall()
+  // Somebody else always comes first.
+  const load: typeof ledger.load = async (wanted) => {
+    const loaded = await ledger.load(wanted)
+    await ledger.commit([writing(ownerOf(1, version + 1, []))], NOW_MS)
+    version += 1
+    return loaded
+  }
+  let version = 0
+  await expect(credit('a', 1, 1, MONEY, { ...ledger, load })).rejects.toThrow(ContentionError)
+})

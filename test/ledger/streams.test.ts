@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { MONEY, openScene, request, type Scene, SHARED_DATA, service } from '../workers/scene.ts'
+import { bucketOf, ownerOf, writing } from './fixture.ts'
+
+let redis: TestRedis
+let scene: Scene
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+  scene = await openScene(redis.url)
+})
+afterAll(async () => {
+  await scene.close()
+  await redis.close()
+})
+beforeEach(async () => {
+  await scene.redis.client.flushall()
+})
+
+it('brings lines, operations and states, each as new as it is by then', async () => {
+  const reader = await openStreamReader(scene.ledger, 'one')
+  await scene.credit(1, MONEY, 1_000_000, 'first')
+  await scene.credit(1, SHARED_DATA, 500_000)
+  await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+  const seen: unknown[] = []
+  const stamps = new Set<string>()
+  const read = async () => {
+    const { entries, unreadable } = await reader.read(100, 1)
+    expect(unreadable).toEqual([])
+    const line = entries.flatMap((entry) => entry.lines).at(-1)
+    if (line !== undefined) stamps.add(line.stamp)
+    const versions = entries.flatMap((entry) => entry.owners.map((one) => [one.sid, one.version]))
+    seen.push([line?.version, line?.used, line?.state, Object.fromEntries(versions)])
+    return { entries, line }
+  }
+  const { entries } = await read()
+  expect(entries.flatMap((entry) => entry.operations)).toMatchObject([
+    { operationId: 'first', amount: 1_000_000 },
+    { amount: 500_000 },
+  ])
+  for (const number of [1, 2]) {
+    await scene.charge(request('update', 1, number, [service(1_000_000, 400_000)]))
+    await read()
+  }
+  await scene.charge(request('update', 1, 3, [service(1_000_000, 10)]))
+  await scene.charge(request('release', 1, 4, [service(-1, 99_990)]))
+  const { line } = await read()
+  expect(stamps.size).toBe(1)
+  expect(seen).toEqual([
+    [undefined, undefined, undefined, { 0: 2, 1: 2 }],
+    [1, 400_000, 'open', { 0: 3, 1: 3 }],
+    [2, 800_000, 'open', { 0: 3, 1: 4 }],
+    [4, 900_000, 'closed', { 0: 3, 1: 6 }],
+  ])
+  // The newest line alone tells who has paid for everything.
+  expect(line?.payments).toMatchObject([
+    { owner: 1, kind: 'units', amount: 500_000 },
+    { owner: 0, kind: 'money', amount: 10_000 },
+  ])
+})
+
+it('keeps what is not acknowledged, and gives it to whoever takes over', async () => {
+  const first = await openStreamReader(scene.ledger, 'first')
+  for (const sid of [1, 101, 201]) await scene.credit(sid, MONEY, 100)
+  expect((await first.read(100, 1)).entries).toHaveLength(3)
+  expect((await first.read(100, 1)).entries).toEqual([])
+  const second = await openStreamReader(scene.ledger, 'second')
+  expect((await second.read(100, 1)).entries).toEqual([])
+  expect((await second.readPending(100, 60_000)).entries).toEqual([])
+  const { entries } = await second.readPending(100, 0)
+  expect(entries).toHaveLength(3)
+  expect(await streamBacklog(scene.ledger)).toBe(3)
+  await second.acknowledge(entries.slice(1))
+  expect(await streamBacklog(scene.ledger)).toBe(1)
+  expect((await first.readPending(100, 0)).entries).toMatchObject([{ id: entries[0]?.id }])
+  // What was deleted before it was acknowledged is nothing to take over.
+  const [left] = entries
+  await scene.redis.client.xdel(scene.ledger.keys.stream(left?.partition ?? 0), left?.id ?? '')
+  expect((await first.readPending(100, 0)).entries).toEqual([])
+})
+
+it('reports what cannot be read, and gives the rest', async () => {
+  const reader = await openStreamReader(scene.ledger, 'one')
+  const stream = scene.ledger.keys.stream(1)
+  await scene.credit(1, MONEY, 100)
+  await scene.credit(2, MONEY, 100)
+  await scene.redis.client.hset(scene.ledger.keys.owner(1, 2), 's', 'damage')
+  const { client } = scene.redis
+  const damaged = [
+    await client.xadd(stream, '*', 'r', 'damage'),
+    await client.xadd(stream, '*', 'what', 'is this'),
+    await client.xadd(stream, '*', '1:2', ''),
+    // A number alone is a packed value too, but no record.
+    await client.xadd(stream, '*', 'r', Buffer.from([7])),
+  ]
+  await scene.credit(1, MONEY, 100)
+  const { entries, unreadable } = await reader.read(100, 1)
+  expect(entries).toHaveLength(2)
+  // Also the credit of the owner that was damaged afterwards.
+  expect(unreadable.map(({ id }) => id)).toEqual(expect.arrayContaining(damaged))
+  expect(unreadable).toHaveLength(damaged.length + 1)
+  expect(unreadable.every(({ reason, partition }) => reason !== '' && partition === 1)).toBe(true)
+})
+
+it('counts what waits and what is open', async () => {
+  await openStreamReader(scene.ledger, 'one')
+  for (const sid of [1, 2, 101]) {
+    await scene.credit(sid, MONEY, 1_000_000)
+    await scene.charge(request('start', sid, 0, [service(1_000_000)]))
+  }
+  expect(await streamBacklog(scene.ledger)).toBe(6)
+  expect(await openSessions(scene.ledger)).toBe(3)
+  await scene.charge(request('release', 2, 1, []))
+  expect(await openSessions(scene.ledger)).toBe(2)
+})
+
+it('takes many sessions of one owner in one entry', async () => {
+  const reader = await openStreamReader(scene.ledger, 'one')
+  await scene.ledger.commit([writing(ownerOf(1, 1, [bucketOf(0)]))], 0)
+  const starts = Array.from({ length: 1200 }, (_, index) =>
+    request('start', 1, 0, [service(10, 0, { usaget: 'free' })], { sessionId: `s${index}` }),
+  )
+  const outcomes = await scene.charge(...starts)
+  expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['granted']))
+  const { entries } = await reader.read(100, 1)
+  expect(entries.length).toBeGreaterThan(1)
+  expect(await openSessions(scene.ledger)).toBe(1200)
+})

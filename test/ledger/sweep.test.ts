@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { openStreamReader } from '../../src/ledger/streams.ts'
+import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import {
+  aidOf,
+  DATA_UNITS,
+  GRACE_MS,
+  MONEY,
+  NOW_MS,
+  openScene,
+  REPLAY_MS,
+  request,
+  type Scene,
+  SHARED_DATA,
+  service,
+  VALIDITY_MS,
+} from '../workers/scene.ts'
+
+let redis: TestRedis
+let scene: Scene
+let other: Scene
+
+const LIFE_MS = VALIDITY_MS + GRACE_MS
+const SETTINGS = { batchMax: 100, leaseMs: 5000, replayMs: REPLAY_MS }
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  scene = await openScene(redis.url)
+  other = await openScene(redis.url)
+  await scene.redis.client.flushall()
+  return async () => {
+    await scene.close()
+    await other.close()
+  }
+})
+
+async function sweep(
+  nowMs: number,
+  aid = 1,
+  by = scene,
+  settings = SETTINGS,
+): Promise<SweepResult> {
+  return sweepPartition(by.ledger, by.ledger.keys.partitionOf(aid), settings, nowMs)
+}
+
+const amounts = async (sid: number) =>
+  (await scene.owner(sid)).state.buckets.map(({ spent, reserved, free }) => [spent, reserved, free])
+
+const NOTHING = { expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
+
+describe('an abandoned session', () => {
+  it('gives everything back to the buckets that held it, and its line says that it expired', async () => {
+    await scene.credit(1, DATA_UNITS, 1_000_000)
+    await scene.credit(1, SHARED_DATA, 1_000_000)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_500_000)]))
+    await scene.charge(request('update', 1, 1, [service(3_000_000, 400_000)]))
+    expect(await amounts(1)).toEqual([
+      [400_000, 600_000, 0],
+      [0, 20_000, 980_000],
+    ])
+    expect(await amounts(0)).toEqual([[0, 1_000_000, 0]])
+    expect(await sweep(NOW_MS + LIFE_MS - 1)).toEqual(NOTHING)
+    expect(await sweep(NOW_MS + LIFE_MS)).toEqual({ ...NOTHING, expired: 1 })
+    expect(await amounts(1)).toEqual([
+      [400_000, 0, 600_000],
+      [0, 0, 1_000_000],
+    ])
+    expect(await amounts(0)).toEqual([[0, 0, 1_000_000]])
+    const reader = await openStreamReader(scene.ledger, 'test')
+    const lines = (await reader.read(100, 1)).entries.flatMap((entry) => entry.lines)
+    expect(lines.at(-1)).toMatchObject({ state: 'expired', used: 400_000 })
+    const [late] = await other.charge(request('update', 1, 2, [service(-1, 100)]))
+    expect(late).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
+    expect(await scene.redis.client.zcard(scene.ledger.keys.expiry(1))).toBe(0)
+  })
+
+  it('is told from one that lives on, which moves to its place', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    scene.clock.set(NOW_MS + 500_000)
+    await scene.charge(request('update', 1, 1, [service(1_000_000, 10)]))
+    expect(await sweep(NOW_MS + LIFE_MS)).toEqual({ ...NOTHING, moved: 1 })
+    expect(await sweep(NOW_MS + LIFE_MS + 499_999)).toEqual(NOTHING)
+    expect(await sweep(NOW_MS + LIFE_MS + 500_000)).toEqual({ ...NOTHING, expired: 1 })
+  })
+
+  it('is expired once by two sweepers at once, many sessions in several parts', async () => {
+    await scene.credit(1, SHARED_DATA, 10_000_000)
+    const starts = Array.from({ length: 60 }, (_, index) =>
+      request('start', (index % 99) + 1, 0, [service(1_000)], { sessionId: `many-${index}` }),
+    )
+    await scene.charge(...starts)
+    const settings = { ...SETTINGS, batchMax: 25 }
+    let expired = 0
+    for (let round = 0; round < 3; round += 1) {
+      const nowMs = NOW_MS + LIFE_MS + round * 6000
+      const results = await Promise.all([
+        sweep(nowMs, 1, scene, settings),
+        sweep(nowMs, 1, other, settings),
+      ])
+      expired += results.reduce((sum, result) => sum + result.expired, 0)
+    }
+    expect(expired).toBe(60)
+    expect(await amounts(0)).toEqual([[0, 0, 10_000_000]])
+  })
+
+  it('comes back after the lease when live traffic was first', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    const second = { sessionId: 'second' }
+    await scene.charge(request('start', 1, 0, [service(1_000_000)], second))
+    const nowMs = NOW_MS + LIFE_MS
+    scene.clock.set(nowMs)
+    // Between the sweep's reading and its commit another request of the same owner is charged.
+    const load: typeof other.ledger.load = async (wanted) => {
+      const loaded = await other.ledger.load(wanted)
+      await scene.charge(request('update', 1, 1, [service(1_000_000, 5)], second))
+      return loaded
+    }
+    const late = { ...other, ledger: { ...other.ledger, load } }
+    expect(await sweep(nowMs, 1, late)).toEqual(NOTHING)
+    expect(await sweep(nowMs + 4999)).toEqual(NOTHING)
+    expect(await sweep(nowMs + 5000)).toEqual({ ...NOTHING, expired: 1, moved: 1 })
+    expect(await amounts(1)).toEqual([[10_000, 10_000, 980_000]])
+  })
+})
+
+describe('a tombstone', () => {
+  const sessionKey = sessionKeyOf('test', 'session-1')
+  const isThere = () => scene.redis.client.hexists(scene.ledger.keys.owner(aidOf(1), 1), sessionKey)
+
+  it('is forgotten when its time is over', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    await scene.charge(request('release', 1, 1, [service(-1, 5)]))
+    expect(await sweep(NOW_MS + REPLAY_MS - 1)).toEqual(NOTHING)
+    expect(await isThere()).toBe(1)
+    expect(await sweep(NOW_MS + REPLAY_MS)).toEqual({ ...NOTHING, forgotten: 1 })
+    expect(await isThere()).toBe(0)
+  })
+
+  it('does not take with it a session that was opened anew, even where nobody remembers', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('event', 1, 0, [service(1_000_000)]))
+    // No sweep for a long time: the directory has forgotten before the tombstone was.
+    await scene.redis.client.del(scene.ledger.keys.directory(sessionKey))
+    const later = NOW_MS + 3 * REPLAY_MS
+    other.clock.set(later)
+    const [opened] = await other.charge(request('start', 1, 0, [service(2_000_000)]))
+    expect(opened?.reason).toBe('granted')
+    expect(await sweep(later)).toEqual(NOTHING)
+    expect(await isThere()).toBe(1)
+    expect(await amounts(1)).toEqual([[10_000, 20_000, 970_000]])
+    expect(await sweep(later + LIFE_MS)).toEqual({ ...NOTHING, expired: 1 })
+    expect(await amounts(1)).toEqual([[10_000, 0, 990_000]])
+  })
+})
+
+describe('what is damaged', () => {
+  const damage = async (sid: number, change: (packed: Buffer) => void) => {
+    const key = scene.ledger.keys.owner(1, sid)
+    const packed = (await scene.redis.client.hgetBuffer(key, 's')) as Buffer
+    change(packed)
+    await scene.redis.client.hset(key, 's', packed)
+  }
+
+  it('does not keep the others of its account waiting', async () => {
+    for (const sid of [1, 2, 3, 4]) {
+      await scene.credit(sid, MONEY, 1_000_000)
+      await scene.charge(request('start', sid, 0, [service(1_000_000)]))
+    }
+    await scene.charge(request('start', 2, 0, [service(1_000_000)], { sessionId: 'another' }))
+    await damage(2, (packed) => packed.writeUInt8(99, 0))
+    // The bucket that the session of 3 holds units in is another's now.
+    await damage(3, (packed) => packed.writeDoubleLE(77, 49))
+    const key = scene.ledger.keys.owner(1, 4)
+    await scene.redis.client.hset(key, sessionKeyOf('test', 'session-4'), 'damage')
+    expect(await sweep(NOW_MS + LIFE_MS)).toEqual({ ...NOTHING, expired: 1, corrupt: 4 })
+    expect(await amounts(1)).toEqual([[0, 0, 1_000_000]])
+    expect(await sweep(NOW_MS + LIFE_MS + 5000)).toEqual({ ...NOTHING, corrupt: 4 })
+  })
+
+  it('does not keep other accounts waiting, nor tombstones of a key of another type', async () => {
+    const wide = [1, 6400 + 1]
+    for (const sid of wide) {
+      await scene.credit(sid, MONEY, 1_000_000)
+      await scene.charge(request('start', sid, 0, [service(1_000_000)]))
+    }
+    expect(wide.map((sid) => scene.ledger.keys.partitionOf(aidOf(sid)))).toEqual([1, 1])
+    await scene.charge(request('event', 1, 0, [service(1_000_000)], { sessionId: 'event' }))
+    await scene.redis.client.set(scene.ledger.keys.owner(1, 1), 'of another type')
+    const swept = await sweep(NOW_MS + LIFE_MS)
+    expect(swept).toEqual({ expired: 1, moved: 0, forgotten: 1, corrupt: 1 })
+  })
+})

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import { type Db, MongoClient } from 'mongodb'
+import { afterAll, beforeAll, describe } from 'vitest'
+import { aggregateContract } from './contract/aggregate.ts'
+import { cursorContract } from './contract/cursors.ts'
+import { documentContract } from './contract/documents.ts'
+import { indexContract } from './contract/indexes.ts'
+import { planContract } from './contract/plans.ts'
+import { queryContract } from './contract/queries.ts'
+import { refusalContract } from './contract/refusals.ts'
+import { typeContract } from './contract/types.ts'
+import { updateContract } from './contract/updates.ts'
+
+/** A server to try: its URL, and what ends it. */
+export type Server = { readonly url: string; close(): Promise<void> }
+
+/** What the product needs of a MongoDB, the same for every server that calls itself one. */
+export function mongoContract(name: string, start: () => Promise<Server>): void {
+  describe(name, () => {
+    let server: Server
+    let client: MongoClient
+    let database: Db
+
+    beforeAll(async () => {
+      server = await start()
+      client = await new MongoClient(server.url).connect()
+      database = client.db(`contract_${randomBytes(6).toString('hex')}`)
+    })
+
+    afterAll(async () => {
+      await database?.dropDatabase()
+      await client?.close()
+      await server?.close()
+    })
+
+    const db = () => database
+    documentContract(db)
+    queryContract(db)
+    updateContract(db)
+    cursorContract(db)
+    indexContract(db)
+    planContract(db)
+    aggregateContract(db)
+    typeContract(db)
+    refusalContract(db)
+  })
+}
