@@ -10,6 +10,11 @@ export class InsufficientBalanceError extends Error {
   override name = 'InsufficientBalanceError'
 }
 
+/** The bucket would hold more than 2^53 units or micros. */
+export class BalanceRangeError extends Error {
+  override name = 'BalanceRangeError'
+}
+
 export interface Credit {
   include: PrepaidInclude
   /** Units or micros; negative takes away from what is free. */
@@ -30,7 +35,10 @@ export interface CreditResult {
   repaid: number
 }
 
-/** Pure. Money pays the subscriber's debt first. Throws `InsufficientBalanceError`. */
+/**
+ * Pure. Money pays the subscriber's debt first. Throws `InsufficientBalanceError` or
+ * `BalanceRangeError`.
+ */
 export function credit(state: OwnerState, operation: Credit, nowMs: number): CreditResult {
   const owner = copyOwner(state)
   const { include, amount } = operation
@@ -42,6 +50,9 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
       `bucket ${include.externalId} has ${bucket.free} free, less than ${-amount}`,
     )
   }
+  if (!Number.isSafeInteger(totalCredited(owner) + amount)) {
+    throw new BalanceRangeError(`bucket ${include.externalId} would exceed 2^53`)
+  }
   bucket.credited += amount
   bucket.free += amount
   if (amount > 0) bucket.toMs = Math.max(bucket.toMs, operation.toMs)
@@ -52,6 +63,11 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   owner.repaid += repaid
   owner.version += 1
   return { owner, bucket: present(bucket, 'bucket'), before, after: bucket.free, repaid }
+}
+
+/** The ledger checks the sum over an owner's buckets too, so that has to stay exact. */
+function totalCredited(owner: OwnerState): number {
+  return owner.buckets.reduce((sum, bucket) => sum + bucket.credited, 0)
 }
 
 /** A definition that has changed its kind gets a new bucket: its amounts mean something else. */

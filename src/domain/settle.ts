@@ -73,7 +73,8 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     changes: [],
   }
   const { service } = work
-  if (program.used > 0 && service.segment === null) startSegment(service, program)
+  assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
+  if (program.used > 0) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) {
     if (service.segment !== null && service.segment.key !== program.next?.key) {
@@ -86,6 +87,16 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     endSegment(work, service.segment, program.end)
   }
   return work
+}
+
+/** Usage belongs to the segment that granted it; without a grant, to the one that holds now. */
+function openForUse(work: Settlement, program: ChargeProgram): void {
+  const { service } = work
+  const isUngranted = service.reservation.units === 0 && program.next !== null
+  if (service.segment !== null && isUngranted && service.segment.key !== program.next?.key) {
+    endSegment(work, service.segment, 'ended')
+  }
+  if (service.segment === null) startSegment(service, program)
 }
 
 /** A service that nothing has been granted to yet. */
@@ -140,7 +151,7 @@ function endSegment(work: Settlement, segment: Segment, state: Line['state']): v
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0) service.accessBorne = true
-  if (segment.used === 0) return
+  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
   const reported = work.changes.find((change) => change.segment === segment)
   if (reported !== undefined) {
     reported.state = state

@@ -23,7 +23,7 @@ export interface OperationSettings {
 }
 
 /**
- * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `ContentionError`,
+ * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `BalanceRangeError`, `ContentionError`,
  * `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown until the id is
  * repeated.
  */

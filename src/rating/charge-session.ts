@@ -164,7 +164,7 @@ class SessionWork {
     const services = request.services.map((service) => this.service(service))
     if (request.kind === 'release') this.closeOthers()
     const reason = this.overall(services)
-    const refused = request.kind === 'start' && reason !== 'granted'
+    const refused = isOpening(request) && reason !== 'granted'
     const outcome: ChargeOutcome = {
       reason,
       detail: '',
@@ -211,8 +211,9 @@ class SessionWork {
       if (rated.reason === 'granted') return this.settleRated(wanted, kept, asked, rated)
       // Without a price only what was granted before can be settled.
       const unpriced = asked.used > 0 && kept.segment === null
-      if (!unpriced) this.settleOne(kept, { ...asked, requested: 0 }, null, 'none')
-      return denied(wanted, rated.reason)
+      if (unpriced) return denied(wanted, rated.reason)
+      this.settleOne(kept, { ...asked, requested: 0 }, null, 'none')
+      return asked.requested === 0 ? settledOnly(wanted) : denied(wanted, rated.reason)
     } catch (error) {
       if (error instanceof PriceRangeError) return denied(wanted, 'pricing')
       throw error
@@ -298,10 +299,7 @@ class SessionWork {
   private line(service: ServiceSession, change: SegmentChange): void {
     const { session } = this
     const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
-    const line = lineOf(session, service, change, tag)
-    const earlier = this.lines.findIndex((other) => other.stamp === line.stamp)
-    if (earlier < 0) this.lines.push(line)
-    else this.lines[earlier] = line
+    this.lines.push(lineOf(session, service, change, tag))
   }
 
   private overall(services: ServiceOutcome[]): Reason {

@@ -51,7 +51,8 @@ export function rateService(
 
 /** Whether the catalogue is needed at all: what was granted keeps its own price. */
 export function needsRating(request: ServiceRequest, service: ServiceSession): boolean {
-  return request.requested > 0 || (request.used > 0 && service.segment === null)
+  const isGranted = service.segment !== null && service.reservation.units > 0
+  return request.requested > 0 || (request.used > 0 && !isGranted)
 }
 
 /** The program of a service that is used on, closed or both. */

@@ -142,11 +142,26 @@ class DrainLoop {
         this.#outage.over()
         return refused
       } catch (error) {
-        if (!(error instanceof CatalogUnavailableError)) throw error
+        if (!(error instanceof CatalogUnavailableError)) return this.#writeApart(entries, error)
         await this.#outage.failed(error)
       }
     }
     return undefined
+  }
+
+  /** One of them cannot even be sent. The others must not wait for it. */
+  async #writeApart(entries: readonly StreamEntry[], error: unknown): Promise<Refused | undefined> {
+    const refused: Refused = new Map()
+    if (entries.length === 1) {
+      for (const key of entries.flatMap(keysOf)) refused.set(key, String(error))
+      return refused
+    }
+    for (const entry of entries) {
+      const alone = await this.#writeUntilDone([entry])
+      if (alone === undefined) return undefined
+      for (const [key, reason] of alone) refused.set(key, reason)
+    }
+    return refused
   }
 
   /** It stays pending in its stream, for a person to look at. */

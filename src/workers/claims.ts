@@ -5,36 +5,71 @@ import { type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import type { Item } from './account-work.ts'
 
+interface Claim {
+  sessionKey: string
+  home: Home
+}
+
 export interface ClaimResolver {
   /**
-   * Settles what becomes of the items that claimed this session id. A session that lives in another
-   * account answers them there; otherwise they may take the id over. Items that were answered leave
-   * the list.
+   * Settles what becomes of the items that claimed this session id, and of all others that claim
+   * one: the ledger names only the first that is refused. A session that lives in another account
+   * answers them there; otherwise they may take the id over. Items that were answered leave the
+   * list.
    */
-  resolve(items: Item[], claim: { sessionKey: string; home: Home }, nowMs: number): Promise<void>
+  resolve(items: Item[], refused: Claim, nowMs: number): Promise<void>
 }
 
 export function createClaimResolver(ledger: Ledger): ClaimResolver {
   return {
-    async resolve(items, { sessionKey, home }, nowMs) {
-      const concerned = items.filter((item) => item.identified.sessionKey === sessionKey)
-      const isElsewhere = concerned.some((item) => homeText(item) !== homeText(home))
-      const session = isElsewhere ? await loadSession(ledger, home, sessionKey) : null
-      const lives = session !== null && (session.state === 'open' || nowMs < session.expiresMs)
-      for (const item of concerned) {
-        // From now on its session is looked for, and this home may be replaced.
-        item.expectedHome = homeText(home)
-        if (!lives) continue
-        const { request, digest } = item.identified
-        const answer = findAnswer(session, request, digest)
-        const problem = misfit(session, request)
-        if (answer === null && problem === null) continue
-        item.resolve(
-          answer ?? plainOutcome(problem?.reason ?? 'sessionClosed', problem?.detail, 0, 0),
-        )
-        items.splice(items.indexOf(item), 1)
-      }
+    async resolve(items, refused, nowMs) {
+      const claims = [refused, ...(await standingClaims(ledger, items, refused.sessionKey))]
+      await Promise.all(claims.map((claim) => resolveOne(ledger, items, claim, nowMs)))
     },
+  }
+}
+
+/** A new session id is taken for new: the directory objects if it is not. */
+export function isTakenForNew({ identified, expectedHome }: Item): boolean {
+  const { kind } = identified.request
+  return (kind === 'start' || kind === 'event') && expectedHome === ''
+}
+
+async function standingClaims(
+  ledger: Ledger,
+  items: readonly Item[],
+  refusedKey: string,
+): Promise<Claim[]> {
+  const taken = items.filter(isTakenForNew).map((item) => item.identified.sessionKey)
+  const others = [...new Set(taken)].filter((sessionKey) => sessionKey !== refusedKey)
+  if (others.length === 0) return []
+  const homes = await ledger.findHomes(others)
+  return others.flatMap((sessionKey, index) => {
+    const home = homes[index] ?? null
+    return home === null ? [] : [{ sessionKey, home }]
+  })
+}
+
+async function resolveOne(
+  ledger: Ledger,
+  items: Item[],
+  { sessionKey, home }: Claim,
+  nowMs: number,
+): Promise<void> {
+  const concerned = items.filter((item) => item.identified.sessionKey === sessionKey)
+  const isElsewhere = concerned.some((item) => homeText(item) !== homeText(home))
+  const session = isElsewhere ? await loadSession(ledger, home, sessionKey) : null
+  const lives = session !== null && (session.state === 'open' || nowMs < session.expiresMs)
+  for (const item of concerned) {
+    // From now on its session is looked for, and this home may be replaced.
+    item.expectedHome = homeText(home)
+    if (!lives) continue
+    const { request, digest } = item.identified
+    const answer = findAnswer(session, request, digest)
+    const problem = misfit(session, request)
+    if (answer === null && problem === null) continue
+    item.resolve(answer ?? plainOutcome(problem?.reason ?? 'sessionClosed', problem?.detail, 0, 0))
+    items.splice(items.indexOf(item), 1)
   }
 }
 

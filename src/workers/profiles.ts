@@ -128,6 +128,8 @@ export class Profiles {
     this.drops.add(dropped)
     const read = await this.read(query).finally(() => this.drops.delete(dropped))
     if (read === null) {
+      // What memory has for this instant is not so any more.
+      if (this.peekKnown(name, query.key, atMs) !== undefined) this.held.delete(name)
       // Long enough for the request that has asked to find it.
       const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const fence = seen?.number ?? -1

@@ -13,7 +13,7 @@ import { chargeSession, needsProfile } from '../rating/charge-session.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountDraft, type DirectoryTtl, type Item } from './account-work.ts'
-import { type ClaimResolver, createClaimResolver } from './claims.ts'
+import { type ClaimResolver, createClaimResolver, isTakenForNew } from './claims.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import type { HeldProfile } from './profiles.ts'
 
@@ -68,12 +68,6 @@ const MISFITS: readonly Reason[] = ['numberReused', 'outOfOrder', 'sessionClosed
 
 function isMisfit(reason: Reason | undefined): boolean {
   return reason !== undefined && MISFITS.includes(reason)
-}
-
-/** A new session id is taken for new: the directory objects if it is not. */
-function isTakenForNew({ identified, expectedHome }: Item): boolean {
-  const { kind } = identified.request
-  return (kind === 'start' || kind === 'event') && expectedHome === ''
 }
 
 export class Rounds {

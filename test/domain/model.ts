@@ -132,6 +132,10 @@ export class ModelAccount {
       endsAt: Number.POSITIVE_INFINITY,
       lines: [],
     }
+    const isUngranted = step.used > 0 && service.units.length === 0
+    if (isUngranted && service.segment !== null && service.segment.key !== step.key) {
+      finish(service, 'ended', answer)
+    }
     if (service.segment === null && step.used > 0) begin(service, step)
     if (service.segment !== null) this.use(service, service.segment, step)
     if (step.used > 0) grow(service.segment!, 'open', answer)
@@ -316,13 +320,13 @@ function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
   answer.lines.push({ number: segment.number, version: segment.version, state })
 }
 
-/** A segment without usage leaves no line; one whose line was written in this step only ends it. */
+/** A segment without usage or lapse leaves no line; one whose line was written in this step only ends it. */
 function finish(service: ModelService, state: string, answer: ModelAnswer): void {
   const segment = service.segment!
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0n) service.accessBorne = true
-  if (segment.used === 0n) return
+  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0n) return
   const written = answer.lines.find(({ number }) => number === segment.number)
   if (written === undefined) grow(segment, state, answer)
   else written.state = state

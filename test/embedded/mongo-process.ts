@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import {
   mkdirSync,
   mkdtempSync,
@@ -71,9 +72,10 @@ export async function startMongoProcess(
       output += bytes.toString('utf8')
     })
   }
-  const ended = new Promise<readonly [number | null, string | null]>((resolve) => {
-    child.once('close', (code, signal) => resolve([code, signal]))
-  })
+  // Not its 'close': that never comes after a disconnect from this side.
+  const exit = once(child, 'exit') as Promise<[number | null, string | null]>
+  const written = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'close'))
+  const ended = Promise.all(written).then(() => exit)
   const url = await new Promise<string>((resolve, reject) => {
     child.once('message', (message: { type: string; url: string }) => resolve(message.url))
     ended.then(([code, signal]) => {

@@ -51,8 +51,8 @@ it('brings lines, operations and states, each as new as it is by then', async ()
   expect(seen).toEqual([
     [undefined, undefined, undefined, { 0: 2, 1: 2 }],
     [1, 400_000, 'open', { 0: 3, 1: 3 }],
-    [2, 800_000, 'open', { 0: 3, 1: 4 }],
-    [4, 900_000, 'closed', { 0: 3, 1: 6 }],
+    [2, 800_000, 'open', { 0: 4, 1: 4 }],
+    [4, 900_000, 'closed', { 1: 6 }],
   ])
   // The newest line alone tells who has paid for everything.
   expect(line?.payments).toMatchObject([

@@ -75,11 +75,13 @@ describe('rating a service', () => {
 describe('the catalogue', () => {
   const idle = emptyService(-1, 'data', '')
   const segment = { key: 'k' } as NonNullable<typeof idle.segment>
+  const held = { units: 1, slices: [{ bucket: null, units: 1 }], money: [] }
   it.each([
     ['units are asked for', { requested: 1 }, idle, true],
     ['units are asked for on top', { requested: 1 }, { ...idle, segment }, true],
     ['something new is used', { used: 1 }, idle, true],
-    ['what was granted is used', { used: 1 }, { ...idle, segment }, false],
+    ['what was granted is used', { used: 1 }, { ...idle, segment, reservation: held }, false],
+    ['more is used than was granted, and nothing is held', { used: 1 }, { ...idle, segment }, true],
     ['nothing happens', {}, idle, false],
     ['zero units are asked for', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {

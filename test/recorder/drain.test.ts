@@ -7,6 +7,7 @@ import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/dr
 import { writeRound } from '../../src/recorder/write.ts'
 import { startStoreProxy } from '../support/mongo.ts'
 import {
+  commitOwner,
   lineOf,
   loadOwner,
   silent,
@@ -120,7 +121,7 @@ describe('the recorder', () => {
 
   it('leaves an entry that cannot be read, reports it once, and records the others', async () => {
     const counts = { recorded: 0, unreadable: 0 }
-    await stores.ledger.redis.client.xadd(stores.ledger.keys.stream(0), '*', '4:41', 'broken')
+    await stores.ledger.redis.client.xadd(stores.ledger.keys.stream(0), '*', 'r', 'broken')
     const drain = await startTestDrain({}, counts)
     await topUp(stores.ledger, 4, 41, 1_000, 'op-4')
     const line = await use(stores.ledger, lineOf(4, 41, 'broken-1'), 5)
@@ -131,6 +132,26 @@ describe('the recorder', () => {
     expect(counts.unreadable).toBe(1)
     expect(await streamBacklog(stores.ledger)).toBe(1)
     await expectRecorded(4, 41, [line])
+    await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
+  })
+
+  it('leaves an entry that MongoDB cannot take, and records the others of its round', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    await topUp(stores.ledger, 8, 82, 1_000, 'op-82')
+    const state = await loadOwner(stores.ledger, 8, 82)
+    const [bucket] = state.buckets
+    // The usage type becomes the name of a field, and no name may have a zero in it.
+    const odd = { ...bucket!, id: 2, usaget: 'a\u0000b', credited: 0, free: 0 }
+    const broken = { ...state, version: 2, nextBucketId: 3, buckets: [...state.buckets, odd] }
+    await commitOwner(stores.ledger, broken, [])
+    await topUp(stores.ledger, 4, 42, 1_000, 'op-42')
+    const line = await use(stores.ledger, lineOf(4, 42, 'beside-1'), 5)
+    const drain = await startTestDrain({ batchEntriesMax: 1_000 }, counts)
+    await expect.poll(() => counts.recorded).toBe(2)
+    await drain.stop(1_000)
+    expect(counts.unreadable).toBe(2)
+    expect(await streamBacklog(stores.ledger)).toBe(2)
+    await expectRecorded(4, 42, [line])
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 

@@ -166,7 +166,7 @@ function readServiceList(
     if (isObject(item)) {
       const service = readService(reader, item, kind)
       if (services.some((other) => isSameService(other, service))) {
-        reader.fail('usaget', 'repeats a service: rating_group, usaget and called_number are equal')
+        reader.fail('usaget', 'repeats a service: rating_group and usaget are equal')
       }
       services.push(service)
     }
@@ -176,12 +176,9 @@ function readServiceList(
   return services
 }
 
+/** What names a service within its session; a called number may change while it goes on. */
 function isSameService(one: ServiceRequest, other: ServiceRequest): boolean {
-  return (
-    one.ratingGroup === other.ratingGroup &&
-    one.usaget === other.usaget &&
-    one.calledNumber === other.calledNumber
-  )
+  return one.ratingGroup === other.ratingGroup && one.usaget === other.usaget
 }
 
 function readService(reader: FieldReader, object: JsonObject, kind: RequestKind): ServiceRequest {

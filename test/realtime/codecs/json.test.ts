@@ -223,9 +223,9 @@ describe('services', () => {
     [[{ ...data, called_number: {} }], 'services.0.called_number'],
   ])('refuses %j', (services, field) => expect(fieldOf({ ...update, services })).toBe(field))
 
-  it('takes the same usage type for different rating groups and numbers', () => {
-    const services = [data, { ...data, rating_group: 2 }, { ...data, called_number: 44 }]
-    expect(requestOf({ ...update, services }).services).toHaveLength(3)
+  it('takes the same usage type for different rating groups', () => {
+    const services = [data, { ...data, rating_group: 2 }]
+    expect(requestOf({ ...update, services }).services).toHaveLength(2)
   })
 
   it('stands in place of the single fields', () => {

@@ -67,6 +67,7 @@ export class Cursors {
 
   /** @throws CommandError (CursorNotFound) */
   async more(id: Long, ns: string, batchSize: number | undefined): Promise<Batch> {
+    this.expire()
     const cursor = this.#cursors.get(id.toString())
     if (!cursor || cursor.ns !== ns || cursor.isBusy) {
       const why = cursor ? `is ${cursor.isBusy ? 'in use' : `of ${cursor.ns}`}` : 'not found'

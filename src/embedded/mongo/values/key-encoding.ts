@@ -18,15 +18,16 @@ import {
  *   number     00 NaN | 10 negative, all following bytes inverted | 20 zero | 30 positive;
  *              then the largest double ≤ |value|, big-endian, and what is missing to the exact
  *              value: 00 nothing, or 01, exponent + 0x4000 in 2 bytes, decimal digits, 00
- *   string     UTF-8, 00 written as 00 FF, end 00
+ *   string     UTF-8, 00 and 01 written as 01 01 and 01 02, end 00
  *   object     per field: type byte, name and 00, payload; end 00
  *   array      the keys of the elements; end 00
  *   binary     length in 4 bytes, subtype, bytes      objectId   12 bytes
  *   boolean    1 byte                                 date       8 bytes, sign bit inverted
  *   timestamp  8 bytes                                regex      pattern, options as strings
  *
- * A descending component has all its bytes inverted. No first byte of a component is 00 or FF, so
- * `prefix` … `prefix FF` holds all keys that begin with whole components.
+ * No key is the beginning of another, so a descending component may have all its bytes inverted.
+ * No first byte of a component is below 05 or FF, so `prefix` … `prefix FF` holds all keys that
+ * begin with these components.
  */
 
 /** The value that an empty array is indexed as. */
@@ -144,16 +145,17 @@ function writeText(text: string): void {
   const start = end
   const written = scratch.write(text, end, 'utf8')
   end += written
-  if (text.includes('\0')) escapeZeros(start)
+  if (text.includes('\0') || text.includes('\u0001')) escapeLowest(start)
   writeByte(0)
 }
 
-function escapeZeros(start: number): void {
+/** The end of a string stands nowhere inside it, so none is the beginning of another. */
+function escapeLowest(start: number): void {
   const plain = Buffer.from(scratch.subarray(start, end))
   end = start
   for (const byte of plain) {
-    writeByte(byte)
-    if (byte === 0) writeByte(0xff)
+    if (byte > 1) writeByte(byte)
+    else writeBytes(Buffer.from([1, byte + 1]))
   }
 }
 

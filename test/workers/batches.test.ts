@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { openSessions } from '../../src/ledger/streams.ts'
+import { SESSIONS_MAX } from '../../src/workers/owner-cache.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import {
+  aidOf,
+  DATA_UNITS,
+  MONEY,
+  NOW_MS,
+  openScene,
+  REPLAY_MS,
+  request,
+  type Scene,
+  SHARED_DATA,
+  service,
+} from './scene.ts'
+
+let redis: TestRedis
+let scene: Scene
+let other: Scene
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  scene = await openScene(redis.url)
+  other = await openScene(redis.url)
+  await scene.redis.client.flushall()
+  return async () => {
+    expect([...scene.defects, ...other.defects]).toEqual([])
+    await scene.close()
+    await other.close()
+  }
+})
+
+const bucketOf = async (sid: number) => (await scene.owner(sid)).state.buckets[0]
+const reasonsOf = (outcomes: { reason: string }[]) => outcomes.map(({ reason }) => reason)
+
+describe('an event', () => {
+  it('is debited whole or not at all, and its repetition moves nothing', async () => {
+    await scene.credit(1, DATA_UNITS, 100)
+    const event = request('event', 1, 0, [service(60)])
+    const [first] = await scene.charge(event)
+    expect(first?.services[0]).toMatchObject({ reason: 'granted', granted: 60 })
+    for (const node of [scene, other]) expect(await node.charge(event)).toEqual([first])
+    expect(await bucketOf(1)).toMatchObject({ spent: 60, reserved: 0, free: 40 })
+    const more = { sessionId: 'second' }
+    const [second] = await scene.charge(request('event', 1, 0, [service(41)], more))
+    expect(second?.reason).toBe('noCredit')
+    expect(await bucketOf(1)).toMatchObject({ spent: 60, reserved: 0, free: 40 })
+    const [reused] = await other.charge(request('event', 1, 0, [service(61)]))
+    expect(reused?.reason).toBe('numberReused')
+    expect(await openSessions(scene.ledger)).toBe(0)
+    const entry = scene.ledger.keys.directory(sessionKeyOf('test', 'session-1'))
+    expect(await scene.redis.client.pttl(entry)).toBeLessThanOrEqual(2 * REPLAY_MS)
+  })
+
+  it('that opens in the end is remembered for as long as a session', async () => {
+    await scene.credit(1, SHARED_DATA, 1_000)
+    await scene.charge(request('start', 2, 0, [service(1_000)]))
+    // Denied, then opened by what another gives back, all in one batch.
+    const outcomes = await scene.charge(
+      request('start', 1, 0, [service(500)]),
+      request('release', 2, 1, []),
+      request('start', 1, 1, [service(500)]),
+    )
+    expect(reasonsOf(outcomes)).toEqual(['noCredit', 'granted', 'granted'])
+    const entry = scene.ledger.keys.directory(sessionKeyOf('test', 'session-1'))
+    expect(await scene.redis.client.pttl(entry)).toBeGreaterThan(2 * REPLAY_MS)
+  })
+})
+
+describe('memory that is behind', () => {
+  it('answers what does not fit only from fresh states', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    const wanted = [service(1_000_000)]
+    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('update', 1, 5, wanted))
+    await other.charge(request('release', 1, 6, []))
+    other.clock.set(NOW_MS + REPLAY_MS)
+    scene.clock.set(NOW_MS + REPLAY_MS)
+    await other.charge(request('start', 1, 0, wanted))
+    // By its memory number 1 would be out of order.
+    expect(reasonsOf(await scene.charge(request('update', 1, 1, wanted)))).toEqual(['granted'])
+  })
+
+  it('of where a session is at home is corrected by the directory', async () => {
+    for (const sid of [1, 200]) await scene.credit(sid, MONEY, 1_000_000)
+    const wanted = [service(1_000_000)]
+    const same = { sessionId: 'same' }
+    await scene.charge(request('start', 1, 0, wanted, same))
+    await other.charge(request('release', 1, 1, [], same))
+    for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
+    await other.charge(request('start', 200, 0, wanted, same))
+    const [outcome] = await scene.charge(request('update', 200, 1, wanted, same))
+    expect(outcome).toMatchObject({ reason: 'granted', sid: 200 })
+    const [nowhere] = await scene.charge(request('update', 1, 1, [], { sessionId: 'nowhere' }))
+    expect(nowhere?.reason).toBe('unknownSession')
+  })
+
+  it('is exact however small it is', async () => {
+    const tiny = await openScene(redis.url, { ownersCachedMax: 1 })
+    const sids = [1, 2, 3, 101, 102, 201, 301, 401]
+    await scene.credit(1, SHARED_DATA, 1_000_000)
+    for (const sid of sids) await scene.credit(sid, MONEY, 1_000_000)
+    const all = (make: (sid: number) => ReturnType<typeof request>) =>
+      tiny.charge(...sids.map(make))
+    const granted = sids.map(() => 'granted')
+    const size = [service(1_000)]
+    expect(reasonsOf(await all((sid) => request('start', sid, 0, size)))).toEqual(granted)
+    for (let number = 1; number <= 3; number += 1) {
+      const outcomes = await all((sid) => request('update', sid, number, [service(1_000, 1_000)]))
+      expect(reasonsOf(outcomes)).toEqual(granted)
+    }
+    const last = await all((sid) => request('release', sid, 4, [service(-1, 500)]))
+    expect(reasonsOf(last)).toEqual(granted)
+    expect(await bucketOf(0)).toMatchObject({ reserved: 0, spent: 3 * 3_500 })
+    expect(await bucketOf(101)).toMatchObject({ reserved: 0, spent: 10_000 })
+    expect(tiny.defects).toEqual([])
+    await tiny.close()
+  })
+
+  it('holds more sessions of one subscriber than it keeps, and loses none', async () => {
+    const count = SESSIONS_MAX + 200
+    await scene.credit(1, DATA_UNITS, 10_000_000)
+    const indexes = Array.from({ length: count }, (_, index) => index)
+    const all = (node: Scene, kind: 'start' | 'update' | 'release', number: number, used: number) =>
+      node.charge(
+        ...indexes.map((index) =>
+          request(kind, 1, number, [service(100, used)], { sessionId: `s${index}` }),
+        ),
+      )
+    expect(new Set(reasonsOf(await all(scene, 'start', 0, 0)))).toEqual(new Set(['granted']))
+    // Retransmitted to another node: it must not open anything a second time.
+    expect(new Set(reasonsOf(await all(other, 'start', 0, 0)))).toEqual(new Set(['granted']))
+    expect(await bucketOf(1)).toMatchObject({ reserved: count * 100 })
+    for (const [node, number] of [
+      [other, 1],
+      [scene, 2],
+    ] as const) {
+      const outcomes = await all(node, 'update', number, 70)
+      expect(new Set(reasonsOf(outcomes))).toEqual(new Set(['granted']))
+    }
+    await all(other, 'release', 3, 10)
+    expect(await bucketOf(1)).toMatchObject({ reserved: 0, spent: count * 150 })
+    expect(await openSessions(scene.ledger)).toBe(0)
+  })
+})
+
+describe('a batch', () => {
+  it('serves all but the damaged of many subscribers that share a bucket', async () => {
+    const sids = Array.from({ length: 30 }, (_, index) => index + 1)
+    await scene.credit(1, SHARED_DATA, 1_000_000)
+    const starts = sids.map((sid) => request('start', sid, 0, [service(100)]))
+    await scene.charge(...starts)
+    await scene.redis.client.hset(scene.ledger.keys.owner(aidOf(7), 7), 's', 'damage')
+    const updates = sids.map((sid) => request('update', sid, 1, [service(100, 50)]))
+    const reasons = reasonsOf(await scene.charge(...updates))
+    expect(reasons).toEqual(sids.map((sid) => (sid === 7 ? 'corrupt' : 'granted')))
+    expect(await bucketOf(0)).toMatchObject({ spent: 29 * 50, reserved: 3_000 })
+  })
+
+  it('is not held up by a damaged entry of the directory', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    const damaged = sessionKeyOf('test', 'damaged')
+    await scene.redis.client.set(scene.ledger.keys.directory(damaged), 'rubbish')
+    const outcomes = await scene.charge(
+      request('update', 2, 1, [], { sessionId: 'damaged' }),
+      request('update', 1, 1, [service(1_000_000, 5)]),
+    )
+    expect(reasonsOf(outcomes)).toEqual(['unknownSession', 'granted'])
+  })
+
+  it('answers all others when one account cannot be looked up any further', async () => {
+    for (const sid of [1, 101, 102, 201]) await scene.credit(sid, MONEY, 1_000_000)
+    const same = { sessionId: 'same' }
+    await other.charge(request('start', 201, 0, [service(1_000_000)], same))
+    await scene.redis.client.set(scene.ledger.keys.stream(2), 'of another type')
+    // The claimant's way to the home of the session is cut.
+    await scene.redis.client.del(scene.ledger.keys.owner(aidOf(201), 201))
+    await scene.redis.client.set(scene.ledger.keys.owner(aidOf(201), 201), 'of another type')
+    const outcomes = await scene.charge(
+      request('start', 101, 0, [service(1_000_000)]),
+      request('start', 102, 0, [service(1_000_000)]),
+      request('start', 1, 0, [service(1_000_000)], same),
+    )
+    expect(reasonsOf(outcomes)).toEqual(['corrupt', 'corrupt', 'granted'])
+  })
+
+  it('moves nothing for what only pretends', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    const before = await scene.owner(1)
+    const pretend = { pretend: true }
+    const [outcome] = await scene.charge(request('start', 1, 0, [service(1_000_000)], pretend))
+    expect(outcome).toMatchObject({ reason: 'granted', transactionId: '' })
+    expect(await scene.owner(1)).toEqual(before)
+    expect(await scene.ledger.findHomes([sessionKeyOf('test', 'session-1')])).toEqual([null])
+  })
+})

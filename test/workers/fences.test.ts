@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
+import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import {
+  aidOf,
+  MONEY,
+  NOW_MS,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
+
+let redis: TestRedis
+let scene: Scene
+/** What stands in the catalogue's store for now, by identifier's value. */
+let stored: Map<string, SubscriberProfile>
+let reads: string[]
+let waiting: Promise<void> | null
+let failure: Error | null
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  stored = new Map()
+  reads = []
+  waiting = null
+  failure = null
+  scene = await openScene(redis.url, {
+    async read({ key, value }) {
+      reads.push(`${key}:${value}`)
+      const found = stored.get(value)
+      await waiting
+      if (failure !== null) throw failure
+      return found === undefined ? null : { found, validUntilMs: found.toMs }
+    },
+  })
+  await scene.redis.client.flushall()
+  return async () => {
+    expect(scene.defects).toEqual([])
+    await scene.close()
+  }
+})
+
+function write(identifier: string, sid: number, more: Partial<SubscriberProfile> = {}): void {
+  const profile = profileOf(sid)
+  if (profile !== null) stored.set(identifier, { ...profile, ...more })
+}
+
+const raise = (dirty: boolean, nowMs = NOW_MS) => scene.ledger.raiseFence(aidOf(1), 1, dirty, nowMs)
+
+async function fast(...requests: ChargeRequest[]) {
+  const { outcomes } = await scene.processor.process({ requests, mayLookUp: false })
+  return outcomes
+}
+
+const wanted = [service(1_000_000)]
+
+describe('a change of a profile', () => {
+  it('refuses what was rated with the old one, and rates it anew', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    expect((await fast(request('update', 1, 1, wanted)))[0]?.reason).toBe('granted')
+    await raise(true)
+    write('1', 1, { barred: true, id: 's1-barred' })
+    await raise(false)
+    const update = request('update', 1, 2, wanted)
+    expect(await fast(update)).toEqual([null])
+    expect((await scene.charge(update))[0]?.reason).toBe('barred')
+    expect((await scene.owner(1)).state.buckets[0]).toMatchObject({ reserved: 0, free: 1_000_000 })
+    // From now on it is in memory.
+    const before = reads.length
+    expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
+    expect(reads).toHaveLength(before)
+  })
+
+  it('between its beginning and its end is met by readings that do not last', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await raise(true)
+    await scene.charge(request('start', 1, 0, wanted))
+    write('1', 1, { barred: true, id: 's1-barred' })
+    await raise(false)
+    const [outcome] = await scene.charge(request('update', 1, 1, wanted))
+    expect(outcome?.reason).toBe('barred')
+  })
+
+  it('that died half-way is repaired after five seconds, by somebody and once', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    const begun = await raise(true)
+    write('1', 1, { barred: true, id: 's1-barred' })
+    scene.clock.set(NOW_MS + 5000)
+    await scene.charge(request('update', 1, 1, wanted))
+    expect((await scene.owner(1)).fence).toEqual(begun)
+    scene.clock.set(NOW_MS + 5001)
+    const late = request('update', 1, 2, wanted)
+    expect(await fast(late)).toEqual([null])
+    expect((await scene.charge(late))[0]?.reason).toBe('barred')
+    const repaired = { number: begun.number + 1, dirty: false, changedMs: NOW_MS + 5001 }
+    expect((await scene.owner(1)).fence).toEqual(repaired)
+    expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
+    expect((await scene.owner(1)).fence).toEqual(repaired)
+  })
+
+  it('does not hinder a release', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    await raise(true)
+    expect((await fast(request('release', 1, 1, [service(-1, 5)])))[0]?.reason).toBe('granted')
+  })
+
+  it('of an identifier sends the next session to its new subscriber', async () => {
+    write('49', 1)
+    for (const sid of [1, 250]) await scene.credit(sid, MONEY, 1_000_000)
+    const by49 = { subscriberKey: 'msisdn' as const, subscriberValue: '49' }
+    const [first] = await scene.charge(request('start', 1, 0, wanted, by49))
+    expect(first?.sid).toBe(1)
+    await raise(true)
+    write('49', 250)
+    await raise(false)
+    const [second] = await scene.charge(
+      request('start', 1, 0, wanted, { ...by49, sessionId: 'second' }),
+    )
+    expect(second).toMatchObject({ reason: 'granted', sid: 250 })
+    expect((await scene.owner(1)).state.buckets[0]).toMatchObject({ reserved: 10_000 })
+    expect((await scene.owner(250)).state.buckets[0]).toMatchObject({ reserved: 10_000 })
+  })
+})
+
+describe('a subscriber that is gone', () => {
+  it('gets nothing new, but what its session has used is settled', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(3_000_000)]))
+    stored.clear()
+    await raise(true)
+    await raise(false)
+    const [update] = await scene.charge(request('update', 1, 1, [service(1_000_000, 2_000_000)]))
+    expect(update?.reason).toBe('unknownSubscriber')
+    const [bucket] = (await scene.owner(1)).state.buckets
+    expect(bucket).toMatchObject({ spent: 20_000, reserved: 0, free: 980_000 })
+  })
+})
+
+describe('the two lanes', () => {
+  it('leave what is not in memory to the slow one, and never read on the fast one', async () => {
+    write('1', 1)
+    write('2', 2)
+    for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    const before = reads.length
+    const outcomes = await fast(
+      request('update', 1, 1, wanted),
+      request('start', 2, 0, wanted),
+      request('update', 3, 1, wanted),
+    )
+    expect(outcomes.map((outcome) => outcome?.reason)).toEqual([
+      'granted',
+      undefined,
+      'unknownSession',
+    ])
+    expect(reads).toHaveLength(before)
+    expect(await scene.redis.client.hlen(scene.ledger.keys.owner(aidOf(2), 2))).toBe(1)
+  })
+
+  it('let known subscribers pass while a reading hangs', async () => {
+    write('1', 1)
+    write('2', 2)
+    for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    let goOn: () => void = () => undefined
+    waiting = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const hanging = scene.charge(request('start', 2, 0, wanted))
+    for (let number = 1; number <= 5; number += 1) {
+      expect((await fast(request('update', 1, number, wanted)))[0]?.reason).toBe('granted')
+    }
+    goOn()
+    expect((await hanging)[0]?.reason).toBe('granted')
+  })
+
+  it('answer that the store is down while the catalogue cannot be read', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    failure = new CatalogUnavailableError('away')
+    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
+    failure = null
+    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('granted')
+  })
+
+  it('say so when a reading fails by a defect', async () => {
+    failure = new TypeError('a defect')
+    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
+    expect(scene.defects.splice(0)).toEqual([failure])
+  })
+})
