@@ -3,8 +3,8 @@ import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 
 /**
- * Runs a command line (without `node` and the program) and gives its exit code; undefined if it runs
- * on until a signal ends it. Never rejects.
+ * Runs a command line (without `node` and the program) and gives its exit code; undefined if it
+ * runs on until a signal ends it. Never rejects.
  */
 export function main(argv: readonly string[]): Promise<ExitCode> {
   return runCommandLine(argv, { realtime, admin, recorder })

@@ -10,7 +10,10 @@ export interface HealthOptions {
 
 type Check = 'ok' | 'unavailable'
 
-/** `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is away. */
+/**
+ * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
+ * away.
+ */
 export function addHealth(server: FastifyInstance, { redis, catalog }: HealthOptions): void {
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {

@@ -25,8 +25,8 @@ export interface Admin {
 }
 
 /**
- * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need be
- * there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
+ * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need
+ * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics } = options

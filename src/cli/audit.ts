@@ -39,7 +39,10 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   return report.ok ? 0 : 1
 }
 
-/** Checks all accounts, one after the other. Throws `StoreDownError` or `CatalogUnavailableError`. */
+/**
+ * Checks all accounts, one after the other. Throws `StoreDownError` or
+ * `CatalogUnavailableError`.
+ */
 export async function auditStores(stores: AuditStores): Promise<AuditReport> {
   const report: AuditReport = {
     ...{ ok: true, accounts: 0, owners: 0, buckets: 0, sessions: 0, lines: 0 },

@@ -23,7 +23,10 @@ export interface Child extends Running {
   readonly port: number | undefined
 }
 
-/** Resolves when the process says that it is ready. Throws `CommandError` with what it says else. */
+/**
+ * Resolves when the process says that it is ready. Throws `CommandError` with what it says
+ * else.
+ */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, file, args, env, onLine, startTimeoutMs, stopTimeoutMs } = options
   // A process group of its own: Ctrl-C reaches this process only, which ends the others in order.

@@ -1,4 +1,7 @@
-/** How a command reaches the stores: those that are configured, or those that run in the data folder. */
+/**
+ * How a command reaches the stores: those that are configured, or those that run in the data
+ * folder.
+ */
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,7 +58,10 @@ export interface Stores {
   close(): Promise<void>
 }
 
-/** Connects, and makes sure that both stores answer. Throws `CommandError` that says which does not. */
+/**
+ * Connects, and makes sure that both stores answer. Throws `CommandError` that says which
+ * does not.
+ */
 export async function openStores(config: Config): Promise<Stores> {
   const isEmbedded = config.redis.url === EMBEDDED
   const resolved = withStoreUrls(config)

@@ -8,8 +8,8 @@ const KEPT_MS = 60_000
 export type NameOf = (externalId: number) => string
 
 /**
- * Gives the names for a round, reading those that are not known; empty where the catalogue has none.
- * Rejects with `CatalogUnavailableError`.
+ * Gives the names for a round, reading those that are not known; empty where the catalogue has
+ * none. Rejects with `CatalogUnavailableError`.
  */
 export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
   let names = new Map<number, string>()

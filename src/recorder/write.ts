@@ -12,7 +12,7 @@ import { ownerKey, type Round } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
 
 /** Keeps one command well within the time limit of an operation. */
-const OPERATIONS_MAX = 500
+const OPERATIONS_MAX = 200
 /** With an upsert "if newer" it says that what is there is as new, or newer. */
 const DUPLICATE_KEY = 11_000
 

@@ -46,7 +46,6 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
 
   const answered: Answered[] = []
   const countRequest = createCounts(answered)
@@ -70,17 +69,11 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
     'Requests per batch sent to a worker',
     BATCH_BUCKETS,
   )
-  const counter = (name: string, help: string) => new Counter({ name, help, registers })
-  const conflicts = counter(
-    'tollgate_commit_conflicts_total',
-    'Commits that had to be settled again because the account had changed',
-  )
-  const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
-  const unreadable = counter(
-    'tollgate_entries_unreadable_total',
-    'Ledger entries left in their stream because they cannot be read or recorded',
-  )
-  const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
+  const conflicts = new Counter({
+    name: 'tollgate_commit_conflicts_total',
+    help: 'Commits that had to be settled again because the account had changed',
+    registers,
+  })
   let readInFlight = () => 0
   new Gauge({
     name: 'tollgate_in_flight',
@@ -90,12 +83,6 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
       this.set(readInFlight())
     },
   })
-  const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
-  const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
-  const reservations = gauge(
-    'tollgate_reservations',
-    'Sessions that may hold units or money: every open one is counted as a holder',
-  )
 
   return {
     request(outcome, code, durationMs) {
@@ -107,16 +94,48 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
     readInFlight(read) {
       readInFlight = read
     },
+    ...createRecorderMetrics(registry),
+    snapshot: async () => {
+      const metrics = await registry.getMetricsAsJSON()
+      return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }
+    },
+  }
+}
+
+type RecorderMetrics = Pick<
+  Metrics,
+  | 'streamBacklog'
+  | 'openSessions'
+  | 'reservations'
+  | 'entriesRecorded'
+  | 'entriesUnreadable'
+  | 'sessionsExpired'
+>
+
+/** What the recorder counts, and what it reads for all. */
+function createRecorderMetrics(registry: Registry): RecorderMetrics {
+  const registers = [registry]
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
+  const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
+  const reservations = gauge(
+    'tollgate_reservations',
+    'Sessions that may hold units or money: every open one is counted as a holder',
+  )
+  const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
+  const unreadable = counter(
+    'tollgate_entries_unreadable_total',
+    'Ledger entries left in their stream because they cannot be read or recorded',
+  )
+  const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
+  return {
     streamBacklog: (entries) => backlog.set(entries),
     openSessions: (count) => openSessions.set(count),
     reservations: (count) => reservations.set(count),
     entriesRecorded: (count) => recorded.inc(count),
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),
-    snapshot: async () => {
-      const metrics = await registry.getMetricsAsJSON()
-      return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }
-    },
   }
 }
 

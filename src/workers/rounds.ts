@@ -44,7 +44,7 @@ interface Work {
   items: Item[]
   attempt: number
   isEnded: boolean
-  /** Its states were read from the ledger in this round. */
+  /** Its states were read from the ledger in this round, all at once. */
   isFresh: boolean
   /** What this attempt is decided on, by sid: the cache may forget it meanwhile. */
   held: Map<number, CachedOwner>
@@ -128,9 +128,10 @@ export class Rounds {
   private async attempt(works: Work[]): Promise<{ again: Work[]; isBusy: boolean }> {
     try {
       const loaded = await this.load(works)
-      const drafted = loaded.flatMap((work) => this.decideAlone(work))
+      const again: Work[] = []
+      const drafted = loaded.flatMap((work) => this.decideAlone(work, again))
       const doubtful = drafted.filter((entry) => this.isDoubtful(entry))
-      const again = doubtful.map((entry) => this.refresh(entry.work))
+      again.push(...doubtful.map((entry) => this.refresh(entry.work)))
       const sound = drafted.filter((entry) => !doubtful.includes(entry))
       const writing = sound.filter((entry) => entry.commit !== null)
       for (const entry of sound) if (entry.commit === null) this.accept(entry)
@@ -214,13 +215,17 @@ export class Rounds {
   }
 
   /**
-   * A defect in one account, such as a session that names a bucket which is not there, ends it
-   * alone.
+   * A session that names a bucket which is not there: its owners in memory may be of different
+   * times, so they are read together first. If it is a defect of the account, it ends alone.
    */
-  private decideAlone(work: Work): Drafted[] {
+  private decideAlone(work: Work, again: Work[]): Drafted[] {
     try {
       return [this.decide(work)]
     } catch (error) {
+      if (!work.isFresh) {
+        again.push(this.refresh(work))
+        return []
+      }
       this.options.onDefect(error)
       this.forget(work)
       this.finish(work, 'corrupt')
@@ -303,6 +308,7 @@ export class Rounds {
       case 'conflict':
         this.options.count('conflicts', 1)
         this.takeConflict(commit as AccountCommit, reply)
+        work.isFresh = false
         break
       case 'claimed':
         await this.claims.resolve(work.items, reply, this.options.clock.nowMs())

@@ -55,7 +55,7 @@ it('passes on why the first start fails', async () => {
   await keeper.stop()
 })
 
-it('stopped while it starts, ends what has just started; stopped before, starts nothing', async () => {
+it('stopped while it starts, ends what has started, and starts nothing more', async () => {
   const { started, begin } = fakes()
   let go: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {

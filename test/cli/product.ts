@@ -3,10 +3,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const START_TIMEOUT_MS = 60_000
+const POLL_MS = 20
 
 export interface Ended {
   code: number | null
@@ -20,6 +22,8 @@ export interface Product {
   run(...args: string[]): Promise<Ended>
   /** `tollgate start`, up to the point where it says where it is. */
   start(env?: Record<string, string>): Promise<Started>
+  /** One role by itself, on the stores that run; resolves when it is ready. */
+  role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>
   /** Ends what a failed test has left, and removes the data. */
   close(): Promise<void>
 }
@@ -65,6 +69,14 @@ export function createProduct(): Product {
       open.push(child)
       return started(child)
     },
+    async role(name) {
+      const args = [BIN, name]
+      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+      open.push(child)
+      const { said, ended } = listenTo(child)
+      await until(ended, said, () => said.stdout.includes('"ready"'))
+      return { signal: (signal) => child.kill(signal), ended }
+    },
     async close() {
       for (const child of open) if (child.exitCode === null) child.kill('SIGKILL')
       for (const pid of processesWith(folder)) process.kill(pid, 'SIGKILL')
@@ -79,32 +91,43 @@ function withoutSettings(): Record<string, string | undefined> {
   )
 }
 
-async function started(child: ChildProcess): Promise<Started> {
+interface Said {
+  stdout: string
+  stderr: string
+}
+
+function listenTo(child: ChildProcess): { said: Said; ended: Promise<Ended> } {
   const said = { stdout: '', stderr: '' }
-  child.stdout?.on('data', (bytes: Buffer) => {
-    said.stdout += bytes.toString('utf8')
-  })
-  child.stderr?.on('data', (bytes: Buffer) => {
-    said.stderr += bytes.toString('utf8')
-  })
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (bytes: Buffer) => {
+      said[name] += bytes.toString('utf8')
+    })
+  }
   const ended = new Promise<Ended>((resolve) => {
     child.once('close', (code) => resolve({ code, ...said }))
   })
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(`tollgate did not start:\n${said.stdout}\n${said.stderr}`))
-    }, START_TIMEOUT_MS)
-    const settle = (act: () => void) => {
-      clearTimeout(timer)
-      act()
-    }
-    child.stdout?.on('data', () => {
-      if (said.stdout.includes('balance show')) settle(resolve)
-    })
-    void ended.then(({ code, stdout, stderr }) => {
-      settle(() => reject(new Error(`tollgate ended with code ${code}:\n${stdout}${stderr}`)))
-    })
+  return { said, ended }
+}
+
+/** Waits for what a process says; rejects with all that it said if it ends or takes too long. */
+async function until(ended: Promise<Ended>, said: Said, isSaid: () => boolean): Promise<void> {
+  let code: number | null | undefined
+  void ended.then((end) => {
+    code = end.code
   })
+  const lastPoll = START_TIMEOUT_MS / POLL_MS
+  for (let poll = 0; !isSaid(); poll += 1) {
+    const how = code === undefined ? 'does not start' : `ended with code ${code}`
+    if (code !== undefined || poll > lastPoll) {
+      throw new Error(`tollgate ${how}:\n${said.stdout}${said.stderr}`)
+    }
+    await delay(POLL_MS)
+  }
+}
+
+async function started(child: ChildProcess): Promise<Started> {
+  const { said, ended } = listenTo(child)
+  await until(ended, said, () => said.stdout.includes('balance show'))
   const addressOf = (name: string, path: string) =>
     new RegExp(`${name} +(http://[^/\\s]+)${path}`).exec(said.stdout)?.[1] ?? ''
   return {

@@ -183,6 +183,31 @@ describe('a newcomer', () => {
   })
 })
 
+describe('a role by itself', () => {
+  it('records on the stores that run, and ends in order', async () => {
+    const product = createProduct()
+    try {
+      await expect(product.role('recorder')).rejects.toThrow('tollgate is not running in')
+      const tollgate = await product.start({ TOLLGATE_RECORDER_ENABLED: 'false' })
+      for (const line of tollgate.curls) await shell(line)
+      const recorder = await product.role('recorder')
+      await expect
+        .poll(async () => (await product.run('audit')).stdout, { timeout: 20_000 })
+        .toContain('every unit is accounted for')
+      const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
+      await expect
+        .poll(metrics, { timeout: 10_000 })
+        .toMatch(/tollgate_entries_recorded_total\{.*role="recorder"\} [1-9]/)
+      recorder.signal('SIGTERM')
+      expect((await recorder.ended).code).toBe(0)
+      tollgate.signal('SIGTERM')
+      expect((await tollgate.ended).code).toBe(0)
+    } finally {
+      await product.close()
+    }
+  })
+})
+
 describe('a start that fails', () => {
   it('names the port that is taken, and leaves nothing behind', async () => {
     const product = createProduct()

@@ -5,12 +5,10 @@ import { isTypeScript, type SourceFile } from './tree.ts'
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',
-  'decimal.js': 'decimal amounts outside the hot path: prices as written, tax, invoices',
   diameter: 'dictionary of AVPs, and the independent peer in tests',
   fastify: 'HTTP of the control plane',
   ioredis: 'Redis client with cluster, pipelines and scripts',
   lmdb: 'durable storage of the embedded MongoDB store',
-  mingo: 'queries and pipelines of the embedded MongoDB store',
   mongodb: 'the official MongoDB driver',
   msgpackr: 'packed values where they measure better than JSON',
   pino: 'JSON logs that cost little',

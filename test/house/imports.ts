@@ -46,7 +46,6 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:http2': ['external/'],
   undici: ['external/'],
   fastify: ['admin/'],
-  mingo: ['embedded/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],

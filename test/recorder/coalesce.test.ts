@@ -15,7 +15,8 @@ const entry = (version: number, sid = 11): StreamEntry => ({
 it('keeps the highest version of each line and owner, in whatever order they come', () => {
   for (const versions of [
     [1, 2, 3],
-    [3, 1, 2, 3],
+    [3, 1, 2],
+    [1, 3, 3, 2],
   ]) {
     const round = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
     expect([...round.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([

@@ -76,7 +76,7 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
 }
 
 describe('the recorder', () => {
-  it('records the newest of each line, operation and balance, and empties the streams', async () => {
+  it('records the newest of lines, operations and balances, and empties the streams', async () => {
     await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
     await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
     let line = lineOf(1, 11, 'first-1')

@@ -48,9 +48,10 @@ const PAUSE_MS_MAX = 250
 export async function checkAccount(
   stores: AuditStores,
   account: FoundAccount,
+  attemptsMax = ATTEMPTS_MAX,
 ): Promise<AccountFindings> {
   let before: Attempt | undefined
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     if (attempt > 0) await delay(Math.min(PAUSE_MS_MIN * attempt, PAUSE_MS_MAX))
     const now = new Attempt(stores, account.aid)
     await now.run(account.sids)
@@ -60,7 +61,9 @@ export async function checkAccount(
   return (before as Attempt).findings(true)
 }
 
-/** One look at an account. Pages of subscribers keep it small; the shared buckets span all pages. */
+/**
+ * One look at an account. Pages of subscribers keep it small; the shared buckets span all pages.
+ */
 class Attempt {
   readonly differences: Difference[] = []
   readonly #damaged = new Set<string>()

@@ -1,6 +1,6 @@
 import { CommandError, notImplemented } from '../errors.ts'
-import { runQuery, takeAll } from '../query/run-query.ts'
-import { applyUpdate } from '../update/apply-update.ts'
+import { runQuery } from '../query/run-query.ts'
+import { applyUpdate, settled } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
 import { type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
@@ -92,9 +92,11 @@ const remove: Command = ({ storage, records, catalog }, args) => {
       checkFields('delete.deletes', doc, ['q', 'limit'], ['collation', 'hint'])
       const collection = catalog.find(ns)
       const limit = isNumeric(doc['limit']) && toNumber(doc['limit']) === 1 ? 1 : undefined
-      const rows = takeAll(runQuery(records, collection, { filter: docOf('q', doc['q']), limit }))
-      for (const row of rows) if (collection) records.remove(collection, row)
-      n += rows.length
+      const found = runQuery(records, collection, { filter: docOf('q', doc['q']), limit })
+      for (const row of settled(records, collection, found, limit === undefined)) {
+        if (collection) records.remove(collection, row)
+        n += 1
+      }
     })
     return { n, ...errors }
   })

@@ -47,7 +47,7 @@ export class StorageFormatError extends Error {
 export class Catalog {
   readonly #storage: Storage
   readonly #token = randomBytes(16)
-  #collections = new Map<string, Collection>()
+  readonly #collections = new Map<string, Collection>()
   #nextId = 1
 
   constructor(storage: Storage) {
@@ -78,11 +78,12 @@ export class Catalog {
   reload(): void {
     const { meta } = this.#storage
     this.#nextId = meta.get(KEY_NEXT_ID)?.readUInt32BE(0) ?? 1
-    const stored = this.#storage.read(meta, COLLECTIONS, Number.MAX_SAFE_INTEGER, false)
-    const collections = stored.map(({ key, value }) => {
-      return readCollection(key.toString().slice(2), decode(value))
-    })
-    this.#collections = new Map(collections.map((collection) => [collection.ns, collection]))
+    this.#collections.clear()
+    for (const entry of this.#storage.walk(meta, COLLECTIONS)) {
+      if (!entry) continue
+      const ns = entry.key.toString().slice(2)
+      this.#collections.set(ns, readCollection(ns, decode(entry.value)))
+    }
   }
 
   find(ns: string): Collection | undefined {

@@ -21,9 +21,7 @@ import {
   recordBytes,
   recordOf,
 } from './index-keys.ts'
-import type { Entry, Range, Storage } from './storage.ts'
-
-const CHUNK = 256
+import type { Range, Storage } from './storage.ts'
 
 /** A document as it is stored, decoded when somebody looks into it. */
 export class Row {
@@ -72,14 +70,14 @@ export class Records {
 
   /** Documents in the order of their insertion; null now and then, so that others may run. */
   *scan(collection: Collection): Generator<Row | null> {
-    for (const entry of this.#walk('docs', docsOf(collection.id), false)) {
+    for (const entry of this.storage.walk(this.storage.docs, docsOf(collection.id))) {
       yield entry && new Row(recordOf(entry.key), entry.value)
     }
   }
 
   /** Records of index entries in their order; null now and then. */
   *scanIndex(range: Range, reverse: boolean): Generator<number | null> {
-    for (const entry of this.#walk('entries', range, reverse)) {
+    for (const entry of this.storage.walk(this.storage.entries, range, reverse)) {
       yield entry && recordOf(entry.value)
     }
   }
@@ -138,8 +136,8 @@ export class Records {
   }
 
   drop(collection: Collection): void {
-    for (const index of collection.indexes) this.#clear('entries', entriesBelow(index, NOTHING))
-    this.#clear('docs', docsOf(collection.id))
+    for (const index of collection.indexes) this.#clearEntries(index)
+    this.storage.clear(this.storage.docs, docsOf(collection.id))
     this.catalog.remove(collection.ns)
   }
 
@@ -159,36 +157,14 @@ export class Records {
   }
 
   dropIndex(ns: string, index: Index): void {
-    this.#clear('entries', entriesBelow(index, NOTHING))
+    this.#clearEntries(index)
     this.catalog.removeIndex(ns, index)
-  }
-
-  *#walk(table: 'docs' | 'entries', range: Range, reverse: boolean): Generator<Entry | null> {
-    let { start, end } = range
-    for (;;) {
-      const chunk = this.storage.read(this.storage[table], { start, end }, CHUNK, reverse)
-      yield* chunk
-      const last = chunk.at(-1)
-      if (!last || chunk.length < CHUNK) return
-      // The next chunk begins right behind the last key, whatever has happened in between.
-      if (reverse) end = last.key
-      else start = Buffer.concat([last.key, ZERO])
-      yield null
-    }
-  }
-
-  #clear(table: 'docs' | 'entries', range: Range): void {
-    for (;;) {
-      const chunk = this.storage.read(this.storage[table], range, CHUNK, false)
-      for (const { key } of chunk) this.storage[table].removeSync(key)
-      if (chunk.length < CHUNK) return
-    }
   }
 
   #takeRecord(collection: Collection): number {
     let next = this.#next.get(collection.id)
     if (next === undefined) {
-      const [last] = this.storage.read(this.storage.docs, docsOf(collection.id), 1, true)
+      const last = this.storage.lastOf(this.storage.docs, docsOf(collection.id))
       next = last ? recordOf(last.key) + 1 : 1
     }
     this.#next.set(collection.id, next + 1)
@@ -219,6 +195,10 @@ export class Records {
     for (const key of keys) this.storage.entries.removeSync(entryKey(index, key, record))
   }
 
+  #clearEntries(index: Index): void {
+    this.storage.clear(this.storage.entries, entriesBelow(index, NOTHING))
+  }
+
   #noteMultikey(ns: string, keys: DocIndexKeys): void {
     for (const [index, { multikey }] of keys) {
       if (multikey && !index.multikey) this.catalog.markMultikey(ns, index)
@@ -227,7 +207,6 @@ export class Records {
 }
 
 const NOTHING = Buffer.alloc(0)
-const ZERO = Buffer.from([0])
 
 function indexKeys(collection: Collection, doc: Doc): DocIndexKeys {
   return collection.indexes.map((index) => [index, keysOf(index, doc)])

@@ -17,6 +17,11 @@ export type Range = {
   readonly end: Buffer
 }
 
+/** What is read at a time: little enough to hold, and to make others wait for. */
+const PIECE_ENTRIES_MAX = 256
+const PIECE_BYTES_MAX = 1024 * 1024
+const ZERO = Buffer.from([0])
+
 type Job = { run(): unknown; resolve(value: unknown): void; reject(error: unknown): void }
 
 /** The data folder was taken over by another server: nothing may be written any more. */
@@ -78,14 +83,36 @@ export class Storage {
     }
   }
 
-  /** Up to `limit` entries of a range, from its end backwards if `reverse`. */
-  read(table: Table, range: Range, limit: number, reverse: boolean): Entry[] {
-    const { start, end } = range
-    // Backwards, the store begins at `start` if it is there, and our end is not in the range.
-    const options = reverse
-      ? { start: end, end: start, reverse, exclusiveStart: true, inclusiveEnd: true, limit }
-      : { start, end, limit }
-    return [...table.getRange(options)] as Entry[]
+  /**
+   * Entries of a range in order, from its end backwards if `reverse`. They are read in pieces: null
+   * stands between two of them, where others may run, and what they write may be met afterwards.
+   */
+  *walk(table: Table, range: Range, reverse = false): Generator<Entry | null> {
+    let { start, end } = range
+    for (;;) {
+      const { entries, isLast } = readPiece(table, { start, end }, reverse)
+      yield* entries
+      const last = entries.at(-1)
+      if (isLast || !last) return
+      // The next piece begins right behind the last key, whatever has happened in between.
+      if (reverse) end = last.key
+      else start = Buffer.concat([last.key, ZERO])
+      yield null
+    }
+  }
+
+  lastOf(table: Table, range: Range): Entry | undefined {
+    const [last] = table.getRange(rangeOptions(range, true, 1))
+    return last
+  }
+
+  /** Removes all entries of a range, inside a write. */
+  clear(table: Table, { start, end }: Range): void {
+    for (;;) {
+      const keys = [...table.getKeys({ start, end, limit: PIECE_ENTRIES_MAX })]
+      for (const key of keys) table.removeSync(key)
+      if (keys.length < PIECE_ENTRIES_MAX) return
+    }
   }
 
   count(table: Table, range: Range): number {
@@ -142,4 +169,26 @@ export class Storage {
     })
     return (result as unknown as { value: T }).value
   }
+}
+
+function readPiece(
+  table: Table,
+  range: Range,
+  reverse: boolean,
+): { readonly entries: Entry[]; readonly isLast: boolean } {
+  const entries: Entry[] = []
+  let bytes = 0
+  for (const entry of table.getRange(rangeOptions(range, reverse, PIECE_ENTRIES_MAX))) {
+    entries.push(entry)
+    bytes += entry.value.length
+    if (bytes >= PIECE_BYTES_MAX) return { entries, isLast: false }
+  }
+  return { entries, isLast: entries.length < PIECE_ENTRIES_MAX }
+}
+
+/** Backwards, the store begins with `start` if that is there; our end is not in the range. */
+function rangeOptions({ start, end }: Range, reverse: boolean, limit: number) {
+  return reverse
+    ? { start: end, end: start, reverse, exclusiveStart: true, inclusiveEnd: true, limit }
+    : { start, end, limit }
 }

@@ -1,6 +1,7 @@
 import { CommandError } from '../errors.ts'
-import { runQuery, takeAll } from '../query/run-query.ts'
+import { type Results, runQuery, takeAll } from '../query/run-query.ts'
 import type { SortField } from '../query/sort.ts'
+import type { Collection } from '../store/catalog.ts'
 import type { Records, Row } from '../store/records.ts'
 import type { Doc } from '../values/document.ts'
 import type { Update } from './update.ts'
@@ -38,13 +39,13 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
     )
   }
   const collection = records.catalog.find(ns)
-  const limit = multi ? undefined : 1
-  // All are found before any is changed, so that none is met again at its new place in an index.
-  const rows = takeAll(runQuery(records, collection, { filter, sort, limit }))
+  const found = runQuery(records, collection, { filter, sort, limit: multi ? undefined : 1 })
+  let matched = 0
   let modified = 0
   let before: Row | undefined
   let after: Row | undefined
-  for (const row of rows) {
+  for (const row of settled(records, collection, found, multi)) {
+    matched += 1
     // The update works on the row's own document, so its index keys are taken first.
     const keys = records.keysOf(ns, row.doc)
     const changed = records.replace(ns, row, keys, update.apply(row.doc, nowMs))
@@ -53,7 +54,29 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
     before = row
     after = changed ?? row
   }
-  const isInsert = rows.length === 0 && upsert
+  const isInsert = matched === 0 && upsert
   const upserted = isInsert ? records.insert(ns, update.insert(filter, nowMs)) : undefined
-  return { matched: rows.length, modified, upserted, before, after: upserted ?? after }
+  return { matched, modified, upserted, before, after: upserted ?? after }
+}
+
+/**
+ * The rows of a query that are about to be changed. All are found before any is changed, so that
+ * none is met again at its new place in an index; of many only their records are kept meanwhile.
+ */
+export function* settled(
+  records: Records,
+  collection: Collection | undefined,
+  found: Results<Row>,
+  many: boolean,
+): Generator<Row> {
+  if (!many || !collection) {
+    yield* takeAll(found)
+    return
+  }
+  const wanted: number[] = []
+  for (const row of found) if (row) wanted.push(row.record)
+  for (const record of wanted) {
+    const row = records.get(collection, record)
+    if (row) yield row
+  }
 }

@@ -1,0 +1,237 @@
+/**
+ * Random requests to two workers, with retransmissions, time that passes, sweeps and credits in
+ * between, against books that are kept apart from everything the product does.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import type { Line, OperationLine } from '../../src/domain/line.ts'
+import { openStreamReader } from '../../src/ledger/streams.ts'
+import { sweepPartition } from '../../src/ledger/sweep.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { chooseSeed, createRandom, type Random } from './random.ts'
+import {
+  aidOf,
+  DATA_UNITS,
+  GRACE_MS,
+  MONEY,
+  NOW_MS,
+  openScene,
+  REPLAY_MS,
+  request,
+  type Scene,
+  SHARED_DATA,
+  service,
+  VALIDITY_MS,
+} from './scene.ts'
+
+const SEED = chooseSeed()
+const STEPS = 250
+const SIDS = [1, 2, 3, 101, 102]
+const SWEEP = { batchMax: 50, leaseMs: 1000, replayMs: REPLAY_MS }
+
+interface ModelSession {
+  sid: number
+  sessionId: string
+  isOpen: boolean
+  granted: number
+  number: number
+  last: { request: ChargeRequest; outcome: ChargeOutcome; atMs: number } | null
+}
+
+let redis: TestRedis
+let nodes: [Scene, Scene]
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+  nodes = [await openScene(redis.url), await openScene(redis.url)]
+})
+afterAll(async () => {
+  for (const node of nodes) await node.close()
+  await redis.close()
+})
+
+class Simulation {
+  private readonly random: Random
+  private nowMs = NOW_MS
+  private opened = 0
+  private sessions: ModelSession[] = []
+  /** What the network elements know: used in acknowledged reports, and credited. */
+  used = 0
+  credited = new Map<string, number>()
+  readonly reasons = new Map<string, number>()
+
+  constructor(seed: number) {
+    this.random = createRandom(seed)
+  }
+
+  async step(): Promise<void> {
+    this.pass(this.random.chance(0.1) ? this.random.below(VALIDITY_MS) : this.random.below(5000))
+    const free = [...this.sessions]
+    const batches = nodes.map((node) => this.batch(node, free))
+    if (this.random.chance(0.3)) batches.push(this.sweep(this.random.pick(nodes)))
+    if (this.random.chance(0.2)) batches.push(this.credit(this.random.pick(SIDS)))
+    await Promise.all(batches)
+  }
+
+  /** Everything ends: what is open is abandoned. */
+  async end(): Promise<void> {
+    this.pass(VALIDITY_MS + GRACE_MS)
+    for (const node of nodes) await this.sweep(node)
+    this.pass(SWEEP.leaseMs)
+    await this.sweep(nodes[0])
+  }
+
+  private pass(ms: number): void {
+    this.nowMs += ms
+    for (const node of nodes) node.clock.set(this.nowMs)
+  }
+
+  /** Requests of sessions that no other request of this step is about. */
+  private async batch(node: Scene, free: ModelSession[]): Promise<void> {
+    const chosen: { session: ModelSession; request: ChargeRequest; isRepeated: boolean }[] = []
+    for (let count = this.random.below(6); count > 0; count -= 1) {
+      const session = this.choose(free)
+      const { last } = session
+      const isRepeated =
+        last !== null && this.nowMs - last.atMs < REPLAY_MS && this.random.chance(0.2)
+      chosen.push({
+        session,
+        request: isRepeated ? last.request : this.nextRequest(session),
+        isRepeated,
+      })
+    }
+    const outcomes = await node.charge(...chosen.map((one) => one.request))
+    for (const [index, { session, request: sent, isRepeated }] of chosen.entries()) {
+      const outcome = outcomes[index] as ChargeOutcome
+      if (isRepeated) expect(outcome).toEqual(session.last?.outcome)
+      else this.book(session, sent, outcome)
+    }
+  }
+
+  private choose(free: ModelSession[]): ModelSession {
+    if (free.length > 0 && !this.random.chance(0.25)) {
+      return free.splice(this.random.below(free.length), 1)[0] as ModelSession
+    }
+    this.opened += 1
+    const sid = this.random.pick(SIDS)
+    const sessionId = `session-${this.opened}`
+    const fresh = { sid, sessionId, isOpen: false, granted: 0, number: -1, last: null }
+    this.sessions.push(fresh)
+    return fresh
+  }
+
+  private nextRequest(session: ModelSession): ChargeRequest {
+    const { sid, sessionId } = session
+    const number = session.number + 1
+    const requested = this.random.below(4_000_000)
+    const more = { sessionId, eventTimeMs: this.nowMs }
+    if (!session.isOpen) return request('start', sid, number, [service(requested + 1)], more)
+    const used = this.random.chance(0.8)
+      ? this.random.below(session.granted + 1)
+      : this.random.below(session.granted + 2_000_000)
+    if (this.random.chance(0.25)) {
+      return request('release', sid, number, [service(-1, used)], more)
+    }
+    return request('update', sid, number, [service(requested, used)], more)
+  }
+
+  private book(session: ModelSession, sent: ChargeRequest, outcome: ChargeOutcome): void {
+    const { reason } = outcome
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
+    session.number = sent.requestNumber
+    session.last = { request: sent, outcome, atMs: this.nowMs }
+    const isSettled = reason === 'granted' || reason === 'noCredit'
+    expect(['granted', 'noCredit', 'sessionClosed', 'unknownSession']).toContain(reason)
+    if (isSettled && sent.kind !== 'start') this.used += sent.services[0]?.used ?? 0
+    session.granted = outcome.services[0]?.granted ?? 0
+    session.isOpen =
+      isSettled && sent.kind !== 'release' && (session.isOpen || reason === 'granted')
+    const isOver = !session.isOpen && (sent.kind !== 'start' || reason !== 'noCredit')
+    if (isOver) this.sessions.splice(this.sessions.indexOf(session), 1)
+  }
+
+  private async sweep(node: Scene): Promise<void> {
+    for (const aid of new Set(SIDS.map(aidOf))) {
+      const partition = node.ledger.keys.partitionOf(aid)
+      const { corrupt } = await sweepPartition(node.ledger, partition, SWEEP, this.nowMs)
+      expect(corrupt).toBe(0)
+    }
+  }
+
+  private async credit(sid: number): Promise<void> {
+    const includeId = this.random.pick([MONEY, DATA_UNITS, SHARED_DATA])
+    const amount = this.random.below(includeId === MONEY ? 40_000 : 3_000_000) + 1
+    const name = includeId === SHARED_DATA ? `${aidOf(sid)}:0` : `${aidOf(sid)}:${sid}`
+    const key = `${name}:${includeId}`
+    this.credited.set(key, (this.credited.get(key) ?? 0) + amount)
+    const id = `credit-${this.nowMs}-${sid}-${includeId}-${amount}`
+    const node = this.random.pick(nodes)
+    await Promise.all([1, 2].map(() => node.credit(sid, includeId, amount, id)))
+  }
+}
+
+/** The newest version of every line, and all operations. */
+async function readStreams(): Promise<{ lines: Line[]; operations: OperationLine[] }> {
+  const reader = await openStreamReader(nodes[0].ledger, 'auditor')
+  const lines = new Map<string, Line>()
+  const operations = new Map<string, OperationLine>()
+  for (;;) {
+    const { entries, unreadable } = await reader.read(1000, 1)
+    expect(unreadable).toEqual([])
+    if (entries.length === 0) break
+    for (const line of entries.flatMap((entry) => entry.lines)) {
+      if ((lines.get(line.stamp)?.version ?? 0) < line.version) lines.set(line.stamp, line)
+    }
+    for (const one of entries.flatMap((entry) => entry.operations)) operations.set(one.stamp, one)
+  }
+  return { lines: [...lines.values()], operations: [...operations.values()] }
+}
+
+function add(sums: Map<string, number>, key: string, amount: number): void {
+  if (amount !== 0) sums.set(key, (sums.get(key) ?? 0) + amount)
+}
+
+it(`two workers and the sweep agree with independent books (seed ${SEED})`, async () => {
+  const simulation = new Simulation(SEED)
+  for (let step = 0; step < STEPS; step += 1) await simulation.step()
+  await simulation.end()
+  const { lines, operations } = await readStreams()
+  const paid = new Map<string, number>()
+  for (const { aid, sid, payments } of lines) {
+    for (const { owner, bucketId, amount } of payments) {
+      add(paid, `${aid}:${owner === 0 ? sid : 0}:${bucketId}`, amount)
+    }
+  }
+  for (const { aid, sid, bucketId, repaid } of operations) {
+    add(paid, `${aid}:${sid}:${bucketId}`, repaid)
+  }
+  const spent = new Map<string, number>()
+  const credited = new Map<string, number>()
+  let owed = 0
+  const accounts = [...new Set(SIDS.map(aidOf))].map((aid) => ({ aid, sid: 0 }))
+  const subscribers = SIDS.map((sid) => ({ aid: aidOf(sid), sid }))
+  for (const { aid, sid } of [...accounts, ...subscribers]) {
+    const [loaded] = await nodes[0].ledger.load([{ aid, sid, sessionKeys: [] }])
+    if (loaded === undefined || loaded instanceof Error) throw new Error('not loaded')
+    owed += loaded.state.owed
+    for (const bucket of loaded.state.buckets) {
+      // Nothing is open any more: credited = spent + free.
+      expect(bucket.reserved).toBe(0)
+      expect(bucket.spent + bucket.free).toBe(bucket.credited)
+      expect(bucket.free).toBeGreaterThanOrEqual(0)
+      add(spent, `${aid}:${sid}:${bucket.id}`, bucket.spent)
+      add(credited, `${aid}:${sid}:${bucket.prepaidIncludeId}`, bucket.credited)
+    }
+  }
+  expect(credited).toEqual(simulation.credited)
+  expect(new Map([...paid].sort())).toEqual(new Map([...spent].sort()))
+  expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(simulation.used)
+  expect(lines.reduce((sum, line) => sum + line.debt, 0)).toBe(owed)
+  expect(lines.every((line) => line.state !== 'open')).toBe(true)
+  for (const node of nodes) expect(node.defects).toEqual([])
+  // A run in which nothing of this happened would show nothing.
+  for (const reason of ['granted', 'noCredit', 'sessionClosed']) {
+    expect(simulation.reasons.get(reason) ?? 0, reason).toBeGreaterThan(0)
+  }
+})
