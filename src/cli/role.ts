@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { checkInstall } from '../ledger/install.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
@@ -70,6 +71,7 @@ async function startInOrder(
   try {
     await waitForRedis(redis, config.redis.connectTimeoutMs)
     await checkRedisPolicy(redis, log)
+    await checkInstall(redis, config.ledger.partitions)
     const role = await startRole({ config, log, metrics, clock: systemClock, drainMs })
     if (name !== 'admin') {
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)

@@ -9,6 +9,7 @@ import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
+import { checkInstall } from '../ledger/install.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, StoreDownError, waitForRedis } from '../store/redis.ts'
@@ -73,6 +74,7 @@ export async function openStores(config: Config): Promise<Stores> {
   }
   try {
     await waitForRedis(redis, config.redis.connectTimeoutMs)
+    await checkInstall(redis, config.ledger.partitions)
     await catalog.ping()
   } catch (error) {
     await close()

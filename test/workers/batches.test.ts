@@ -86,6 +86,17 @@ describe('memory that is behind', () => {
     expect(reasonsOf(await scene.charge(request('update', 1, 1, wanted)))).toEqual(['granted'])
   })
 
+  it('of one owner, with what is new of the other, is read again as a whole', async () => {
+    for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    await other.credit(2, SHARED_DATA, 1_000)
+    await other.charge(request('start', 2, 0, [service(1_000)]))
+    // By its memory the account has no shared bucket; the session that it reads holds one.
+    const [outcome] = await scene.charge(request('update', 2, 1, [service(-1, 400)]))
+    expect(outcome?.reason).toBe('granted')
+    expect(await bucketOf(0)).toMatchObject({ spent: 400, reserved: 0, free: 600 })
+  })
+
   it('of where a session is at home is corrected by the directory', async () => {
     for (const sid of [1, 200]) await scene.credit(sid, MONEY, 1_000_000)
     const wanted = [service(1_000_000)]
