@@ -30,9 +30,9 @@ const PIPELINE = 64
 const OWNERS = 10_000
 
 /**
- * Calls per second of the commit script with a single request each, 64 in a pipeline: one owner with
- * two buckets, one session, one stream entry. The calls are made beforehand, so that only Redis and
- * the connection are measured.
+ * Calls per second of the commit script with a single request each, 64 in a pipeline: one owner
+ * with two buckets, one session, one stream entry. The calls are made beforehand, so that only
+ * Redis and the connection are measured.
  */
 export async function measureScript(url: string, nowMs: () => number): Promise<number> {
   const log = createLogger({ name: 'bench', level: 'error' })

@@ -1,4 +1,6 @@
-/** A lean HTTP client on one kept-alive connection: its own cost counts on a machine of two cores. */
+/**
+ * A lean HTTP client on one kept-alive connection: its own cost counts on a machine of two cores.
+ */
 import { connect, type Socket } from 'node:net'
 
 export interface Answer {

@@ -61,6 +61,27 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
+/**
+ * Has the node meet every subscriber once, by a start that only pretends: what is measured is a
+ * node that has been up for a while, not its first look at each subscriber.
+ */
+export async function meetSubscribers(port: number, subscribers: number): Promise<void> {
+  let next = 0
+  const walk = async () => {
+    const client = new Client(port)
+    while (next < subscribers) {
+      const sid = FIRST_SID + next
+      next += 1
+      const service = '"usaget":"data","usagev":1,"pretend":true'
+      await client.post(
+        `{"record_type":"start_request","session_id":"meet-${sid}","sid":${sid},${service}}`,
+      )
+    }
+    client.close()
+  }
+  await Promise.all(Array.from({ length: 64 }, walk))
+}
+
 function returnCodeOf(body: string): string {
   const at = body.indexOf('"returnCode":')
   return at < 0 ? '' : (/^-?\d+/.exec(body.slice(at + 13))?.[0] ?? '')

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { measureEcho, measureScript } from './ceilings.ts'
-import { type LoadResult, runLoad, sessionBodies } from './load.ts'
+import { type LoadResult, meetSubscribers, runLoad, sessionBodies } from './load.ts'
 import { populate } from './population.ts'
 import { type Product, startProduct } from './product.ts'
 
@@ -79,6 +79,7 @@ async function measure(
     return { connections, subscribers, durationMs: forMs, bodies, nowMs }
   }
   say('warming up')
+  await meetSubscribers(product.realtimePort, subscribers)
   await runLoad({ ...load('warm', durationMs / 2), port: product.realtimePort })
   say(`${connections} connections for ${durationMs / 1000} s`)
   const before = cpuOf(product)
@@ -137,9 +138,8 @@ function print(report: Report): void {
   say(
     `raw script   ${report.ceiling_script_rps} calls/s  ratio ${ratio(report.ceiling_script_rps)}`,
   )
-  say(
-    `CPU µs/req   ${report.cpu_us_per_request} = server ${report.cpu_us_per_request_server} + redis ${report.cpu_us_per_request_redis}`,
-  )
+  const { cpu_us_per_request_server: server, cpu_us_per_request_redis: redis } = report
+  say(`CPU µs/req   ${report.cpu_us_per_request} = server ${server} + redis ${redis}`)
   say(`answers      ${JSON.stringify(report.answers)}`)
 }
 

@@ -1,4 +1,6 @@
-/** What is fixed when a ledger is installed: every process has to agree on it, or units are lost. */
+/**
+ * What is fixed when a ledger is installed: every process has to agree on it, or units are lost.
+ */
 import type { RedisConnection } from '../store/redis.ts'
 import { createKeys } from './keys.ts'
 import { OWNER_FORMAT } from './owner-packing.ts'

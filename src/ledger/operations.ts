@@ -23,9 +23,9 @@ export interface OperationSettings {
 }
 
 /**
- * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `BalanceRangeError`, `ContentionError`,
- * `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown until the id is
- * repeated.
+ * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `BalanceRangeError`,
+ * `ContentionError`, `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown
+ * until the id is repeated.
  */
 export async function creditBucket(
   ledger: Ledger,

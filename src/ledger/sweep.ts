@@ -26,7 +26,9 @@ export interface SweepResult {
   /** Sessions that had lived on and were put back in their place. */
   moved: number
   forgotten: number
-  /** Sessions that are damaged, or their owner is; they stay, and come due again after the lease. */
+  /**
+   * Sessions that are damaged, or their owner is; they stay, and come due again after the lease.
+   */
   corrupt: number
 }
 

@@ -320,7 +320,10 @@ function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
   answer.lines.push({ number: segment.number, version: segment.version, state })
 }
 
-/** A segment without usage or lapse leaves no line; one whose line was written in this step only ends it. */
+/**
+ * A segment without usage or lapse leaves no line; one whose line was written in this step only
+ * ends it.
+ */
 function finish(service: ModelService, state: string, answer: ModelAnswer): void {
   const segment = service.segment!
   service.segment = null

@@ -54,7 +54,7 @@ const amounts = async (sid: number) =>
 const NOTHING = { expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
 
 describe('an abandoned session', () => {
-  it('gives everything back to the buckets that held it, and its line says that it expired', async () => {
+  it('gives everything back to the buckets that held it, and its line says so', async () => {
     await scene.credit(1, DATA_UNITS, 1_000_000)
     await scene.credit(1, SHARED_DATA, 1_000_000)
     await scene.credit(1, MONEY, 1_000_000)
@@ -145,7 +145,21 @@ describe('a tombstone', () => {
     expect(await isThere()).toBe(0)
   })
 
-  it('does not take with it a session that was opened anew, even where nobody remembers', async () => {
+  it('is left alone when its session opens anew after the lease', async () => {
+    expect((await scene.charge(request('start', 1, 0, [service(5)])))[0]?.reason).toBe('noCredit')
+    await scene.credit(1, MONEY, 1_000_000)
+    for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
+    const runScript: typeof scene.redis.runScript = async (name, ...rest) => {
+      if (name === 'forget') await other.charge(request('start', 1, 1, [service(5)]))
+      return scene.redis.runScript(name, ...rest)
+    }
+    const ledger = { ...scene.ledger, redis: { ...scene.redis, runScript } }
+    expect(await sweep(NOW_MS + REPLAY_MS, 1, { ...scene, ledger })).toEqual(NOTHING)
+    expect(await isThere()).toBe(1)
+    expect(await amounts(1)).toEqual([[0, 10_000, 990_000]])
+  })
+
+  it('does not take with it a session that was opened anew unawares', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('event', 1, 0, [service(1_000_000)]))
     // No sweep for a long time: the directory has forgotten before the tombstone was.

@@ -1,7 +1,7 @@
 /**
  * A seeded workload of network elements: sessions with several services, retransmitted, reordered,
- * abandoned. It keeps account of nothing but what it was told, and repeats what it does not know the
- * outcome of, until it knows.
+ * abandoned. It keeps account of nothing but what it was told, and repeats what it does not know
+ * the outcome of, until it knows.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../../bench/client.ts'

@@ -154,8 +154,12 @@ describe('memory that is behind', () => {
       const outcomes = await all(node, 'update', number, 70)
       expect(new Set(reasonsOf(outcomes))).toEqual(new Set(['granted']))
     }
-    await all(other, 'release', 3, 10)
-    expect(await bucketOf(1)).toMatchObject({ reserved: 0, spent: count * 150 })
+    // It keeps none rather than all: the next request has to read its session.
+    const one = request('update', 1, 3, [service(100, 10)], { sessionId: 's0' })
+    const { stats } = await scene.processor.process({ requests: [one], mayLookUp: true })
+    expect(stats).toMatchObject({ loads: 1 })
+    await all(other, 'release', 4, 10)
+    expect(await bucketOf(1)).toMatchObject({ reserved: 0, spent: count * 150 + 10 })
     expect(await openSessions(scene.ledger)).toBe(0)
   })
 })

@@ -53,7 +53,7 @@ describe('profiles', () => {
     expect(peek('sid:5', NOW_MS, END_MS)).toBeUndefined()
   })
 
-  it('are dropped under all identifiers, and what is being read meanwhile is not kept', async () => {
+  it('are dropped under all identifiers, and not kept if read meanwhile', async () => {
     const { store, profiles, peek, lookUp } = open()
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) store.put(identifier, 5)
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) await lookUp(identifier)
@@ -95,7 +95,7 @@ describe('profiles', () => {
     expect(peek('msisdn:49')?.profile?.sid).toBe(6)
   })
 
-  it('of nobody are remembered for a second, for that time only, and until the feed says more', async () => {
+  it('of nobody are remembered for a second and their instant', async () => {
     const { store, profiles, peek, lookUp } = open()
     await lookUp('sid:5')
     expect(peek('sid:5')?.profile).toBeNull()
@@ -109,6 +109,8 @@ describe('profiles', () => {
     expect((await lookUp('sid:5', NOW_MS - 1_000_000)).profile).toBeNull()
     expect(peek('sid:5')?.profile?.sid).toBe(5)
     expect(peek('sid:5', NOW_MS, NOW_MS - 1_000_000)?.profile).toBeNull()
+    await lookUp('sid:6', NOW_MS - 1_000_000)
+    expect(peek('sid:6')).toBeUndefined()
   })
 
   it('are read once by many who ask at the same time, and again after a failure', async () => {

@@ -15,7 +15,9 @@ export type RedisSettings = {
 /** Name of the log file in the data folder. */
 export const LOG_FILE = 'redis.log'
 
-/** Longest packed hash, in fields and in bytes of one field: what the ledger stores stays packed. */
+/**
+ * Longest packed hash, in fields and in bytes of one field: what the ledger stores stays packed.
+ */
 const PACKED_ENTRIES_MAX = 128
 const PACKED_VALUE_BYTES_MAX = 1024
 

@@ -5,6 +5,11 @@ import { type Database, filled, refused } from './collection.ts'
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => ({ _id: n, n }))
 
 export function cursorContract(db: Database): void {
+  reading(db)
+  ending(db)
+}
+
+function reading(db: Database): void {
   describe('cursors', () => {
     it('give all documents over several batches', async () => {
       const collection = await filled(db, numbers(1000))
@@ -55,7 +60,11 @@ export function cursorContract(db: Database): void {
       )
       for (const found of all) expect(found).toHaveLength(200)
     })
+  })
+}
 
+function ending(db: Database): void {
+  describe('cursors and their ends', () => {
     it('that are closed are gone for the server', async () => {
       const collection = await filled(db, numbers(10))
       const opened = await db().command({ find: collection.collectionName, batchSize: 2 })

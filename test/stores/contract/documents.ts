@@ -3,6 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { type Database, filled, fresh, idsOf, refused } from './collection.ts'
 
 export function documentContract(db: Database): void {
+  storing(db)
+  manyAtOnce(db)
+  collections(db)
+  findAndModify(db)
+}
+
+function storing(db: Database): void {
   describe('documents', () => {
     it('are inserted, found, replaced and deleted', async () => {
       const collection = fresh(db)
@@ -44,7 +51,11 @@ export function documentContract(db: Database): void {
       expect(failures).toMatchObject({ code: 11000, writeErrors: [{ index: 1 }] })
       expect(await idsOf(unordered, {})).toEqual([1, 2])
     })
+  })
+}
 
+function manyAtOnce(db: Database): void {
+  describe('documents in numbers', () => {
     it('are counted, and their values listed', async () => {
       const collection = await filled(db, [{ a: 1 }, { a: [1, 2] }, { a: 'x' }, { b: 1 }])
       expect(await collection.countDocuments()).toBe(4)
@@ -73,7 +84,9 @@ export function documentContract(db: Database): void {
       await refused(53, collection.insertOne({ _id: [1] }))
     })
   })
+}
 
+function collections(db: Database): void {
   describe('collections', () => {
     it('appear with the first document and are listed until they are dropped', async () => {
       const collection = fresh(db)
@@ -109,7 +122,9 @@ export function documentContract(db: Database): void {
       expect(await collection.countDocuments()).toBe(1)
     })
   })
+}
 
+function findAndModify(db: Database): void {
   describe('findAndModify', () => {
     it('gives the document before or after, and null for none', async () => {
       const collection = await filled(db, [

@@ -2,6 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { type Any, type Database, filled, fresh, idsOf, refused } from './collection.ts'
 
 export function indexContract(db: Database): void {
+  uniqueKeys(db)
+  uniqueUnderUpserts(db)
+  uniqueInPart(db)
+  definitions(db)
+}
+
+function uniqueKeys(db: Database): void {
   describe('unique indexes', () => {
     it('refuse a second document with the key, and say which', async () => {
       const collection = fresh(db)
@@ -60,28 +67,11 @@ export function indexContract(db: Database): void {
       await refused(11000, collection.insertOne({ n: 9, tags: ['c', 'b'] }))
       await collection.insertOne({ n: 8, tags: ['c'] })
     })
+  })
+}
 
-    it('that are sparse or partial let other documents alone', async () => {
-      const collection = fresh(db)
-      await collection.createIndex({ s: 1 }, { unique: true, sparse: true })
-      await collection.createIndex(
-        { p: 1 },
-        { unique: true, partialFilterExpression: { live: true } },
-      )
-      await collection.insertMany([{ p: 1 }, { p: 1 }, { p: 1, live: true }])
-      await refused(11000, collection.insertOne({ p: 1, live: true }))
-      await refused(
-        11000,
-        collection.updateOne({ live: { $exists: false } }, { $set: { live: true } }),
-      )
-      await collection.insertOne({ s: null })
-      await refused(11000, collection.insertOne({ s: null }))
-      expect(await collection.countDocuments({ s: null })).toBe(4)
-      expect(await collection.countDocuments({ p: 1 })).toBe(3)
-      expect(await collection.countDocuments({ p: 1, live: true })).toBe(1)
-      expect(await collection.find().sort({ s: 1 }).toArray()).toHaveLength(4)
-    })
-
+function uniqueUnderUpserts(db: Database): void {
+  describe('unique indexes under upserts', () => {
     it('give one document for many upserts of one key at once', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
@@ -130,6 +120,31 @@ export function indexContract(db: Database): void {
         ['c', 1, 'c1'],
       ])
     })
+  })
+}
+
+function uniqueInPart(db: Database): void {
+  describe('unique indexes of some documents', () => {
+    it('that are sparse or partial let other documents alone', async () => {
+      const collection = fresh(db)
+      await collection.createIndex({ s: 1 }, { unique: true, sparse: true })
+      await collection.createIndex(
+        { p: 1 },
+        { unique: true, partialFilterExpression: { live: true } },
+      )
+      await collection.insertMany([{ p: 1 }, { p: 1 }, { p: 1, live: true }])
+      await refused(11000, collection.insertOne({ p: 1, live: true }))
+      await refused(
+        11000,
+        collection.updateOne({ live: { $exists: false } }, { $set: { live: true } }),
+      )
+      await collection.insertOne({ s: null })
+      await refused(11000, collection.insertOne({ s: null }))
+      expect(await collection.countDocuments({ s: null })).toBe(4)
+      expect(await collection.countDocuments({ p: 1 })).toBe(3)
+      expect(await collection.countDocuments({ p: 1, live: true })).toBe(1)
+      expect(await collection.find().sort({ s: 1 }).toArray()).toHaveLength(4)
+    })
 
     it('are not made of documents that violate them', async () => {
       const collection = await filled(db, [{ k: 1 }, { k: 2 }, { k: 1 }])
@@ -140,7 +155,9 @@ export function indexContract(db: Database): void {
       await refused(11000, collection.insertOne({ k: 2 }))
     })
   })
+}
 
+function definitions(db: Database): void {
   describe('index definitions', () => {
     it('are listed as they were given', async () => {
       const collection = fresh(db)

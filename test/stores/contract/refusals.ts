@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { type Database, filled, fresh, refused } from './collection.ts'
 
 export function refusalContract(db: Database): void {
+  commands(db)
+  standalone(db)
+}
+
+function commands(db: Database): void {
   describe('what a server refuses', () => {
     it.each([
       [{ noSuchCommand: 1 }, 59],
@@ -47,7 +52,9 @@ export function refusalContract(db: Database): void {
       expect(answer).toMatchObject({ n: 0, writeErrors: [{ index: 0, code: 9 }] })
     })
   })
+}
 
+function standalone(db: Database): void {
   describe('a server without a replica set', () => {
     it('refuses transactions', async () => {
       const hello = await db().command({ hello: 1 })
@@ -64,7 +71,7 @@ export function refusalContract(db: Database): void {
       await session.endSession()
     })
 
-    it('acknowledges writes of majority and with journal, and does unacknowledged ones', async () => {
+    it('acknowledges writes of majority and with journal, and does others quietly', async () => {
       const collection = fresh(db)
       for (const writeConcern of [{ w: 'majority' as const }, { w: 1, journal: true }]) {
         const result = await collection.insertOne({}, { writeConcern })

@@ -52,6 +52,12 @@ const REFUSED: readonly [doc: Any, update: Document, code: number][] = [
 ]
 
 export function updateContract(db: Database): void {
+  operators(db)
+  effects(db)
+  upserts(db)
+}
+
+function operators(db: Database): void {
   describe('update operators', () => {
     it.each(UPDATES)('%j %j', async (doc, update, after) => {
       const collection = await filled(db, [doc])
@@ -88,7 +94,11 @@ export function updateContract(db: Database): void {
       await collection.updateOne({}, { $set: { l: past } })
       await refused(2, collection.updateOne({}, { $inc: { l: one } }))
     })
+  })
+}
 
+function effects(db: Database): void {
+  describe('updates', () => {
     it('$currentDate sets the time of the server', async () => {
       const collection = await filled(db, [{ _id: 1 }])
       await collection.updateOne({}, { $currentDate: { a: true, b: { $type: 'date' } } as never })
@@ -113,7 +123,9 @@ export function updateContract(db: Database): void {
       expect(docs.map((doc) => doc['n'])).toEqual([11, 12, 13])
     })
   })
+}
 
+function upserts(db: Database): void {
   describe('upsert', () => {
     it.each<[filter: Document, update: Document, expected: Document]>([
       [{ k: 1, 'o.p': 2 }, { $set: { v: 3 } }, { k: 1, o: { p: 2 }, v: 3 }],

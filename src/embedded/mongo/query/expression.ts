@@ -15,7 +15,8 @@ import { operatorOf } from './expression-operators.ts'
 export type Evaluate = (doc: Doc) => Value
 
 /**
- * Compiles an aggregation expression: field paths, `$$ROOT`, literals, documents, arrays, operators.
+ * Compiles an aggregation expression: field paths, `$$ROOT`, literals, documents, arrays and
+ * operators.
  * @throws CommandError (InvalidPipelineOperator) for an unknown operator
  */
 export function compileExpression(expression: Value): Evaluate {

@@ -19,8 +19,8 @@ export type Query = {
 export type Results<T> = Generator<T | null>
 
 /**
- * The documents of a collection that a query asks for, read while they are taken: between two of
- * them the collection may change, and what is read then is what is there then.
+ * The documents of a collection that a query asks for, read in pieces while they are taken: in
+ * between the collection may change, and a piece read later is what is there later.
  * @throws CommandError for a wrong filter, at once
  */
 export function runQuery(

@@ -86,7 +86,7 @@ function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): 
       if (result) return result
       throw new CommandError(
         'BadValue',
-        `Failed to apply ${name} operations to current value: the result for '${path}' fits no long`,
+        `Failed to apply ${name} operations to current value of '${path}': it would fit no long`,
       )
     },
   }
