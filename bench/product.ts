@@ -119,7 +119,13 @@ class RunningProduct implements Product {
   async start(part: Role | 'redis' | 'mongo'): Promise<void> {
     if (part === 'redis') return this.startRedis()
     if (part === 'mongo') return this.startMongo()
-    this.children.set(part, this.spawnRole(part))
+    const child = this.spawnRole(part)
+    this.children.set(part, child)
+    const [message] = (await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(() => [{ type: 'failed', reason: 'it ended' }]),
+    ])) as [{ type: string; reason?: string }]
+    if (message.type !== 'ready') throw new Error(`${part} did not start: ${message.reason}`)
     if (part !== 'recorder') await this.ready(part)
   }
 
@@ -186,7 +192,7 @@ class RunningProduct implements Product {
   private spawnRole(role: Role): ChildProcess {
     const log = openSync(join(this.folder, `${role}.log`), 'a')
     return spawn(process.execPath, [join(root, 'bin/tollgate.mjs'), role], {
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log, log, 'ipc'],
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: this.folder,

@@ -65,7 +65,7 @@ export interface Settlement extends SettleState {
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
   const work: Settlement = {
     subscriber: copyOwner(state.subscriber),
-    account: state.account === null ? null : copyOwner(state.account),
+    account: copyShared(state.account),
     service: copyService(state.service),
     granted: 0,
     finalUnit: false,
@@ -114,6 +114,11 @@ export function emptyService(
     segment: null,
     reservation: { units: 0, slices: [], money: [] },
   }
+}
+
+/** Most accounts share nothing, and what has no buckets never changes. */
+function copyShared(account: OwnerState | null): OwnerState | null {
+  return account === null || account.buckets.length === 0 ? account : copyOwner(account)
 }
 
 function copyService(service: ServiceSession): ServiceSession {

@@ -1,7 +1,10 @@
 /**
  * Every Redis key of the ledger. All keys of an account carry its partition's hash tag `{p<N>}`.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+
+/** 22 characters of base64url are 132 bits. */
+const SESSION_KEY_LENGTH = 22
 
 export interface LedgerKeys {
   partitions: number
@@ -48,7 +51,7 @@ export function sessionKeyOf(origin: string, sessionId: string): string {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
+  return hash('sha256', text, 'base64url').slice(0, SESSION_KEY_LENGTH)
 }
 
 /** A session within its partition's sorted sets. */

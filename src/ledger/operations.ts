@@ -1,5 +1,10 @@
 /** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
-import { type Credit, credit, InsufficientBalanceError } from '../domain/credit.ts'
+import {
+  BalanceRangeError,
+  type Credit,
+  credit,
+  InsufficientBalanceError,
+} from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { AccountCommit } from './commit-layout.ts'
 import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
@@ -8,6 +13,11 @@ import { CorruptValueError } from './owner-packing.ts'
 /** Others kept committing: nothing has moved, and the operation may be repeated under its id. */
 export class ContentionError extends Error {
   override name = 'ContentionError'
+}
+
+/** The operation id was used for something else: nothing has moved. */
+export class OperationReusedError extends Error {
+  override name = 'OperationReusedError'
 }
 
 export interface CreditOperation extends Credit {
@@ -24,8 +34,8 @@ export interface OperationSettings {
 
 /**
  * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `BalanceRangeError`,
- * `ContentionError`, `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown
- * until the id is repeated.
+ * `OperationReusedError`, `ContentionError`, `CorruptValueError` or `StoreDownError`; after the
+ * last the outcome is unknown until the id is repeated.
  */
 export async function creditBucket(
   ledger: Ledger,
@@ -38,10 +48,10 @@ export async function creditBucket(
   let waitedMs = 0
   for (let attempt = 1; attempt <= settings.attemptsMax; ) {
     const commit = draftCredit(loaded, operation, nowMs, attempt > 2)
-    if (commit instanceof InsufficientBalanceError) {
-      // What it lacks may be what it took itself, the first time.
+    if (commit instanceof Error) {
+      // What stands against it may be what it did itself, the first time.
       const done = await ledger.findOperation(aid, operation.operationId)
-      if (done !== null) return done
+      if (done !== null) return sameOperation(operation, done)
       throw commit
     }
     // Time goes on while it waits, or the turn of another would never end.
@@ -50,7 +60,7 @@ export async function creditBucket(
       case 'committed':
         return commit.operation!.result
       case 'repeated':
-        return reply.result
+        return sameOperation(operation, reply.result)
       case 'conflict':
         attempt += 1
         loaded = await loadOne(ledger, aid, sid)
@@ -64,6 +74,15 @@ export async function creditBucket(
     }
   }
   throw new ContentionError(`owner ${homeText({ aid, sid })} is contended`)
+}
+
+/** The stored result, if it is of the same operation. Throws `OperationReusedError`. */
+function sameOperation(operation: CreditOperation, done: OperationLine): OperationLine {
+  const { operationId, sid, amount, include } = operation
+  if (done.sid === sid && done.amount === amount && done.prepaidIncludeId === include.externalId) {
+    return done
+  }
+  throw new OperationReusedError(`operation id ${operationId} was used for another operation`)
 }
 
 const BUSY_PAUSE_MS = 2
@@ -82,11 +101,12 @@ async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<Loaded
 
 function draftCredit(
   ...draft: Parameters<typeof creditCommit>
-): AccountCommit | InsufficientBalanceError {
+): AccountCommit | InsufficientBalanceError | BalanceRangeError {
   try {
     return creditCommit(...draft)
   } catch (error) {
-    if (error instanceof InsufficientBalanceError) return error
+    if (error instanceof InsufficientBalanceError || error instanceof BalanceRangeError)
+      return error
     throw error
   }
 }

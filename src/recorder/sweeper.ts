@@ -47,13 +47,10 @@ export function startSweeper(options: SweeperOptions): Sweeper {
 
   const run = async (): Promise<void> => {
     for (let partition = 0; !abort.signal.aborted; ) {
-      try {
-        await sweep(partition)
-        partition = (partition + 1) % ledger.keys.partitions
-        await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => undefined)
-      } catch (error) {
-        await outage.failed(error)
-      }
+      // A partition that fails must not keep the others waiting: its turn comes again.
+      await sweep(partition).catch((error: unknown) => outage.failed(error))
+      partition = (partition + 1) % ledger.keys.partitions
+      await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => undefined)
     }
   }
 

@@ -86,7 +86,7 @@ async function silenceOf(socketPath: string): Promise<void> {
 }
 
 describe('a started Redis', () => {
-  test('is reached on a private unix socket only, with the settings the ledger counts on', async () => {
+  test('is reached on a private unix socket only, with the settings of the ledger', async () => {
     const redis = await start({ maxmemoryBytes: 50_000_000 })
     expect(redis.url).toBe(`unix://${redis.socketPath}`)
     expect(statSync(redis.socketPath).mode & 0o777).toBe(0o700)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { InsufficientBalanceError } from '../../src/domain/credit.ts'
+import { BalanceRangeError, InsufficientBalanceError } from '../../src/domain/credit.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
-import { ContentionError, creditBucket } from '../../src/ledger/operations.ts'
+import { ContentionError, creditBucket, OperationReusedError } from '../../src/ledger/operations.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { includes, MONEY, NOW_MS, SHARED_DATA } from '../workers/scene.ts'
@@ -51,6 +51,17 @@ it('credits once under an id, whoever repeats it and however often', async () =>
   expect(state).toMatchObject({ version: 2, buckets: [{ credited: 570, free: 570 }] })
   expect(await ledger.redis.client.xlen(ledger.keys.stream(1))).toBe(2)
   await Promise.all(others.map((one) => one.close()))
+})
+
+it('refuses an id that was used for something else, and moves nothing', async () => {
+  await credit('a', 500)
+  await expect(credit('a', 501)).rejects.toThrow(OperationReusedError)
+  expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 500 })
+})
+
+it('refuses what would not stay exact', async () => {
+  await credit('a', Number.MAX_SAFE_INTEGER)
+  await expect(credit('b', 1)).rejects.toThrow(BalanceRangeError)
 })
 
 it('keeps the result for the time that it promises', async () => {
