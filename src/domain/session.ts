@@ -116,9 +116,3 @@ export interface Session {
   answered: AnsweredRequest[]
   services: ServiceSession[]
 }
-
-export const EMPTY_RESERVATION: Readonly<Reservation> = Object.freeze({
-  units: 0,
-  slices: [],
-  money: [],
-})

@@ -16,5 +16,3 @@ export const REPLY = {
   /** A stored or given value is damaged; the reason follows. */
   CORRUPT: 6,
 } as const
-
-export type ReplyCode = (typeof REPLY)[keyof typeof REPLY]

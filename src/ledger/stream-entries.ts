@@ -7,7 +7,7 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
 import type { Session } from '../domain/session.ts'
-import type { Ledger, LoadedOwner } from './ledger.ts'
+import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './session-packing.ts'
 
@@ -45,8 +45,8 @@ interface Touched {
   sessionKeys: Set<string>
 }
 
-/** Owners that one script call loads: it must not keep Redis from charging. */
-const OWNERS_PER_CALL = 100
+/** States and sessions that one script call loads: it must not keep Redis from charging. */
+const VALUES_PER_CALL = 500
 
 /** Reads the states that the entries name, each once. Throws `StoreDownError`. */
 export async function resolveEntries(
@@ -134,19 +134,48 @@ async function loadStates(
   touched: readonly Touched[],
 ): Promise<Map<string, State | CorruptValueError>> {
   const states = new Map<string, State | CorruptValueError>()
-  for (let from = 0; from < touched.length; from += OWNERS_PER_CALL) {
-    const wanted = touched.slice(from, from + OWNERS_PER_CALL).map(({ aid, sid, sessionKeys }) => ({
-      aid,
-      sid,
-      sessionKeys: [...sessionKeys],
-    }))
+  for (const wanted of callsFor(touched)) {
     for (const [index, loaded] of (await ledger.load(wanted)).entries()) {
-      const { aid, sid, sessionKeys } = wanted[index] as (typeof wanted)[number]
+      const { aid, sid, sessionKeys } = wanted[index] as OwnerWanted
+      const name = `${aid}:${sid}`
       const state = loaded instanceof CorruptValueError ? loaded : stateOf(loaded, sessionKeys)
-      states.set(`${aid}:${sid}`, state)
+      states.set(name, merged(states.get(name), state))
     }
   }
   return states
+}
+
+/** Parts of an owner's sessions, gathered into calls of a bounded size. */
+function callsFor(touched: readonly Touched[]): OwnerWanted[][] {
+  const calls: OwnerWanted[][] = []
+  let call: OwnerWanted[] = []
+  let values = 0
+  const add = (wanted: OwnerWanted) => {
+    call.push(wanted)
+    values += 1 + wanted.sessionKeys.length
+    if (values < VALUES_PER_CALL) return
+    calls.push(call)
+    call = []
+    values = 0
+  }
+  for (const { aid, sid, sessionKeys } of touched) {
+    const keys = [...sessionKeys]
+    for (let from = 0; from === 0 || from < keys.length; from += VALUES_PER_CALL) {
+      add({ aid, sid, sessionKeys: keys.slice(from, from + VALUES_PER_CALL) })
+    }
+  }
+  if (call.length > 0) calls.push(call)
+  return calls
+}
+
+function merged(
+  known: State | CorruptValueError | undefined,
+  part: State | CorruptValueError,
+): State | CorruptValueError {
+  if (known === undefined || part instanceof CorruptValueError) return part
+  if (known instanceof CorruptValueError) return known
+  const owner = part.owner.version > known.owner.version ? part.owner : known.owner
+  return { owner, lines: [...known.lines, ...part.lines] }
 }
 
 function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {

@@ -9,6 +9,7 @@ import {
   type ChargeOutcome,
   plainOutcome,
   type Reason,
+  reasons,
   type ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
@@ -167,7 +168,7 @@ class SessionWork {
     const refused = isOpening(request) && reason !== 'granted'
     const outcome: ChargeOutcome = {
       reason,
-      detail: '',
+      detail: reason === 'granted' ? unpriced(services) : '',
       aid: session.aid,
       sid: session.sid,
       transactionId: request.pretend ? '' : this.transactionId(),
@@ -355,6 +356,14 @@ function isOpening(request: ChargeRequest): boolean {
 /** Whether an opening request with this answer is worth remembering: it moved or tried to move. */
 function leavesTrace(service: ServiceOutcome): boolean {
   return service.reason === 'granted' || service.reason === 'noCredit'
+}
+
+/** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
+function unpriced(services: readonly ServiceOutcome[]): string {
+  const lost = services.filter(({ reason }) => reason !== 'granted' && reason !== 'noCredit')
+  return lost
+    .map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
+    .join('; ')
 }
 
 function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {

@@ -117,7 +117,7 @@ it('counts what waits and what is open', async () => {
 })
 
 it('takes more sessions of one owner at once than a script can hand on', async () => {
-  const MANY = 4_100
+  const MANY = 8_100
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.ledger.commit([writing(ownerOf(1, 1, [bucketOf(0)]))], 0)
   const starts = Array.from({ length: MANY }, (_, index) =>
@@ -126,6 +126,6 @@ it('takes more sessions of one owner at once than a script can hand on', async (
   const outcomes = await scene.charge(...starts)
   expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['granted']))
   const { entries } = await reader.read(100, 1)
-  expect(entries.length).toBeGreaterThan(1)
+  expect(entries.length).toBeGreaterThan(MANY / 500)
   expect(await openSessions(scene.ledger)).toBe(MANY)
 })

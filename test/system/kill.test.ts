@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
+import { waitUntil } from '../support/wait.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
 import { Random } from './random.ts'
@@ -10,6 +11,8 @@ import { runWorkload, type SessionTruth } from './workload.ts'
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 const SESSIONS = 300
+/** Sessions that have to finish after a part is back, before the next one is killed. */
+const RECOVERED = 24
 const VICTIMS = ['realtime', 'recorder', 'redis'] as const
 
 let product: Product
@@ -24,28 +27,41 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** Kills a part at a random moment, leaves it dead for a moment, and starts it again. */
+/** Sessions that the workload of this round has finished. */
+let finished = 0
+
+/** Kills a part while the load goes on, leaves it dead for a moment, and sees the load recover. */
 async function killOne(random: Random, victim: (typeof VICTIMS)[number]): Promise<void> {
   await pause(random.between(50, 700))
   await product.kill9(victim)
   await pause(random.below(300))
   await product.start(victim)
+  const before = finished
+  await waitUntil(`sessions finish after ${victim} is back`, () => finished >= before + RECOVERED)
 }
 
 describe(`kill -9 under load, seed ${seed}`, () => {
   for (let round = 1; round <= ROUNDS; round += 1) {
     it(`round ${round}: nothing acknowledged is lost or doubled`, async () => {
       const random = new Random(seed + round)
+      let isKilling = true
+      finished = 0
       const workload = runWorkload({
         ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
         ...AUDITED,
         patienceMs: 60_000,
+        goesOn: () => isKilling,
+        onSession: (count) => {
+          finished = count
+        },
       })
       // In another order each round; a rejected workload must not go unnoticed meanwhile.
       const victims = [...VICTIMS].sort(() => random.below(3) - 1)
       const kills = (async () => {
         for (const victim of victims) await killOne(random, victim)
-      })()
+      })().finally(() => {
+        isKilling = false
+      })
       const [sessions] = await Promise.all([workload, kills])
       truths.push(...sessions)
       expect(await audit(product, AUDITED, truths)).toEqual([])

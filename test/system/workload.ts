@@ -18,6 +18,8 @@ export interface WorkloadOptions {
   clients: number
   /** How long a request is repeated before the workload gives up, ms. */
   patienceMs: number
+  /** Goes on beyond `sessions` while this is true. */
+  goesOn?: () => boolean
   /** Called after each finished session. */
   onSession?: (finished: number) => void
 }
@@ -71,7 +73,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
   let started = 0
   const element = async (index: number) => {
     const client = new NetworkElement(options, index)
-    while (started < options.sessions) {
+    while (started < options.sessions || options.goesOn?.() === true) {
       started += 1
       truths.push(await client.session(started))
       options.onSession?.(truths.length)
