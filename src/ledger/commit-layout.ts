@@ -64,7 +64,7 @@ export interface LayoutSettings {
   token: number
 }
 
-/** The call for a batch. All keys of a cluster call must be of one slot: the caller groups. */
+/** The call for a batch, on a single Redis: its accounts may be of any partitions. */
 export function layOut(
   batch: readonly AccountCommit[],
   settings: LayoutSettings,

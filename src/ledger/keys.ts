@@ -15,7 +15,7 @@ export interface LedgerKeys {
   expiry(partition: number): string
   /** Sorted set of closed sessions by the time at which they are forgotten. */
   tombstones(partition: number): string
-  /** Stream of lines and states for the recorder. */
+  /** Stream of what changed, for the recorder. */
   stream(partition: number): string
   /** Stored result of an operation, by its id. */
   operation(aid: number, operationId: string): string

@@ -157,7 +157,9 @@ function readLoaded(wanted: OwnerWanted, reply: unknown[]): LoadedOwner | Corrup
 
 function readOwner({ aid, sid }: { aid: number; sid: number }, reply: unknown[]): LoadedOwner {
   const [state, fence, ...sessions] = reply
-  if (state === REPLY.CORRUPT) throw new CorruptValueError(`owner ${aid}:${sid}: ${fence}`)
+  if (state === REPLY.CORRUPT) {
+    throw new CorruptValueError(`an owner cannot be read: ${fence}`, { aid, sid })
+  }
   return {
     state: readState(aid, sid, state),
     fence: readFence(fence),

@@ -70,7 +70,7 @@ export async function creditBucket(
         waitedMs += BUSY_PAUSE_MS
         break
       default:
-        throw new CorruptValueError(`owner ${homeText({ aid, sid })} cannot be written`)
+        throw new CorruptValueError('an owner cannot be written', { aid, sid })
     }
   }
   throw new ContentionError(`owner ${homeText({ aid, sid })} is contended`)
@@ -94,7 +94,7 @@ function pause(durationMs: number): Promise<void> {
 async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<LoadedOwner> {
   const [loaded] = await ledger.load([{ aid, sid, sessionKeys: [] }])
   if (loaded === undefined || loaded instanceof CorruptValueError) {
-    throw loaded ?? new CorruptValueError(`owner ${homeText({ aid, sid })} is missing`)
+    throw loaded ?? new CorruptValueError('an owner is missing', { aid, sid })
   }
   return loaded
 }

@@ -15,9 +15,20 @@ const AMOUNTS_BYTES = 48
 const REST_BYTES = 26
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
 
-/** A stored value that is not what we write: damage, never a client's mistake. */
+/**
+ * A stored value that is not what we write: damage, never a client's mistake. Whose it is stands
+ * beside the message, for logs hide it (runtime/mask.ts).
+ */
 export class CorruptValueError extends Error {
   override name = 'CorruptValueError'
+  readonly aid: number | undefined
+  readonly sid: number | undefined
+
+  constructor(message: string, options: ErrorOptions & { aid?: number; sid?: number } = {}) {
+    super(message, options)
+    this.aid = options.aid
+    this.sid = options.sid
+  }
 }
 
 export function packOwner(owner: OwnerState): Buffer {
@@ -71,14 +82,14 @@ export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerStat
   } catch (error) {
     if (error instanceof CorruptValueError) throw error
     const why = error instanceof Error ? error.message : String(error)
-    throw new CorruptValueError(`owner ${aid}:${sid} is damaged: ${why}`, { cause: error })
+    throw new CorruptValueError(`an owner is damaged: ${why}`, { aid, sid, cause: error })
   }
 }
 
 function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   const count = packed.readDoubleLE(41)
   if (packed[0] !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
-    throw new CorruptValueError(`owner ${aid}:${sid} has an unknown format`)
+    throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }
   const buckets: Bucket[] = []
   let at = HEADER_BYTES + count * AMOUNTS_BYTES
@@ -101,7 +112,9 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
     })
     at += REST_BYTES + length
   }
-  if (at !== packed.length) throw new CorruptValueError(`owner ${aid}:${sid} has a wrong length`)
+  if (at !== packed.length) {
+    throw new CorruptValueError('an owner has a wrong length', { aid, sid })
+  }
   const owner: OwnerState = {
     aid,
     sid,

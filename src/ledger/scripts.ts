@@ -57,16 +57,6 @@ export const forgetScript = defineScript<
   reply: readCount,
 })
 
-export const openDirectoryScript = defineScript<
-  { key: string; home: string; expected: string; ttlMs: number },
-  Bytes | null
->({
-  name: 'open_directory',
-  keys: (call) => [call.key],
-  args: (call) => [call.home, call.expected, call.ttlMs],
-  reply: readOptional,
-})
-
 export const fenceScript = defineScript<
   { owner: string; dirty: boolean; nowMs: number },
   Bytes | null
@@ -83,6 +73,5 @@ export const allScripts = [
   loadScript,
   expiredScript,
   forgetScript,
-  openDirectoryScript,
   fenceScript,
 ]

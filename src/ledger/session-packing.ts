@@ -1,7 +1,6 @@
 /**
  * Sessions, lines and operation results as packed values (MessagePack). A session is packed by
- * position: names would take more room than what they name. Only the workers read them; Lua does
- * not.
+ * position: names would take more room than what they name. Lua does not read them.
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
@@ -46,7 +45,7 @@ export function packSession(session: Session): Buffer {
 export function unpackSession(aid: number, sid: number, packed: Buffer): Session {
   try {
     const fields = packr.unpack(packed) as Packed
-    if (fields[0] !== SESSION_FORMAT) throw new CorruptValueError('unknown session format')
+    if (fields[0] !== SESSION_FORMAT) throw new CorruptValueError('a session has an unknown format', { aid, sid })
     const [, origin, sessionId, state, openedMs, expiresMs, lastNumber, processed] = fields
     return {
       aid,
@@ -63,7 +62,7 @@ export function unpackSession(aid: number, sid: number, packed: Buffer): Session
     }
   } catch (error) {
     if (error instanceof CorruptValueError) throw error
-    throw new CorruptValueError(`a session of ${aid}:${sid} is damaged`, { cause: error })
+    throw new CorruptValueError('a session is damaged', { aid, sid, cause: error })
   }
 }
 

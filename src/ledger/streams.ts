@@ -1,4 +1,5 @@
 /** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
+import type { ChainableCommander } from 'ioredis'
 import type { Ledger } from './ledger.ts'
 import { type RawEntry, resolveEntries, type StreamBatch } from './stream-entries.ts'
 
@@ -46,8 +47,10 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
             ...['XAUTOCLAIM', key, GROUP, consumer, String(idleMs), '0'],
             ...['COUNT', String(countMax)],
           ) as Promise<unknown>,
-        )) as [Buffer, WireEntry[]]
-        for (const [id, fields] of entries) raw.push({ partition, id: id.toString(), fields })
+        )) as [Buffer, (WireEntry | null)[]]
+        // Redis 6.2 has null, not an entry, for one that was deleted.
+        const present = entries.filter((entry) => entry !== null)
+        for (const [id, fields] of present) raw.push({ partition, id: id.toString(), fields })
       }
       return resolveEntries(ledger, raw)
     },
@@ -58,7 +61,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
         pipeline.xdel(ledger.keys.stream(partition), ...ids)
         pipeline.xack(ledger.keys.stream(partition), GROUP, ...ids)
       }
-      await guard(pipeline.exec())
+      await guard(execAll(pipeline))
     },
   }
 }
@@ -81,13 +84,17 @@ async function sumOver(
   const commands = Array.from({ length: ledger.keys.partitions }, (_, partition) =>
     command(keyOf(partition)),
   )
-  const replies = (await ledger.redis.guard(ledger.redis.client.pipeline(commands).exec())) ?? []
-  let sum = 0
-  for (const [error, count] of replies) {
+  const replies = await ledger.redis.guard(execAll(ledger.redis.client.pipeline(commands)))
+  return replies.reduce((sum: number, count) => sum + Number(count), 0)
+}
+
+/** The replies to all commands; rejects with the first error among them. */
+async function execAll(pipeline: ChainableCommander): Promise<unknown[]> {
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, reply]) => {
     if (error !== null) throw error
-    sum += Number(count)
-  }
-  return sum
+    return reply
+  })
 }
 
 function partitionStreams(ledger: Ledger): Map<string, number> {

@@ -104,7 +104,6 @@ describe('declared keys and arguments', () => {
   const declared = new Map(allScripts.map((script) => [script.name, script]))
   const inputs: Record<string, unknown> = {
     expired: { expiry: 'x', tombstones: 't', nowMs: 1, leaseMs: 2, limit: 3 },
-    open_directory: { key: 'd', home: '1:2', expected: '', ttlMs: 5 },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
   }
 

@@ -27,8 +27,14 @@ export interface WorkloadOptions {
 export interface ServiceTruth {
   ratingGroup: number | null
   usaget: string
-  /** Units whose report was acknowledged. */
+  /** Units whose report was acknowledged, and how many such reports there were. */
   used: number
+  reports: number
+  /**
+   * Reports that nobody can know of: the answer was lost, a request sent at the same time overtook
+   * it, and its repetition is now out of order, whether or not it had been settled.
+   */
+  unknowable: number[]
 }
 
 /** What is known for certain of one session when the workload has ended. */
@@ -38,8 +44,6 @@ export interface SessionTruth {
   sid: number
   opened: boolean
   services: ServiceTruth[]
-  /** Processed requests, for the sum at the end. */
-  acknowledged: number
   /** Answers that were wrong in themselves. */
   complaints: string[]
 }
@@ -53,6 +57,8 @@ interface Wanted {
 
 interface Reply {
   returnCode: number
+  /** The first answer was lost, and this one to its repetition is "out of order". */
+  isUnknowable: boolean
   services?: { returnCode: number; grantedVolume: number; finalUnit: boolean }[]
 }
 
@@ -113,8 +119,9 @@ class NetworkElement {
         ratingGroup: rating_group ?? null,
         usaget,
         used: 0,
+        reports: 0,
+        unknowable: [],
       })),
-      acknowledged: 0,
       complaints: [],
     }
     const wanted = services.map((one): Wanted => ({ ...one, usagev: this.volume(one.typical) }))
@@ -122,7 +129,6 @@ class NetworkElement {
     const reply = await this.exchange(opening, truth)
     if (reply.returnCode !== 1) return truth
     truth.opened = true
-    truth.acknowledged += 1
     await this.use(truth, services, reply)
     return truth
   }
@@ -212,23 +218,26 @@ class NetworkElement {
   private async exchange(body: string, truth: SessionTruth): Promise<Reply> {
     const twin = this.random.chance(3) ? this.ask(body) : null
     const again = this.random.chance(3)
-    const answer = await this.ask(body)
-    const other = twin !== null ? await twin : again ? await this.ask(body) : null
+    const { text: answer, wasLost } = await this.ask(body)
+    const other = await (twin ?? (again ? this.ask(body) : null))
     // A repetition that was overtaken by a later request may be told so; nothing else may differ.
-    if (other !== null && other !== answer && !other.includes('"returnCode":-9,')) {
-      truth.complaints.push(`repeated ${body}: ${answer} and ${other}`)
+    if (other !== null && other.text !== answer && !isOvertaken(other.text)) {
+      truth.complaints.push(`repeated ${body}: ${answer} and ${other.text}`)
     }
-    return JSON.parse(answer) as Reply
+    const isUnknowable = isOvertaken(answer) && (wasLost || twin !== null)
+    return { ...(JSON.parse(answer) as Reply), isUnknowable }
   }
 
   /** Repeats the request, on whatever connection is free, until its outcome is known. */
-  private async ask(body: string): Promise<string> {
+  private async ask(body: string): Promise<{ text: string; wasLost: boolean }> {
+    let wasLost = false
     const until = performance.now() + this.options.patienceMs
     for (;;) {
       const client = this.idle.pop() ?? new Client(this.options.port)
       const text = await sendOnce(client, body)
       this.idle.push(client)
-      if (text !== null) return text
+      if (text !== null) return { text, wasLost }
+      wasLost = true
       if (performance.now() > until) throw new Error(`no definite answer to ${body}`)
       await pause(5 + this.random.below(40))
     }
@@ -236,16 +245,27 @@ class NetworkElement {
 
   /** Counts what the answer says is settled. */
   private account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
+    if (reply.isUnknowable) {
+      for (const [index, { used_usagev = 0 }] of wanted.entries()) {
+        if (used_usagev > 0) truth.services[index]?.unknowable.push(used_usagev)
+      }
+    }
     if (!SETTLED.includes(reply.returnCode)) return
-    truth.acknowledged += 1
     for (const [index, { used_usagev = 0, usagev }] of wanted.entries()) {
       const service = reply.services?.[index]
       const known = truth.services[index]
       if (known === undefined || service === undefined) continue
-      if (SETTLED.includes(service.returnCode)) known.used += used_usagev
+      if (SETTLED.includes(service.returnCode) && used_usagev > 0) {
+        known.used += used_usagev
+        known.reports += 1
+      }
       if (service.grantedVolume > usagev) truth.complaints.push(`granted beyond ${usagev}`)
     }
   }
+}
+
+function isOvertaken(answer: string): boolean {
+  return answer.includes('"returnCode":-9,')
 }
 
 /** Null if the outcome stays unknown. */

@@ -1,0 +1,234 @@
+/** What happens to the product while it charges: stores that go and come, changes, restarts. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import type { EntityCollection } from '../../src/catalog/collections.ts'
+import { writeEntity } from '../../src/catalog/write.ts'
+import { fenceOf } from '../../src/cli/seed.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { waitUntil } from '../support/wait.ts'
+import { type Books, type Fields, openBooks, post, subscriber, withCatalog } from './exchange.ts'
+
+const MIB = 1024 * 1024
+const MIB_PRICE = 10_000
+const MONEY = 100_000_000
+const PER_ACCOUNT = 4
+
+let product: Product
+let books: Books
+
+beforeAll(async () => {
+  product = await startProduct({
+    appendfsync: 'always',
+    environment: { TOLLGATE_MONGO_TIMEOUT_MS: '500' },
+  })
+  const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
+  await populate({ ...product, subscribers: 40, subscribersPerAccount: PER_ACCOUNT, credits })
+  await product.start('realtime')
+  books = await openBooks(product.redisUrl)
+})
+afterAll(async () => {
+  await books?.close()
+  await product?.stop()
+})
+
+const send = (body: Fields) => post(product.realtimePort, body)
+const DATA = { usaget: 'data', usagev: MIB }
+const USED = { usaget: 'data', used_usagev: MIB }
+
+/** The requests of one session. */
+function session(session_id: string, sid: number) {
+  const later = (kind: string, request_num: number, more: Fields) => ({
+    ...{ record_type: `${kind}_request`, session_id, request_num },
+    ...more,
+  })
+  return {
+    start: (more: Fields = DATA) => later('start', 0, { sid, ...more }),
+    update: (number: number, more: Fields = { ...USED, ...DATA }) => later('update', number, more),
+    release: (number: number) => later('release', number, USED),
+  }
+}
+
+const GRANTED = { status: 200, returnCode: 1 }
+const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1' } }
+
+/** The one bucket of money, in micros. */
+async function moneyOf(sid: number) {
+  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, PER_ACCOUNT), sid)
+  expect(buckets).toHaveLength(1)
+  const { credited, spent, reserved, free } = buckets[0] ?? {}
+  return { credited, spent, reserved, free }
+}
+
+/** What a bucket says after so many MiB were spent and so many are reserved. */
+function money(spentMib: number, reservedMib: number) {
+  const [spent, reserved] = [spentMib * MIB_PRICE, reservedMib * MIB_PRICE]
+  return { credited: MONEY, spent, reserved, free: MONEY - spent - reserved }
+}
+
+describe('a Redis that is killed', () => {
+  it('is an outage with a name until it is back; the repeated request tells the truth', async () => {
+    const sid = FIRST_SID
+    const { start, update, release } = session('outage', sid)
+    expect(await send(start())).toMatchObject(GRANTED)
+    const last = await send(update(1))
+    expect(last).toMatchObject(GRANTED)
+    await product.kill9('redis')
+    expect(await send(update(1))).toMatchObject(DOWN)
+    expect(await send(update(2))).toMatchObject(DOWN)
+    expect(await send(session('during', sid).start())).toMatchObject(DOWN)
+    expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
+    await product.start('redis')
+    await waitUntil('an answer', async () => (await send(update(2))).status === 200)
+    const repeated = await send(update(2))
+    expect(repeated).toMatchObject({ ...GRANTED, grantedVolume: MIB })
+    expect((await send(update(2))).text).toBe(repeated.text)
+    expect(await send(update(1))).toMatchObject({ status: 200, returnCode: -9 })
+    expect(await moneyOf(sid)).toEqual(money(2, 1))
+    expect(await send(release(3))).toMatchObject(GRANTED)
+    expect(await moneyOf(sid)).toEqual(money(3, 0))
+    expect(await send(session('during', sid).start())).toMatchObject(GRANTED)
+  })
+})
+
+describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () => {
+  it('stops nobody who is known; who is not is an outage, and found when it is back', async () => {
+    const [known, unknown] = [FIRST_SID + 1, FIRST_SID + 2]
+    const { start, update, release } = session('known', known)
+    expect(await send(start())).toMatchObject(GRANTED)
+    await product.kill9('mongo')
+    expect(await send(update(1))).toMatchObject(GRANTED)
+    expect(await send(release(2))).toMatchObject(GRANTED)
+    expect(await send(session('known-2', known).start())).toMatchObject(GRANTED)
+    expect(await moneyOf(known)).toEqual(money(2, 1))
+    // Whether there is such a subscriber nobody can tell.
+    const answers = await Promise.all([
+      send(session('unknown', unknown).start()),
+      send(session('nobody', 78).start()),
+      send(session('known-3', known).start()),
+    ])
+    expect(answers).toMatchObject([DOWN, DOWN, GRANTED])
+    expect(await moneyOf(unknown)).toEqual(money(0, 0))
+    await product.start('mongo')
+    await waitUntil('the subscriber', async () => {
+      return (await send(session('unknown', unknown).start())).status === 200
+    })
+    expect(await send(session('unknown', unknown).start())).toMatchObject(GRANTED)
+    expect(await send(session('nobody', 78).start())).toMatchObject({ status: 200, returnCode: -2 })
+    expect(await moneyOf(unknown)).toEqual(money(0, 1))
+  })
+})
+
+type Find = Readonly<Record<string, unknown>>
+
+const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
+  withCatalog(product, (catalog) => {
+    const fence = fenceOf(books.ledger, systemClock)
+    return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
+  })
+
+/** Changes the one revision there is, as the entity API will. */
+async function change(collection: EntityCollection, which: Find, changes: Fields): Promise<void> {
+  const stored = await withCatalog(product, (catalog) =>
+    catalog.run('find', () => (catalog[collection] as typeof catalog.plans).findOne(which)),
+  )
+  expect(stored).not.toBeNull()
+  await write(collection, { ...stored, ...changes }, 'replace')
+}
+
+describe('a change under the running product', () => {
+  it('that bars a subscriber holds from the next request on; what was used is settled', async () => {
+    const sid = FIRST_SID + 3
+    const { start, update, release } = session('barred', sid)
+    expect(await send(start())).toMatchObject(GRANTED)
+    await change('subscribers', { sid }, { barred: true })
+    expect(await send(update(1))).toMatchObject({ status: 200, returnCode: -11, grantedVolume: 0 })
+    expect(await send(session('barred-2', sid).start())).toMatchObject({ returnCode: -11 })
+    expect(await moneyOf(sid)).toEqual(money(1, 0))
+    await change('subscribers', { sid }, { barred: false })
+    expect(await send(update(2, DATA))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
+    expect(await send(release(3))).toMatchObject(GRANTED)
+    expect(await moneyOf(sid)).toEqual(money(2, 0))
+  })
+
+  it('that adds a subscriber lets it in', async () => {
+    const sid = 900_001
+    const opening = session('new', sid).start()
+    expect(await send(opening)).toMatchObject({ returnCode: -2 })
+    await write('subscribers', subscriber(sid, 9_001), 'insert')
+    // Known, and without credit.
+    await waitUntil('the subscriber', async () => (await send(opening)).returnCode === -1)
+  })
+
+  it('of a price holds for the next grants', async () => {
+    const sid = FIRST_SID + 4
+    const everything = { usaget: 'sms', usagev: 1_000_000, pretend: true }
+    let asked = 0
+    const smsGranted = async () => {
+      asked += 1
+      const reply = await send(session(`sms-${asked}`, sid).start(everything))
+      expect(reply).toMatchObject(GRANTED)
+      return reply.grantedVolume
+    }
+    expect(await smsGranted()).toBe(2_500)
+    const price = (amount: number) => ({
+      rates: {
+        sms: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price: amount }] } },
+      },
+    })
+    await change('rates', { key: 'SMS' }, price(0.08))
+    await waitUntil('the new price', async () => (await smsGranted()) === 1_250)
+    // A plan that may not use the rate.
+    await change('plans', { name: 'DEMO_PREPAID' }, { disallowed_rates: ['SMS'] })
+    await waitUntil('no rate', async () => {
+      return (await send(session('sms-blocked', sid).start(everything))).returnCode === -3
+    })
+    await change('plans', { name: 'DEMO_PREPAID' }, { disallowed_rates: [] })
+    await waitUntil('the rate', async () => {
+      return (await send(session('sms-again', sid).start(everything))).returnCode === 1
+    })
+    expect(await moneyOf(sid)).toEqual(money(0, 0))
+  })
+
+  it('to a new revision of a price holds for events from then on', async () => {
+    const sid = FIRST_SID + 5
+    const everything = { usaget: 'call', usagev: 10_000_000, pretend: true }
+    const at = new Date(Date.now() - 3_600_000)
+    const grantedAt = async (urt: Date) => {
+      const name = `call-${urt.getTime()}-${performance.now()}`
+      const body = session(name, sid).start({ ...everything, urt: urt.toISOString() })
+      return (await send(body)).grantedVolume
+    }
+    const [earlier, now] = [new Date(at.getTime() - 1), new Date()]
+    const before = await grantedAt(now)
+    // 100.00 less 0.05 for access, at 0.10 a minute.
+    expect(before).toBe(999 * 60)
+    await change('rates', { key: 'CALL' }, { to: at })
+    const tier = { from: 0, to: 'UNLIMITED', interval: 60, price: 0.2 }
+    const revision = {
+      ...{ key: 'CALL', from: at, tariff_category: 'retail', pricing_method: 'tiered' },
+      rates: { call: { BASE: { access: 0.05, rate: [tier] } } },
+    }
+    await write('rates', revision, 'insert')
+    await waitUntil('the new price', async () => (await grantedAt(now)) === 499 * 60)
+    expect(await grantedAt(earlier)).toBe(before)
+  })
+})
+
+describe('a restart of the realtime process', () => {
+  it('leaves open sessions as they are, and they go on', async () => {
+    const sid = FIRST_SID + 6
+    const { start, update, release } = session('survivor', sid)
+    expect(await send(start())).toMatchObject(GRANTED)
+    const answer = await send(update(1))
+    expect(await product.terminate('realtime')).toBe(0)
+    await expect(send(update(2))).rejects.toThrow('ECONNREFUSED')
+    await product.start('realtime')
+    expect((await send(update(1))).text).toBe(answer.text)
+    expect(await moneyOf(sid)).toEqual(money(1, 1))
+    expect(await send(update(2))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
+    expect(await send(release(3))).toMatchObject(GRANTED)
+    expect(await moneyOf(sid)).toEqual(money(3, 0))
+    expect(await send(update(4))).toMatchObject({ returnCode: -8 })
+  })
+})
