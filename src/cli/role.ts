@@ -10,8 +10,9 @@ import { createShutdown, type Shutdown } from '../runtime/shutdown.ts'
 import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { checkRedisPolicy, openRedis, waitForRedis } from '../store/redis.ts'
 import { endWithParent, tellParent } from './ipc.ts'
-import type { RoleName } from './run.ts'
 import { withStoreUrls } from './stores.ts'
+
+export type RoleName = 'realtime' | 'admin' | 'recorder'
 
 export interface RoleContext {
   /** With the real addresses of both stores. */
@@ -31,6 +32,11 @@ export interface RunningRole {
 
 export type StartRole = (context: RoleContext) => Promise<RunningRole>
 
+/** The role has what takes time at the end, such as requests under way; the rest only lets go. */
+const ROLE_SHARE = 0.9
+/** Less, because the control plane also ends what is under way. */
+const DRAIN_SHARE = 0.25
+
 /**
  * Starts a role and leaves it running; signals end it. If it cannot start it tells the process that
  * has started it, which says so and tries again; without one it rejects.
@@ -41,7 +47,8 @@ export async function runRole(
   file: string | undefined,
 ): Promise<1 | undefined> {
   try {
-    const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
+    const isPart = process.connected
+    const config = withStoreUrls(loadConfig({ isPart, ...(file === undefined ? {} : { file }) }))
     const log = createLogger({ name, level: config.log.level })
     const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
     shutdown.listen()
@@ -64,8 +71,7 @@ async function startInOrder(
   shutdown: Shutdown,
 ): Promise<void> {
   const metrics = createMetrics({ node: nodeOf(name, config), role: name })
-  // A quarter: a shutdown gives half of its time to a step that is not the last.
-  const drainMs = config.shutdown.timeoutMs / 4
+  const drainMs = config.shutdown.timeoutMs * DRAIN_SHARE
   const redis = openRedis(config.redis, log)
   shutdown.add('redis', () => redis.close())
   try {
@@ -77,7 +83,7 @@ async function startInOrder(
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
       shutdown.add('metrics', () => publisher.stop())
     }
-    shutdown.add(name, () => role.close())
+    shutdown.add(name, () => role.close(), ROLE_SHARE)
     tellParent({ type: 'ready', ...(role.port === undefined ? {} : { port: role.port }) })
     log.info({ port: role.port }, 'ready')
     endWithParent()

@@ -4,10 +4,9 @@ import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import { UsageError } from './errors.ts'
 import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
-import type { StartRole } from './role.ts'
+import type { RoleName, StartRole } from './role.ts'
 import { versionOf } from './version.ts'
 
-export type RoleName = 'realtime' | 'admin' | 'recorder'
 export type Roles = Readonly<Record<RoleName, StartRole>>
 
 /** The exit code, or undefined: the command runs on until it is stopped by a signal. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
-import { ConfigError, redactUrl } from './error.ts'
+import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
@@ -12,6 +12,11 @@ export type LoadOptions = {
   readonly file?: string
   /** Variables of the process; without it those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /**
+   * The process was started by `tollgate start`, which has checked `shutdown.timeoutMs` and hands
+   * on a part of it.
+   */
+  readonly isPart?: boolean
 }
 
 /** Same distance from src/config (development) and dist/src/config (built). */
@@ -39,7 +44,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
     }))
     throw new ConfigError(missing)
   }
-  checkTogether(merged, layers)
+  checkTogether(merged, layers, options.isPart ?? false)
   return freeze(merged)
 }
 
@@ -94,18 +99,43 @@ function merge(layers: readonly Layer[]): Record<string, Record<string, unknown>
   return merged
 }
 
+/**
+ * A request that is under way must be answered within the part of the time that `tollgate start`
+ * leaves to charging, about 0.39 of it (SHARES in cli/start.ts), with some to end the threads.
+ */
+const SHUTDOWN_REQUESTS_MIN = 3
+
 /** Settings that are right by themselves but not together. */
-function checkTogether(config: Config, layers: readonly Layer[]): void {
+function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean): void {
   const sourceOf = (path: string) =>
     layers.findLast((layer) => layer.settings.has(path))?.settings.get(path)?.source ?? DEFAULT_FILE
-  const needMs = config.session.validityMs + config.session.graceMs + config.ledger.replayMs
-  if (config.ledger.directoryTtlMs < needMs) {
-    const terms = ['session.validityMs', 'session.graceMs', 'ledger.replayMs']
-    const sum = terms.map((path) => `${path} (${sourceOf(path)})`).join(' + ')
-    const key = 'ledger.directoryTtlMs'
-    const reason = `must be at least ${needMs}, which is ${sum}`
-    throw new ConfigError([{ key, source: sourceOf(key), reason }])
+  const named = (path: string) => `${path} (${sourceOf(path)})`
+  const problems: ConfigProblem[] = []
+  const demand = (isMet: boolean, key: string, reason: string) => {
+    if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
+  const { redis, realtime, session, ledger, shutdown } = config
+  const needMs = session.validityMs + session.graceMs + ledger.replayMs
+  const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
+  demand(
+    ledger.directoryTtlMs >= needMs,
+    'ledger.directoryTtlMs',
+    `must be at least ${needMs}, which is ${sum}`,
+  )
+  const { requestTimeoutMs } = realtime
+  const timeout = named('realtime.requestTimeoutMs')
+  demand(
+    redis.commandTimeoutMs < requestTimeoutMs,
+    'redis.commandTimeoutMs',
+    `must be less than ${requestTimeoutMs}, which is ${timeout}`,
+  )
+  const endMs = SHUTDOWN_REQUESTS_MIN * requestTimeoutMs
+  demand(
+    isPart || shutdown.timeoutMs >= endMs,
+    'shutdown.timeoutMs',
+    `must be at least ${endMs}, which is ${SHUTDOWN_REQUESTS_MIN} × ${timeout}`,
+  )
+  if (problems.length > 0) throw new ConfigError(problems)
 }
 
 function freeze<T>(value: T): T {

@@ -68,10 +68,4 @@ export const fenceScript = defineScript<
 })
 
 /** All of them, for the test that holds header, declaration and body against each other. */
-export const allScripts = [
-  commitScript,
-  loadScript,
-  expiredScript,
-  forgetScript,
-  fenceScript,
-]
+export const allScripts = [commitScript, loadScript, expiredScript, forgetScript, fenceScript]

@@ -45,7 +45,8 @@ export function packSession(session: Session): Buffer {
 export function unpackSession(aid: number, sid: number, packed: Buffer): Session {
   try {
     const fields = packr.unpack(packed) as Packed
-    if (fields[0] !== SESSION_FORMAT) throw new CorruptValueError('a session has an unknown format', { aid, sid })
+    if (fields[0] !== SESSION_FORMAT)
+      throw new CorruptValueError('a session has an unknown format', { aid, sid })
     const [, origin, sessionId, state, openedMs, expiresMs, lastNumber, processed] = fields
     return {
       aid,

@@ -75,9 +75,7 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
     requestTimeoutMs,
     log,
     onBatch: metrics.batch,
-    onStats: ({ conflicts = 0 }) => {
-      if (conflicts > 0) metrics.commitConflicts(conflicts)
-    },
+    onStats: metrics.workerCounts,
   })
 }
 

@@ -11,7 +11,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { coalesce, keysOf } from './coalesce.ts'
 import { createIncludeNames } from './include-names.ts'
 import { createOutage, type Outage } from './outage.ts'
-import { type Refused, writeRound } from './write.ts'
+import { type Refusal, type Refused, writeRound } from './write.ts'
 
 export interface DrainOptions {
   /** On a connection of its own: it waits at the streams, `blockMs` at a time. */
@@ -119,13 +119,13 @@ class DrainLoop {
   }
 
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
-    for (const { partition, id, reason } of unreadable) this.#report(partition, id, reason)
+    for (const { partition, id, reason } of unreadable) this.#report({ partition, id }, { reason })
     if (entries.length === 0) return
     const refused = await this.#writeUntilDone(entries)
     if (refused === undefined) return
     const recorded = entries.filter((entry) => {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key !== undefined) this.#report(entry.partition, entry.id, refused.get(key) ?? '')
+      if (key !== undefined) this.#report(entry, refused.get(key) as Refusal)
       return key === undefined
     })
     await reader.acknowledge(recorded)
@@ -153,24 +153,31 @@ class DrainLoop {
   async #writeApart(entries: readonly StreamEntry[], error: unknown): Promise<Refused | undefined> {
     const refused: Refused = new Map()
     if (entries.length === 1) {
-      for (const key of entries.flatMap(keysOf)) refused.set(key, String(error))
+      const reason = `cannot be sent: ${error instanceof Error ? error.name : typeof error}`
+      for (const key of entries.flatMap(keysOf)) refused.set(key, { reason, error })
       return refused
     }
     for (const entry of entries) {
       const alone = await this.#writeUntilDone([entry])
       if (alone === undefined) return undefined
-      for (const [key, reason] of alone) refused.set(key, reason)
+      for (const [key, refusal] of alone) refused.set(key, refusal)
     }
     return refused
   }
 
   /** It stays pending in its stream, for a person to look at. */
-  #report(partition: number, id: string, reason: string): void {
+  #report(
+    { partition, id }: { partition: number; id: string },
+    { reason, error }: Omit<Refusal, 'error'> & { error?: unknown },
+  ): void {
     const name = `${partition}/${id}`
     if (this.#reported.has(name)) return
     if (this.#reported.size >= REPORTED_MAX) this.#reported.clear()
     this.#reported.add(name)
     this.#options.metrics.entriesUnreadable(1)
-    this.#options.log.error({ partition, entry: id, reason }, 'ledger entry cannot be recorded')
+    const { log } = this.#options
+    log.error({ partition, entry: id, reason }, 'ledger entry cannot be recorded')
+    // What a store says may quote names and numbers in any form: only where those may be shown.
+    if (error !== undefined) log.debug({ partition, entry: id, err: error }, 'the store says')
   }
 }

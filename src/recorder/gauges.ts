@@ -11,14 +11,13 @@ export interface Gauges {
 
 export function startGauges(
   ledger: Ledger,
-  metrics: Pick<Metrics, 'streamBacklog' | 'openSessions' | 'reservations'>,
+  metrics: Pick<Metrics, 'streamBacklog' | 'openSessions'>,
 ): Gauges {
   const refresh = async () => {
     if (!ledger.redis.isReady()) return
     const [backlog, open] = await Promise.all([streamBacklog(ledger), openSessions(ledger)])
     metrics.streamBacklog(backlog)
     metrics.openSessions(open)
-    metrics.reservations(open)
   }
   // Redis may go at any moment: the last figures stay, and whoever needs it more tells of it.
   const timer = setInterval(() => refresh().catch(() => undefined), REFRESH_MS)

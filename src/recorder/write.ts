@@ -16,8 +16,14 @@ const OPERATIONS_MAX = 200
 /** With an upsert "if newer" it says that what is there is as new, or newer. */
 const DUPLICATE_KEY = 11_000
 
-/** Keys of the records that MongoDB refuses, with its reason. */
-export type Refused = Map<string, string>
+/** The reason names nobody; the error may quote what it refuses. */
+export interface Refusal {
+  reason: string
+  error: unknown
+}
+
+/** Of the records that MongoDB refuses, by their keys. */
+export type Refused = Map<string, Refusal>
 
 type AnyDocument = Record<string, unknown>
 
@@ -80,9 +86,9 @@ async function writeAll(
         collection.bulkWrite(operations, { ordered: false }),
       )
     } catch (error) {
-      for (const { index, reason } of refusals(error)) {
+      for (const { index, ...refusal } of refusals(error)) {
         const upsert = part[index]
-        if (upsert !== undefined) refused.set(upsert.key, reason)
+        if (upsert !== undefined) refused.set(upsert.key, refusal)
       }
     }
   }
@@ -94,7 +100,7 @@ interface BulkError extends Error {
 }
 
 /** The operations that failed for another reason than that there is a newer record. */
-function refusals(error: unknown): { index: number; reason: string }[] {
+function refusals(error: unknown): (Refusal & { index: number })[] {
   if (!isBulkError(error)) throw error
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {
@@ -102,7 +108,11 @@ function refusals(error: unknown): { index: number; reason: string }[] {
   }
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
-    .map(({ index, code, errmsg }) => ({ index, reason: `${code} ${errmsg ?? ''}` }))
+    .map(({ index, code, errmsg = '' }) => ({
+      index,
+      reason: `MongoDB refuses it with code ${code}`,
+      error: new Error(errmsg),
+    }))
 }
 
 function isBulkError(error: unknown): error is BulkError {

@@ -4,37 +4,37 @@ export const MASK = '***'
 const DEPTH_MAX = 6
 const ITEMS_MAX = 100
 
-/** Names (letters only, lower case) whose values are never written. */
-const SECRETS: ReadonlySet<string> = new Set([
+/** Names, word by word, whose values are never written. */
+const SECRETS = [
   'password',
   'passphrase',
   'secret',
-  'clientsecret',
+  'client_secret',
   'token',
-  'accesstoken',
-  'refreshtoken',
+  'access_token',
+  'refresh_token',
   'authorization',
   'cookie',
-  'setcookie',
-  'apikey',
-])
+  'set_cookie',
+  'api_key',
+]
 
 /** Names whose values tell who somebody is. */
-const SUBSCRIBER: ReadonlySet<string> = new Set([
-  'msisdn',
-  'imsi',
-  'imei',
-  'sid',
-  'callednumber',
-  'called_number',
-  'callingnumber',
-  'calling_number',
-])
+const SUBSCRIBER = ['msisdn', 'imsi', 'imei', 'sid', 'aid', 'called_number', 'calling_number']
+
+/** Of an error: what is ours, or known to be harmless. */
+const ERROR_FIELDS = ['code', 'aid', 'sid'] as const
+
+/** Such a name in a text, and the value behind it: `{ sid: 51 }`, `msisdn="33600000001"`. */
+const NAMED_VALUE = new RegExp(
+  `\\b(${SUBSCRIBER.flatMap(spellings).join('|')})(["']?\\s*[:=]\\s*["']?)[^\\s"',;{}]+`,
+  'gi',
+)
 
 export type Masker = {
   /** A copy of a value, fit to be written; `req` and `res` in it are left to their serializers. */
   readonly value: (value: unknown) => unknown
-  /** Names of which no value is written. */
+  /** Names of which no value is written, in all their spellings. */
   readonly names: readonly string[]
 }
 
@@ -44,18 +44,27 @@ export type Masker = {
  * commands and documents to theirs.
  */
 export function createMasker(options: { readonly showSubscribers: boolean }): Masker {
-  const hidden = options.showSubscribers ? SECRETS : new Set([...SECRETS, ...SUBSCRIBER])
+  const names = options.showSubscribers ? SECRETS : [...SECRETS, ...SUBSCRIBER]
+  const hidden = new Set(names.map(plain))
 
   const text = (value: string): string => value.replace(/\S+:\/\/\S+@\S+/g, redactUrl)
-  // Long numbers in the message of an error may be a subscriber's, as in a duplicate key.
+  // The message of an error may quote a subscriber's data, as that of a duplicate key does.
   const errorText = (value: string): string =>
-    options.showSubscribers ? text(value) : text(value).replace(/\d{10,}/g, MASK)
+    options.showSubscribers
+      ? text(value)
+      : text(value)
+          .replace(NAMED_VALUE, `$1$2${MASK}`)
+          .replace(/\d{10,}/g, MASK)
 
   const error = (value: Error, depth: number): Record<string, unknown> => ({
     type: value.name,
     message: errorText(value.message),
     stack: errorText(value.stack ?? ''),
-    ...('code' in value ? { code: mask(value.code, 'code', depth + 1) } : {}),
+    ...Object.fromEntries(
+      ERROR_FIELDS.flatMap((name) =>
+        name in value ? [[name, mask(Reflect.get(value, name), name, depth + 1)]] : [],
+      ),
+    ),
     ...(value.cause === undefined ? {} : { cause: mask(value.cause, 'cause', depth + 1) }),
   })
 
@@ -82,10 +91,16 @@ export function createMasker(options: { readonly showSubscribers: boolean }): Ma
     )
   }
 
-  return { value: (value) => mask(value, '', 0), names: [...hidden] }
+  return { value: (value) => mask(value, '', 0), names: names.flatMap(spellings) }
 }
 
 /** `called_number`, `calledNumber` and `Called-Number` are one name. */
 function plain(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, '')
+}
+
+/** `called_number`, `called-number`, `calledNumber` and `callednumber`. */
+function spellings(name: string): string[] {
+  const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return [...new Set([name, name.replaceAll('_', '-'), camel, plain(name)])]
 }

@@ -11,20 +11,32 @@ export type MetricsSnapshot = MetricsOrigin & {
   readonly metrics: readonly Figures[]
 }
 
+/** Counters of worker threads, all of them to be added up; what is not given is 0. */
+export type WorkerCounts = {
+  /** Accounts that were sent to Redis to be committed, also those that it refused. */
+  readonly commits?: number
+  /** Commits that found that somebody else had committed in between. */
+  readonly conflicts?: number
+  /** Owners whose state was read because it was not in memory. */
+  readonly loads?: number
+  /** Pauses because another worker had the turn at an account. */
+  readonly busy?: number
+  /** Grants that were reserved, one per service. */
+  readonly reservations?: number
+}
+
 export type Metrics = {
   /** Counts one answered request; the duration is from the last byte in to the answer handed on. */
   request(outcome: RequestOutcome, code: number, durationMs: number): void
   /** One batch went to a worker with so many requests. */
   batch(size: number): void
-  /** So many commits found that somebody else had committed in between. */
-  commitConflicts(count: number): void
+  /** What the workers counted since they last told. */
+  workerCounts(counts: WorkerCounts): void
   /** Where to read the number of admitted, unanswered requests when somebody asks. */
   readInFlight(read: () => number): void
   /** Entries in the ledger's streams that are not recorded yet. */
   streamBacklog(entries: number): void
   openSessions(count: number): void
-  /** Sessions that hold something in buckets; the open ones stand in for them. */
-  reservations(count: number): void
   /** So many ledger entries were written into MongoDB. */
   entriesRecorded(count: number): void
   /** So many ledger entries could not be read, or were refused; they stay in their stream. */
@@ -69,11 +81,6 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
     'Requests per batch sent to a worker',
     BATCH_BUCKETS,
   )
-  const conflicts = new Counter({
-    name: 'tollgate_commit_conflicts_total',
-    help: 'Commits that had to be settled again because the account had changed',
-    registers,
-  })
   let readInFlight = () => 0
   new Gauge({
     name: 'tollgate_in_flight',
@@ -90,7 +97,7 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
       duration.observe(durationMs / 1000)
     },
     batch: (size) => batchSize.observe(size),
-    commitConflicts: (count) => conflicts.inc(count),
+    ...createWorkerMetrics(registry),
     readInFlight(read) {
       readInFlight = read
     },
@@ -102,14 +109,38 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   }
 }
 
+/** What worker threads count. */
+function createWorkerMetrics(registry: Registry): Pick<Metrics, 'workerCounts'> {
+  const registers = [registry]
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const sent = counter('tollgate_commits_total', 'Commits of one account sent to Redis')
+  const conflicting = counter(
+    'tollgate_commit_conflicts_total',
+    'Commits that had to be settled again because the account had changed',
+  )
+  const loaded = counter(
+    'tollgate_ledger_loads_total',
+    'Owners read from Redis because they were not in the memory of a worker',
+  )
+  const waited = counter(
+    'tollgate_turns_waited_total',
+    "Pauses of a worker because an account was another worker's turn",
+  )
+  const reserved = counter('tollgate_reservations_total', 'Grants of units reserved')
+  return {
+    workerCounts({ commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0 }) {
+      reserved.inc(reservations)
+      sent.inc(commits)
+      conflicting.inc(conflicts)
+      loaded.inc(loads)
+      waited.inc(busy)
+    },
+  }
+}
+
 type RecorderMetrics = Pick<
   Metrics,
-  | 'streamBacklog'
-  | 'openSessions'
-  | 'reservations'
-  | 'entriesRecorded'
-  | 'entriesUnreadable'
-  | 'sessionsExpired'
+  'streamBacklog' | 'openSessions' | 'entriesRecorded' | 'entriesUnreadable' | 'sessionsExpired'
 >
 
 /** What the recorder counts, and what it reads for all. */
@@ -119,10 +150,6 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
   const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
   const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
-  const reservations = gauge(
-    'tollgate_reservations',
-    'Sessions that may hold units or money: every open one is counted as a holder',
-  )
   const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
   const unreadable = counter(
     'tollgate_entries_unreadable_total',
@@ -132,7 +159,6 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   return {
     streamBacklog: (entries) => backlog.set(entries),
     openSessions: (count) => openSessions.set(count),
-    reservations: (count) => reservations.set(count),
     entriesRecorded: (count) => recorded.inc(count),
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),

@@ -15,8 +15,12 @@ export type ShutdownOptions = {
 }
 
 export type Shutdown = {
-  /** Adds a step. Steps run in the reverse order of adding: what was opened last closes first. */
-  add(name: string, step: () => void | Promise<void>): void
+  /**
+   * Adds a step. Steps run in the reverse order of adding: what was opened last closes first.
+   * `share` (0 to 1) bounds the part of the remaining time that it may take, so that a step that
+   * hangs leaves some for those after it; the last step may take all.
+   */
+  add(name: string, step: () => void | Promise<void>, share?: number): void
   /**
    * Runs the steps, once: later calls wait for the same run. Resolves to the names of the steps
    * that failed or hung; never rejects.
@@ -29,7 +33,13 @@ export type Shutdown = {
   listen(): void
 }
 
-type Step = { readonly name: string; readonly run: () => void | Promise<void> }
+type Step = {
+  readonly name: string
+  readonly run: () => void | Promise<void>
+  readonly share: number
+}
+
+const SHARE = 0.5
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const DEFECTS = ['uncaughtException', 'unhandledRejection'] as const
@@ -52,8 +62,8 @@ export function createShutdown(options: ShutdownOptions): Shutdown {
   }
 
   return {
-    add(name, step) {
-      steps.push({ name, run: step })
+    add(name, step, share = SHARE) {
+      steps.push({ name, run: step, share })
     },
     run,
     listen() {
@@ -91,8 +101,8 @@ async function runSteps(
   log.info({ reason }, 'shutdown begins')
   for (const [index, step] of steps.entries()) {
     const remainingMs = endMs - monotonicMs()
-    // Half of what remains: a step that hangs leaves time for those after it.
-    const boundMs = Math.max(0, index === steps.length - 1 ? remainingMs : remainingMs / 2)
+    const share = index === steps.length - 1 ? 1 : step.share
+    const boundMs = Math.max(0, remainingMs * share)
     try {
       const isDone = await within(boundMs, step)
       if (isDone) continue

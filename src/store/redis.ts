@@ -103,7 +103,7 @@ function connectionOptions(settings: RedisSettings): ConnectionOptions {
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */
 function named(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  const refused = /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)/
+  const refused = /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/
   if (error.name === 'ReplyError' && !refused.test(error.message)) return error
   return new StoreDownError(error.message, { cause: error })
 }

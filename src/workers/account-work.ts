@@ -45,6 +45,8 @@ export interface DirectoryTtl {
 /** States of one account that a round builds up. One attempt, one instance. */
 export class AccountDraft {
   readonly outcomes: (ChargeOutcome | null)[] = []
+  /** Grants that become true with the commit. */
+  reservations = 0
   private readonly aid: number
   private readonly ttl: DirectoryTtl
   private readonly shared: CachedOwner
@@ -74,6 +76,7 @@ export class AccountDraft {
   add(item: Item, cached: CachedOwner, decision: Decision, fence: number | null): void {
     this.outcomes.push(decision.outcome)
     if (decision.commit === null) return
+    for (const { granted } of decision.outcome.services) if (granted > 0) this.reservations += 1
     const owner = this.ownerOf(cached)
     owner.state = decision.commit.subscriber
     owner.written = true

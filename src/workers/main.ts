@@ -1,7 +1,7 @@
 /** Entry of a worker thread: builds what it needs once, then takes batches (piscina). */
 
 import { randomInt } from 'node:crypto'
-import { isMainThread, threadId, workerData } from 'node:worker_threads'
+import { isMainThread, workerData } from 'node:worker_threads'
 import { openCatalog } from '../catalog/connection.ts'
 import { createCatalogFeed } from '../catalog/feed.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
@@ -20,8 +20,15 @@ import { Profiles } from './profiles.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
-async function build({ config }: { config: Config }): Promise<Processor> {
-  const log = createLogger({ name: `worker-${threadId}`, level: config.log.level })
+/** What the pool hands to its threads. */
+interface WorkerSettings {
+  config: Config
+  /** Index of the thread, from 0; that of one that was replaced stays the same. */
+  worker: number
+}
+
+async function build({ config, worker }: WorkerSettings): Promise<Processor> {
+  const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
   const clock = systemClock
   const redis = openRedis(config.redis, log)
   // Without Redis or MongoDB the worker starts all the same, and answers that they are down.
@@ -59,7 +66,7 @@ function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
   profiles.drop(change.sid, [`msisdn:${change.msisdn}`, ...imsis])
 }
 
-const ready = build(workerData as { config: Config })
+const ready = build(workerData as WorkerSettings)
 
 /** Takes one batch. Never rejects because of a request: each has its own outcome. */
 export default async function run(task: WorkerTask): Promise<WorkerResult> {

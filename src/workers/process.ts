@@ -21,7 +21,7 @@ import {
   type SeenFence,
   satisfies,
 } from './profiles.ts'
-import { Rounds } from './rounds.ts'
+import { type CountName, Rounds } from './rounds.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
@@ -46,7 +46,9 @@ const DIRTY_FENCE_MS_MAX = 5_000
 /** How often the slow lane reads a profile anew while its fence keeps moving. */
 const PROFILE_READS_MAX = 5
 
-type Counts = Record<'commits' | 'conflicts' | 'loads' | 'busy', number>
+type Counts = Record<CountName, number>
+
+const noCounts = (): Counts => ({ commits: 0, conflicts: 0, loads: 0, busy: 0, reservations: 0 })
 
 export function createProcessor(options: ProcessorOptions): Processor {
   return new BatchProcessor(options)
@@ -57,7 +59,7 @@ class BatchProcessor implements Processor {
   private readonly owners: OwnerCache
   private readonly homes: Homes
   private readonly rounds: Rounds
-  private counts: Counts = { commits: 0, conflicts: 0, loads: 0, busy: 0 }
+  private counts: Counts = noCounts()
 
   constructor(options: ProcessorOptions) {
     const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
@@ -84,7 +86,7 @@ class BatchProcessor implements Processor {
   async process({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> {
     const outcomes = mayLookUp ? await this.slowly(requests) : await this.fast(requests)
     const stats = this.counts
-    this.counts = { commits: 0, conflicts: 0, loads: 0, busy: 0 }
+    this.counts = noCounts()
     return { outcomes, stats }
   }
 

@@ -17,6 +17,9 @@ import { type ClaimResolver, createClaimResolver, isTakenForNew } from './claims
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import type { HeldProfile } from './profiles.ts'
 
+/** `reservations`: grants that were committed, one per service. */
+export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations'
+
 export interface RoundsOptions {
   ledger: Ledger
   owners: OwnerCache
@@ -27,7 +30,7 @@ export interface RoundsOptions {
   profileOf: (item: Item, owner: CachedOwner, nowMs: number) => HeldProfile | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
-  count: (name: 'commits' | 'conflicts' | 'loads' | 'busy', by: number) => void
+  count: (name: CountName, by: number) => void
   onDefect: (error: unknown) => void
 }
 
@@ -273,7 +276,10 @@ export class Rounds {
   }
 
   private accept({ work, draft, commit }: Drafted): void {
-    if (commit !== null) draft.accept(commit)
+    if (commit !== null) {
+      draft.accept(commit)
+      this.options.count('reservations', draft.reservations)
+    }
     for (const [index, item] of work.items.entries()) item.resolve(draft.outcomes[index] ?? null)
     this.release(work)
   }

@@ -183,6 +183,42 @@ describe('a newcomer', () => {
   })
 })
 
+describe('a request that is under way when everything stops', () => {
+  it('is answered, as late as it may be', async () => {
+    const product = createProduct()
+    try {
+      const tollgate = await product.start({
+        TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
+        TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '2400',
+      })
+      const redis = tollgate.children().get('redis-server') ?? 0
+      const charge = async (session_id: string) => {
+        const body = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
+        const response = await fetch(`${tollgate.realtime}/realtime`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ ...body, usaget: 'data', usagev: 1 }),
+        })
+        return ((await response.json()) as { returnCode: number }).returnCode
+      }
+      process.kill(redis, 'SIGSTOP')
+      // The second one to arrive is refused at once, which shows that the first is under way.
+      const both = [charge('one'), charge('two')]
+      expect(await Promise.race(both)).toBe(-90)
+      tollgate.signal('SIGTERM')
+      const answers = await Promise.all(both)
+      process.kill(redis, 'SIGCONT')
+      expect(answers.sort()).toEqual([-90, expect.toBeOneOf([-91, -92])])
+      const { code, stdout } = await tollgate.ended
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/tollgate has stopped\n$/)
+      expect(processesWith(product.dataDir)).toEqual([])
+    } finally {
+      await product.close()
+    }
+  })
+})
+
 describe('a role by itself', () => {
   it('records on the stores that run, and ends in order', async () => {
     const product = createProduct()

@@ -172,6 +172,25 @@ describe('what is wrong', () => {
     expect(problems[0]?.reason).toContain('session.graceMs (TOLLGATE_SESSION_GRACE_MS)')
   })
 
+  it('a shutdown that is shorter than a request, or a Redis that is slower, is refused', () => {
+    const { problems } = problemsOf({
+      file: fileWith('realtime: { requestTimeoutMs: 1500 }\nshutdown: { timeoutMs: 4499 }'),
+      env: { TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '1500' },
+    })
+    expect(problems.map(({ key, reason }) => `${key} ${reason.split(',')[0]}`)).toEqual([
+      'redis.commandTimeoutMs must be less than 1500',
+      'shutdown.timeoutMs must be at least 4500',
+    ])
+    expect(problems[0]?.source).toBe('TOLLGATE_REDIS_COMMAND_TIMEOUT_MS')
+    expect(problems[1]?.reason).toContain('which is 3 × realtime.requestTimeoutMs (')
+  })
+
+  it('a process that was started with a part of the time takes it as it is', () => {
+    const env = { TOLLGATE_SHUTDOWN_TIMEOUT_MS: '1800' }
+    expect(loadConfig({ env, isPart: true }).shutdown.timeoutMs).toBe(1800)
+    expect(problemsOf({ env }).problems[0]?.key).toBe('shutdown.timeoutMs')
+  })
+
   it('a file that is missing, no YAML, no mapping, or doubled is a named error', () => {
     const missing = join(folder, 'missing.yaml')
     expect(problemsOf({ file: missing }).message).toContain(`cannot be read: ENOENT (${missing})`)

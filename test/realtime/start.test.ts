@@ -14,7 +14,9 @@ afterEach(async () => {
 async function roomOf(env: Record<string, string> = {}) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const room = await startRealtime({
-    config: loadConfig({ env: { TOLLGATE_REALTIME_PORT: '0', ...env } }),
+    config: loadConfig({
+      env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
+    }),
     log: createLogger({ name: 'test', level: 'silent' }),
     metrics,
     clock: systemClock,

@@ -5,10 +5,11 @@ import { openCatalog } from '../../src/catalog/connection.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Segment, Session } from '../../src/domain/session.ts'
+import { lineOf as lineOfSegment, serviceTagOf } from '../../src/domain/lines.ts'
+import type { Reservation, Segment, Session } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
-import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
+import { createLedger, type Ledger, type LedgerSettings } from '../../src/ledger/ledger.ts'
 import { creditBucket } from '../../src/ledger/operations.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
@@ -37,7 +38,7 @@ export interface TestStores {
   ledger: Ledger
   catalog: Catalog
   /** A ledger on a connection of its own. */
-  connect(commandTimeoutMs?: number): Promise<Ledger>
+  connect(settings?: Partial<LedgerSettings>): Promise<Ledger>
   close(): Promise<void>
 }
 
@@ -50,11 +51,11 @@ export const LEDGER_SETTINGS = {
 export async function startTestStores(): Promise<TestStores> {
   const [server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
   const open: Ledger[] = []
-  const connect = async (commandTimeoutMs = 2_000) => {
-    const settings = { url: server.url, commandTimeoutMs, connectTimeoutMs: 2_000 }
-    const redis = openRedis(settings, silent)
+  const connect = async (settings: Partial<LedgerSettings> = {}) => {
+    const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+    const redis = openRedis({ url: server.url, ...timeouts }, silent)
     await waitForRedis(redis, 5_000)
-    const ledger = createLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47))
+    const ledger = createLedger(redis, { ...LEDGER_SETTINGS, ...settings }, randomInt(1, 2 ** 47))
     open.push(ledger)
     return ledger
   }
@@ -98,9 +99,13 @@ export function lineOf(aid: number, sid: number, stamp: string): Line {
   }
 }
 
-/** Uses units of bucket 1 and gives the line as it stands then; commits both, as a worker does. */
+/**
+ * Uses units of bucket 1 in a session of its own, whose line as it then stands is the answer. Only
+ * the session is committed, as a worker does it: the line of an open segment stands nowhere else.
+ */
 export async function use(ledger: Ledger, line: Line, units: number): Promise<Line> {
-  const state = await loadOwner(ledger, line.aid, line.sid)
+  const { aid, sid, sessionId, origin } = line
+  const state = await loadOwner(ledger, aid, sid)
   const [bucket] = state.buckets
   if (bucket === undefined) throw new Error('the subscriber has no bucket')
   bucket.free -= units
@@ -108,14 +113,44 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
   state.version += 1
   const used = line.used + units
   const paid = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
-  const next = {
-    ...line,
-    version: line.version + 1,
-    used,
-    payments: [{ ...paid, amount: used }],
+  const version = line.version + 1
+  const segment = { ...newSegment(), version, used, payments: [{ ...paid, amount: used }] }
+  const session = sessionOf({ aid, sid, origin, sessionId }, segment, NOW_MS + 3_600_000, {
+    ...{ units: 0, slices: [], money: [] },
+  })
+  const sessionKey = sessionKeyOf(origin, sessionId)
+  await commitOwner(ledger, state, [], [{ sessionKey, session, before: null }])
+  const [service] = session.services
+  if (service === undefined) throw new Error('the session has no service')
+  const tag = serviceTagOf(sessionKey, session, 0)
+  return lineOfSegment(session, service, { segment, state: 'open' }, tag)
+}
+
+function newSegment(): Segment {
+  return {
+    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
+    ...{ tariff: { tiers: [], access: 0, extraDigits: 0 } },
+    ...{ number: 1, version: 0, access: false, used: 0, priced: 0, charged: 0, debt: 0 },
+    ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
   }
-  await commitOwner(ledger, state, [next])
-  return next
+}
+
+function sessionOf(
+  identity: Pick<Session, 'aid' | 'sid' | 'origin' | 'sessionId'>,
+  segment: Segment,
+  expiresMs: number,
+  reservation: Reservation,
+): Session {
+  return {
+    ...{ ...identity, state: 'open', openedMs: NOW_MS, expiresMs },
+    ...{ lastNumber: 0, processed: 1, answered: [] },
+    services: [
+      {
+        ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
+        ...{ segmentsEnded: 0, segment, reservation },
+      },
+    ],
+  }
 }
 
 export async function commitOwner(
@@ -152,23 +187,9 @@ export async function holdUnits(
   bucket.reserved += units
   state.version += 1
   const sessionId = `held-${sid}-${state.version}`
-  const tariff = { tiers: [], access: 0, extraDigits: 0 }
-  const segment: Segment = {
-    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612', tariff },
-    ...{ number: 1, version: 0, access: false, used: 0, priced: 0, charged: 0, debt: 0 },
-    ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
-  }
   const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units }]
-  const session: Session = {
-    ...{ aid, sid, origin: 'http', sessionId, state: 'open', openedMs: NOW_MS, expiresMs },
-    ...{ lastNumber: 0, processed: 1, answered: [] },
-    services: [
-      {
-        ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
-        ...{ segmentsEnded: 0, segment, reservation: { units, slices, money: [] } },
-      },
-    ],
-  }
+  const identity = { aid, sid, origin: 'http', sessionId }
+  const session = sessionOf(identity, newSegment(), expiresMs, { units, slices, money: [] })
   const sessionKey = sessionKeyOf('http', sessionId)
   await commitOwner(ledger, state, [], [{ sessionKey, session, before: null }])
 }

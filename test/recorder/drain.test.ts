@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCatalog } from '../../src/catalog/connection.ts'
+import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeRound } from '../../src/recorder/write.ts'
+import { createLogger } from '../../src/runtime/log.ts'
 import { startStoreProxy } from '../support/mongo.ts'
 import {
   commitOwner,
@@ -59,7 +61,7 @@ async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts)
 
 const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger), { timeout: 10_000 }).toBe(0)
 
-const recordedLine = (stamp: string) => stores.catalog.lines.find({ stamp }).toArray()
+const recordedLines = (session_id: string) => stores.catalog.lines.find({ session_id }).toArray()
 
 /** The projection of a subscriber is what the ledger has, and its lines add up to it. */
 async function expectRecorded(aid: number, sid: number, lines: readonly Line[]): Promise<void> {
@@ -73,6 +75,18 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
   expect(stored.map((line) => figures(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
     lines.map((line) => figures(line.stamp, line.version, line.used)).sort(),
   )
+}
+
+/** An owner that the ledger takes and MongoDB does not. */
+async function oddOwner(aid: number, sid: number): Promise<OwnerState> {
+  await topUp(stores.ledger, aid, sid, 1_000, `op-${sid}`)
+  const state = await loadOwner(stores.ledger, aid, sid)
+  const [bucket] = state.buckets
+  // The usage type becomes the name of a field, and no name may have a zero in it.
+  const odd = { ...bucket!, id: 2, usaget: 'a\u0000b', credited: 0, free: 0 }
+  const broken = { ...state, version: 2, nextBucketId: 3, buckets: [...state.buckets, odd] }
+  await commitOwner(stores.ledger, broken, [])
+  return broken
 }
 
 describe('the recorder', () => {
@@ -137,13 +151,7 @@ describe('the recorder', () => {
 
   it('leaves an entry that MongoDB cannot take, and records the others of its round', async () => {
     const counts = { recorded: 0, unreadable: 0 }
-    await topUp(stores.ledger, 8, 82, 1_000, 'op-82')
-    const state = await loadOwner(stores.ledger, 8, 82)
-    const [bucket] = state.buckets
-    // The usage type becomes the name of a field, and no name may have a zero in it.
-    const odd = { ...bucket!, id: 2, usaget: 'a\u0000b', credited: 0, free: 0 }
-    const broken = { ...state, version: 2, nextBucketId: 3, buckets: [...state.buckets, odd] }
-    await commitOwner(stores.ledger, broken, [])
+    await oddOwner(8, 82)
     await topUp(stores.ledger, 4, 42, 1_000, 'op-42')
     const line = await use(stores.ledger, lineOf(4, 42, 'beside-1'), 5)
     const drain = await startTestDrain({ batchEntriesMax: 1_000 }, counts)
@@ -152,6 +160,25 @@ describe('the recorder', () => {
     expect(counts.unreadable).toBe(2)
     expect(await streamBacklog(stores.ledger)).toBe(2)
     await expectRecorded(4, 42, [line])
+    await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
+  })
+
+  it('names no subscriber when it tells of an entry that it leaves', async () => {
+    const written: string[] = []
+    const destination = { write: (text: string) => written.push(text) }
+    const log = createLogger({ name: 'test', level: 'info', destination })
+    const counts = { recorded: 0, unreadable: 0 }
+    await oddOwner(8, 77)
+    await topUp(stores.ledger, 4, 78, 1_000, 'op-78')
+    await stores.ledger.redis.client.hset(stores.ledger.keys.owner(4, 78), 's', 'damage')
+    const drain = await startTestDrain({ log }, counts)
+    await expect.poll(() => counts.unreadable).toBe(3)
+    await drain.stop(1_000)
+    const reasons = written.map((line) => JSON.parse(line).reason)
+    expect(new Set(reasons)).toEqual(
+      new Set(['cannot be sent: BSONError', expect.stringMatching(/^an owner is damaged: /)]),
+    )
+    for (const reason of reasons) expect(reason).not.toMatch(/77|78/)
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
@@ -205,7 +232,7 @@ describe('while a store is away', () => {
     let line = await use(stores.ledger, lineOf(7, 71, 'away-1'), 5)
     line = await use(stores.ledger, line, 6)
     expect(await streamBacklog(stores.ledger)).toBe(2)
-    expect(await recordedLine('away-1')).toEqual([])
+    expect(await recordedLines('away-1')).toEqual([])
     await proxy.restore()
     await isEmpty()
     await drain.stop(1_000)

@@ -39,6 +39,23 @@ describe('log', () => {
     }
   })
 
+  it.each(['sid', 'aid', 'called_number', 'calling_number', 'calledNumber', 'calling-number'])(
+    'masks a short %s in objects, children and errors',
+    (name) => {
+      const { log, text } = capture('info')
+      const error = Object.assign(new Error(`dup key: { ${name}: 51, "${name}": "51" }`), {
+        ...{ aid: 51, sid: 51 },
+        stack: '',
+      })
+      log.info({ [name]: 51, deep: [{ [name]: '51' }] })
+      log.child({ [name]: 51 }).info('child')
+      log.error({ err: error })
+      const values = text().replace(/"(pid|time)":("[^"]*"|\d+)/g, '')
+      expect(values).toContain(`dup key: { ${name}: ***`)
+      expect(values).not.toContain('51')
+    },
+  )
+
   it('shows subscriber numbers, but no secrets, at debug level', () => {
     const { log, text } = capture('debug')
     log.info({ msisdn: '33600000001', password: 's3cret' })

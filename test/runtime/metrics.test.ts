@@ -12,11 +12,11 @@ describe('metrics', () => {
     metrics.request('granted', 1, 3)
     metrics.request('denied', -1, 1)
     metrics.batch(17)
-    metrics.commitConflicts(2)
+    metrics.workerCounts({ commits: 9, conflicts: 2, loads: 3 })
+    metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
     metrics.openSessions(7)
-    metrics.reservations(8)
     const text = await mergeSnapshots([await metrics.snapshot()])
     const labels = 'node="n1",role="realtime"'
     for (const line of [
@@ -26,14 +26,17 @@ describe('metrics', () => {
       `tollgate_request_duration_seconds_bucket{le="0.0005",${labels}} 1`,
       `tollgate_request_duration_seconds_bucket{le="+Inf",${labels}} 3`,
       `tollgate_request_duration_seconds_count{${labels}} 3`,
+      `tollgate_reservations_total{${labels}} 8`,
       `tollgate_batch_size_bucket{le="16",${labels}} 0`,
       `tollgate_batch_size_bucket{le="32",${labels}} 1`,
       `tollgate_batch_size_sum{${labels}} 17`,
+      `tollgate_commits_total{${labels}} 10`,
       `tollgate_commit_conflicts_total{${labels}} 2`,
+      `tollgate_ledger_loads_total{${labels}} 3`,
+      `tollgate_turns_waited_total{${labels}} 4`,
       `tollgate_in_flight{${labels}} 5`,
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_open_sessions{${labels}} 7`,
-      `tollgate_reservations{${labels}} 8`,
     ]) {
       expect(text.split('\n')).toContain(line)
     }

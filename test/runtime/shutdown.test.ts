@@ -7,7 +7,7 @@ import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createShutdown } from '../../src/runtime/shutdown.ts'
 
-type Record = { level: string; message: string; step?: string }
+type Record = { level: string; message: string; step?: string; boundMs?: number }
 
 function collect(timeoutMs = 10_000) {
   const records: Record[] = []
@@ -62,6 +62,19 @@ describe('shutdown', () => {
     expect(await shutdown.run('test')).toEqual(['pool'])
     expect(isClosed).toBe(true)
     expect(records.find((record) => record.level === 'warn')).toMatchObject({ step: 'pool' })
+  })
+
+  it('gives a step the share of the time that it asks for, and the last one the rest', async () => {
+    const { shutdown, records } = collect(400)
+    shutdown.add('store', never)
+    shutdown.add('metrics', never)
+    shutdown.add('pool', never, 0.9)
+    expect(await shutdown.run('test')).toEqual(['pool', 'metrics', 'store'])
+    const bounds = records.flatMap(({ boundMs }) => (boundMs === undefined ? [] : [boundMs]))
+    // Timers may be late, never early: each bound is at most its share of what was left.
+    expect(bounds[0]).toBeGreaterThan(200)
+    expect(bounds[0]).toBeLessThanOrEqual(360)
+    expect(bounds[1]).toBeLessThanOrEqual(20)
   })
 
   it('is bounded when all steps hang', async () => {

@@ -86,15 +86,15 @@ const outcomes = (replies: readonly Reply[]) =>
   replies.map(({ status, returnCode }) => `${status} ${returnCode}`)
 const granted = (count: number) => Array.from({ length: count }, () => '200 1')
 
-interface Row {
-  what: string
-  body: Fields | string | Buffer
-  headers?: Record<string, string>
-  /** HTTP status and return code. */
-  gives: readonly [status: number, returnCode: number]
-  /** What `desc` names. */
-  names: string
-}
+type Row = readonly [
+  what: string,
+  body: Fields | string | Buffer,
+  status: number,
+  returnCode: number,
+  /** What `desc` says. */
+  names: string,
+  headers?: Record<string, string>,
+]
 
 const data = (usagev: unknown) => start(SID, { usagev })
 const later = (kind: 'update' | 'release', session_id: string, request_num: number) => ({
@@ -104,92 +104,40 @@ const later = (kind: 'update' | 'release', session_id: string, request_num: numb
 const NOT_WHOLE = 'must be a whole number from 0 to 2^53 - 1'
 const TEXT = { 'content-type': 'text/plain' }
 
+const UNKNOWN_TYPE = start(SID, { record_type: 'stop_request' })
+const REUSED = { ...later('update', 'open', 5), usagev: 2 * MIB }
+
 const malformed: Row[] = [
-  { what: 'not JSON', body: '{"record_type":', gives: [400, -20], names: 'body is not JSON' },
-  { what: 'empty', body: '', gives: [400, -20], names: 'body is empty' },
-  { what: 'a list', body: '[1]', gives: [400, -20], names: 'body is not a JSON object' },
-  { what: 'not UTF-8', body: Buffer.of(0x22, 0xff), gives: [400, -20], names: 'not UTF-8' },
-  { what: 'too long', body: ' '.repeat(BODY_MAX + 1), gives: [413, -20], names: '65536 bytes' },
-  { what: 'text', body: start(SID), headers: TEXT, gives: [415, -20], names: 'content-type must' },
-  {
-    what: 'an unknown record type',
-    body: start(SID, { record_type: 'stop_request' }),
-    gives: [400, -20],
-    names: 'record_type must be start_request, update_request',
-  },
-  { what: 'no volume', body: data(undefined), gives: [400, -20], names: 'usagev is required' },
-  { what: 'volume a word', body: data('much'), gives: [400, -20], names: `usagev ${NOT_WHOLE}` },
-  { what: 'volume -1', body: data(-1), gives: [400, -20], names: `usagev ${NOT_WHOLE}` },
-  { what: 'volume 1.5', body: data(1.5), gives: [400, -20], names: `usagev ${NOT_WHOLE}` },
-  { what: 'volume 2^53', body: data(2 ** 53), gives: [400, -20], names: `usagev ${NOT_WHOLE}` },
-  { what: 'volume 1e300', body: data(1e300), gives: [400, -20], names: `usagev ${NOT_WHOLE}` },
-  {
-    what: 'no session id',
-    body: start(SID, { session_id: undefined }),
-    gives: [400, -20],
-    names: 'session_id is required',
-  },
-  {
-    what: 'no subscriber',
-    body: start(SID, { sid: undefined }),
-    gives: [400, -20],
-    names: 'sid is required',
-  },
+  ['not JSON', '{"record_type":', 400, -20, 'body is not JSON'],
+  ['empty', '', 400, -20, 'body is empty'],
+  ['a list', '[1]', 400, -20, 'body is not a JSON object'],
+  ['not UTF-8', Buffer.of(0x22, 0xff), 400, -20, 'body is not UTF-8'],
+  ['over the limit', ' '.repeat(BODY_MAX + 1), 413, -20, 'body must have at most 65536 bytes'],
+  ['not said to be JSON', start(SID), 415, -20, 'content-type must be application/json', TEXT],
+  ['an unknown record type', UNKNOWN_TYPE, 400, -20, 'record_type must be start_request, upd'],
+  ['no volume', data(undefined), 400, -20, 'usagev is required'],
+  ['a word for a volume', data('much'), 400, -20, `usagev ${NOT_WHOLE}`],
+  ['volume -1', data(-1), 400, -20, `usagev ${NOT_WHOLE}`],
+  ['volume 1.5', data(1.5), 400, -20, `usagev ${NOT_WHOLE}`],
+  ['volume 2^53', data(2 ** 53), 400, -20, `usagev ${NOT_WHOLE}`],
+  ['volume 1e300', data(1e300), 400, -20, `usagev ${NOT_WHOLE}`],
+  ['no session id', start(SID, { session_id: null }), 400, -20, 'session_id is required'],
+  ['no subscriber', start(SID, { sid: null }), 400, -20, 'sid is required'],
 ]
 
 const denied: Row[] = [
-  { what: 'unknown sid', body: start(77), gives: [200, -2], names: 'Subscriber not found' },
-  {
-    what: 'an unknown msisdn',
-    body: start(0, { sid: undefined, msisdn: '0' }),
-    gives: [200, -2],
-    names: 'Subscriber not found',
-  },
-  { what: 'no plan', body: start(NO_PLAN.sid), gives: [200, -2], names: 'not found' },
-  { what: 'no rate', body: start(SID, { usaget: 'fax' }), gives: [200, -3], names: 'No rate' },
-  {
-    what: 'no credit',
-    body: start(NO_CREDIT.sid),
-    gives: [200, -1],
-    names: 'No available balances',
-  },
-  { what: 'barred', body: start(BARRED.sid), gives: [200, -11], names: 'Subscriber is barred' },
-  {
-    what: 'update of an unknown session',
-    body: later('update', 'nobody', 1),
-    gives: [200, -7],
-    names: 'Unknown session',
-  },
-  {
-    what: 'release of an unknown session',
-    body: later('release', 'nobody', 1),
-    gives: [200, -7],
-    names: 'Unknown session',
-  },
-  {
-    what: 'update of a closed session',
-    body: later('update', 'closed', 2),
-    gives: [200, -8],
-    names: 'Session is closed',
-  },
-  {
-    what: 'release of a closed session',
-    body: later('release', 'closed', 3),
-    gives: [200, -8],
-    names: 'Session is closed',
-  },
-  {
-    what: 'a request number again with other content',
-    body: { ...later('update', 'open', 5), usagev: 2 * MIB },
-    gives: [200, -10],
-    names: 'Request number reused',
-  },
-  {
-    what: 'a request number older than the last',
-    body: later('update', 'open', 4),
-    gives: [200, -9],
-    names: 'request_num 5 was answered',
-  },
+  ['an unknown sid', start(77), 200, -2, 'Subscriber not found'],
+  ['an unknown msisdn', start(0, { sid: null, msisdn: '0' }), 200, -2, 'Subscriber not found'],
+  ['no plan', start(NO_PLAN.sid), 200, -2, 'not found'],
+  ['no rate', start(SID, { usaget: 'fax' }), 200, -3, 'No rate'],
+  ['no credit', start(NO_CREDIT.sid), 200, -1, 'No available balances'],
+  ['barred', start(BARRED.sid), 200, -11, 'Subscriber is barred'],
+  ['update of an unknown session', later('update', 'nobody', 1), 200, -7, 'Unknown session'],
+  ['release of an unknown session', later('release', 'nobody', 1), 200, -7, 'Unknown session'],
+  ['update of a closed session', later('update', 'closed', 2), 200, -8, 'Session is closed'],
+  ['release of a closed session', later('release', 'closed', 3), 200, -8, 'Session is closed'],
+  ['a number again with other content', REUSED, 200, -10, 'Request number reused'],
+  ['a number older than the last', later('update', 'open', 4), 200, -9, 'request_num 5 was'],
 ]
 
 describe('a request that is refused', () => {
@@ -205,11 +153,11 @@ describe('a request that is refused', () => {
     expect(await send(later('release', 'closed', 1))).toMatchObject({ returnCode: 1 })
   })
 
-  for (const { what, body, headers, gives, names } of [...malformed, ...denied]) {
-    it(`${what}: ${gives.join(' ')}, ${names}; nothing moves`, async () => {
+  for (const [what, body, status, returnCode, names, headers] of [...malformed, ...denied]) {
+    it(`${what}: ${status}, ${returnCode}, ${names}; nothing moves`, async () => {
       const before = await allBooks()
       const reply = await send(body, headers)
-      expect([reply.status, reply.returnCode]).toEqual(gives)
+      expect(reply).toMatchObject({ status, returnCode })
       expect(reply.desc).toContain(names)
       expect(JSON.parse(reply.text).status).toBe(0)
       expect(await allBooks()).toEqual(before)
@@ -234,6 +182,14 @@ describe('a request that is refused', () => {
 
 const everybody = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
 
+type Damage = (key: string) => Promise<unknown>
+
+const redisClient = () => books.ledger.redis.client
+const setField =
+  (field: string, value: string): Damage =>
+  (key) =>
+    redisClient().hset(key, field, value)
+
 describe('a bad request among good ones', () => {
   it('costs them nothing', async () => {
     // With the four that are denied as many as are admitted; the malformed ones take no slot.
@@ -242,7 +198,7 @@ describe('a bad request among good ones', () => {
     const before = await states()
     const replies = await Promise.all([
       ...good.slice(0, 10).map((sid) => send(start(sid))),
-      ...malformed.map(({ body, headers }) => send(body, headers)),
+      ...malformed.map(([, body, , , , headers]) => send(body, headers)),
       send(start(77)),
       send(start(NO_PLAN.sid)),
       send(start(SID, { usaget: 'fax' })),
@@ -251,7 +207,7 @@ describe('a bad request among good ones', () => {
     ])
     expect(outcomes(replies)).toEqual([
       ...granted(10),
-      ...malformed.map(({ gives }) => gives.join(' ')),
+      ...malformed.map(([, , status, returnCode]) => `${status} ${returnCode}`),
       ...['200 -2', '200 -2', '200 -3', '200 -1'],
       ...granted(good.length - 10),
     ])
@@ -261,30 +217,57 @@ describe('a bad request among good ones', () => {
     )
   })
 
-  it.each([
-    // Each has a neighbour in its account that is among the good ones.
-    { which: 'one that a worker knows', index: 4, isKnown: true },
-    { which: 'one that no worker has seen', index: SUBSCRIBERS - 1, isKnown: false },
-  ])('with a damaged owner fails alone: $which', async ({ index, isKnown }) => {
-    const sid = FIRST_SID + index
-    const { keys, redis } = books.ledger
-    const key = keys.owner(aidOf(index, PER_ACCOUNT), sid)
-    const neighbour = index % 2 === 0 ? sid + 1 : sid - 1
-    const good = [neighbour, ...everybody().slice(6, 22)]
-    if (isKnown) expect(await send(start(sid))).toMatchObject({ returnCode: 1 })
-    const whole = (await redis.client.hgetBuffer(key, 's')) as Buffer
-    await redis.client.hset(key, 's', 'garbage')
-    const sids = [...good.slice(0, 8), sid, ...good.slice(8)]
-    const replies = await Promise.all(sids.map((one) => send(start(one))))
-    const expected = sids.map((one) => (one === sid ? '503 -91' : '200 1'))
-    expect(outcomes(replies)).toEqual(expected)
-    const refused = replies[sids.indexOf(sid)]
-    expect(refused?.desc).toContain('Stored account is damaged')
-    expect(refused?.headers['retry-after']).toBe('1')
-    expect(await redis.client.hget(key, 's')).toBe('garbage')
-    await redis.client.hset(key, 's', whole)
-    expect(await send(start(sid))).toMatchObject({ status: 200, returnCode: 1 })
-  })
+  const damages: { what: string; sid?: 0; isNew?: true; damage: Damage }[] = [
+    { what: 'garbage for a state that a worker knows', damage: setField('s', 'garbage') },
+    {
+      what: 'garbage for a state that no worker has seen',
+      isNew: true,
+      damage: setField('s', 'garbage'),
+    },
+    { what: 'an empty state', damage: setField('s', '') },
+    {
+      what: 'half a state',
+      isNew: true,
+      damage: async (key) => {
+        const whole = await redisClient().hgetBuffer(key, 's')
+        await redisClient().hset(key, 's', whole?.subarray(0, whole.length / 2) ?? '')
+      },
+    },
+    { what: 'garbage for a fence', damage: setField('p', 'garbage') },
+    { what: 'a text in the place of the hash', damage: (key) => redisClient().set(key, 'text') },
+    { what: 'a shared state of garbage', sid: 0, damage: setField('s', 'garbage') },
+  ]
+
+  it.each(damages.map((row, index) => ({ ...row, index })))(
+    'that meets $what fails alone',
+    async ({ sid: damagedSid, isNew, damage, index }) => {
+      // Each has a neighbour in its account, who is among the good ones unless they share it.
+      const first = FIRST_SID + IN_FLIGHT_MAX + 2 * index
+      const [sid, neighbour] = [first, first + 1]
+      const key = books.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
+      if (!isNew) expect(await send(start(sid))).toMatchObject({ returnCode: 1 })
+      const whole = await redisClient().dumpBuffer(key)
+      await damage(key)
+      const damaged = await redisClient().dumpBuffer(key)
+      const good = everybody().slice(0, 16)
+      const sids = [neighbour, ...good.slice(0, 8), sid, ...good.slice(8)]
+      try {
+        const replies = await Promise.all(sids.map((one) => send(start(one))))
+        const refused = damagedSid === 0 ? [sid, neighbour] : [sid]
+        const expected = sids.map((one) => (refused.includes(one) ? '503 -91' : '200 1'))
+        expect(outcomes(replies)).toEqual(expected)
+        const reply = replies[sids.indexOf(sid)]
+        expect(reply?.desc).toContain('Stored account is damaged')
+        expect(reply?.headers['retry-after']).toBe('1')
+        // Nobody has repaired it by guessing.
+        expect(await redisClient().dumpBuffer(key)).toEqual(damaged)
+      } finally {
+        await redisClient().del(key)
+        if (whole !== null) await redisClient().restore(key, 0, whole, 'REPLACE')
+      }
+      expect(await send(start(sid))).toMatchObject({ status: 200, returnCode: 1 })
+    },
+  )
 })
 
 /** Sends as many requests at once as are admitted. */

@@ -44,7 +44,7 @@ export function post(
   })
 }
 
-/** Sends the first bytes of a request and leaves the connection open; `length` is what it claims. */
+/** Sends the first bytes of a request that claims a length, and leaves the connection open. */
 export function postPart(port: number, part: string, length: number): Promise<Socket> {
   const head = `POST /realtime HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`
   return new Promise((resolve, reject) => {

@@ -67,18 +67,21 @@ function money(spentMib: number, reservedMib: number) {
 }
 
 describe('a Redis that is killed', () => {
-  it('is an outage with a name until it is back; the repeated request tells the truth', async () => {
+  it('is a named outage until it is back; the repeated request tells the truth', async () => {
     const sid = FIRST_SID
     const { start, update, release } = session('outage', sid)
     expect(await send(start())).toMatchObject(GRANTED)
     const last = await send(update(1))
     expect(last).toMatchObject(GRANTED)
     await product.kill9('redis')
-    expect(await send(update(1))).toMatchObject(DOWN)
-    expect(await send(update(2))).toMatchObject(DOWN)
-    expect(await send(session('during', sid).start())).toMatchObject(DOWN)
-    expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
-    await product.start('redis')
+    try {
+      expect(await send(update(1))).toMatchObject(DOWN)
+      expect(await send(update(2))).toMatchObject(DOWN)
+      expect(await send(session('during', sid).start())).toMatchObject(DOWN)
+      expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
+    } finally {
+      await product.start('redis')
+    }
     await waitUntil('an answer', async () => (await send(update(2))).status === 200)
     const repeated = await send(update(2))
     expect(repeated).toMatchObject({ ...GRANTED, grantedVolume: MIB })
@@ -91,33 +94,70 @@ describe('a Redis that is killed', () => {
   })
 })
 
-describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () => {
-  it('stops nobody who is known; who is not is an outage, and found when it is back', async () => {
-    const [known, unknown] = [FIRST_SID + 1, FIRST_SID + 2]
-    const { start, update, release } = session('known', known)
+describe('a Redis that hangs', () => {
+  it('is an outage too; what it did with the request when it woke is found out', async () => {
+    const sid = FIRST_SID + 24
+    const { start, update, release } = session('hanging', sid)
     expect(await send(start())).toMatchObject(GRANTED)
-    await product.kill9('mongo')
-    expect(await send(update(1))).toMatchObject(GRANTED)
+    process.kill(product.pid('redis'), 'SIGSTOP')
+    try {
+      expect(await send(update(1))).toMatchObject(DOWN)
+    } finally {
+      process.kill(product.pid('redis'), 'SIGCONT')
+    }
+    await waitUntil('an answer', async () => (await send(update(1))).status === 200)
+    expect(await send(update(1))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
+    expect(await moneyOf(sid)).toEqual(money(1, 1))
     expect(await send(release(2))).toMatchObject(GRANTED)
-    expect(await send(session('known-2', known).start())).toMatchObject(GRANTED)
-    expect(await moneyOf(known)).toEqual(money(2, 1))
-    // Whether there is such a subscriber nobody can tell.
-    const answers = await Promise.all([
-      send(session('unknown', unknown).start()),
-      send(session('nobody', 78).start()),
-      send(session('known-3', known).start()),
-    ])
-    expect(answers).toMatchObject([DOWN, DOWN, GRANTED])
-    expect(await moneyOf(unknown)).toEqual(money(0, 0))
-    await product.start('mongo')
-    await waitUntil('the subscriber', async () => {
-      return (await send(session('unknown', unknown).start())).status === 200
-    })
-    expect(await send(session('unknown', unknown).start())).toMatchObject(GRANTED)
-    expect(await send(session('nobody', 78).start())).toMatchObject({ status: 200, returnCode: -2 })
-    expect(await moneyOf(unknown)).toEqual(money(0, 1))
+    expect(await moneyOf(sid)).toEqual(money(2, 0))
   })
 })
+
+const outages = [
+  {
+    what: 'killed',
+    begin: () => product.kill9('mongo'),
+    end: () => product.start('mongo'),
+  },
+  {
+    what: 'stopped, so that it only hangs',
+    begin: async () => process.kill(product.pid('mongo'), 'SIGSTOP'),
+    end: async () => process.kill(product.pid('mongo'), 'SIGCONT'),
+  },
+]
+
+describe.skipIf(process.env['TEST_MONGO_URL']).each(outages)(
+  'a MongoDB that is $what',
+  ({ what, begin, end }) => {
+    const index = what === 'killed' ? 8 : 16
+    const name = (which: string) => `${which} while ${what}`
+
+    it('stops nobody who is known; who is not is an outage, found when it is back', async () => {
+      const [known, unknown] = [FIRST_SID + index, FIRST_SID + index + 1]
+      const { start, update, release } = session(name('known'), known)
+      const stranger = session(name('unknown'), unknown).start()
+      const nobody = session(name('nobody'), index).start()
+      expect(await send(start())).toMatchObject(GRANTED)
+      await begin()
+      try {
+        expect(await send(update(1))).toMatchObject(GRANTED)
+        expect(await send(release(2))).toMatchObject(GRANTED)
+        // Whether there is such a subscriber nobody can tell.
+        const next = session(name('next'), known).start()
+        const answers = await Promise.all([stranger, nobody, next].map(send))
+        expect(answers).toMatchObject([DOWN, DOWN, GRANTED])
+        expect(await moneyOf(known)).toEqual(money(2, 1))
+        expect(await moneyOf(unknown)).toEqual(money(0, 0))
+      } finally {
+        await end()
+      }
+      await waitUntil('the subscriber', async () => (await send(stranger)).status === 200)
+      expect(await send(stranger)).toMatchObject(GRANTED)
+      expect(await send(nobody)).toMatchObject({ status: 200, returnCode: -2 })
+      expect(await moneyOf(unknown)).toEqual(money(0, 1))
+    })
+  },
+)
 
 type Find = Readonly<Record<string, unknown>>
 
@@ -137,7 +177,7 @@ async function change(collection: EntityCollection, which: Find, changes: Fields
 }
 
 describe('a change under the running product', () => {
-  it('that bars a subscriber holds from the next request on; what was used is settled', async () => {
+  it('that bars a subscriber holds from the next request on; what it used is settled', async () => {
     const sid = FIRST_SID + 3
     const { start, update, release } = session('barred', sid)
     expect(await send(start())).toMatchObject(GRANTED)

@@ -161,7 +161,8 @@ class Attempt {
     const loaded = await ledger.load(wanted)
     return loaded.flatMap((owner) => {
       if (owner instanceof Error) {
-        this.#damaged.add(owner.message)
+        const { aid, sid, message } = owner
+        this.#damaged.add(`owner ${aid}:${sid}: ${message}`)
         return []
       }
       this.#sessions += owner.sessions.filter((session) => session?.state === 'open').length

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createLogger } from '../../src/runtime/log.ts'
+import {
+  openRedis,
+  type RedisConnection,
+  StoreDownError,
+  waitForRedis,
+} from '../../src/store/redis.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: RedisConnection
+beforeAll(async () => {
+  server = await startTestRedis()
+  const settings = { url: server.url, commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+  redis = openRedis(settings, createLogger({ name: 'test', level: 'silent' }))
+  await waitForRedis(redis, 5_000)
+})
+afterAll(async () => {
+  await redis.close()
+  await server.close()
+})
+
+it('tells a mistake of ours from an outage, also where both codes begin alike', async () => {
+  const create = () => redis.guard(redis.client.xgroup('CREATE', 's', 'g', '0', 'MKSTREAM'))
+  await create()
+  const error = await create().catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ message: expect.stringMatching(/^BUSYGROUP /) })
+  expect(error).not.toBeInstanceOf(StoreDownError)
+})
+
+it('takes a Redis that is occupied with a script for one that is away', async () => {
+  const other = redis.client.duplicate()
+  await once(other, 'ready')
+  await redis.client.config('SET', 'busy-reply-threshold', '1')
+  const endless = other.eval('while true do end', 0).catch(() => undefined)
+  await expect
+    .poll(() => redis.guard(redis.client.get('x')).catch((reason: unknown) => reason))
+    .toBeInstanceOf(StoreDownError)
+  await redis.client.call('SCRIPT', 'KILL')
+  await endless
+  other.disconnect()
+})
