@@ -168,7 +168,7 @@ class SessionWork {
     const refused = isOpening(request) && reason !== 'granted'
     const outcome: ChargeOutcome = {
       reason,
-      detail: reason === 'granted' ? unpriced(services) : '',
+      detail: this.detail(reason, services),
       aid: session.aid,
       sid: session.sid,
       transactionId: request.pretend ? '' : this.transactionId(),
@@ -181,6 +181,14 @@ class SessionWork {
     this.finish(outcome, refused)
     const { subscriber, account, lines } = this
     return { outcome, commit: { subscriber, account, session, lines } }
+  }
+
+  private detail(reason: Reason, services: readonly ServiceOutcome[]): string {
+    const { profile } = this.context
+    if (reason === 'granted') return unpriced(services)
+    // The code for a missing plan is that of a missing subscriber: only the text tells them apart.
+    const isPlanMissing = reason === 'unknownSubscriber' && profile !== null
+    return isPlanMissing ? `plan ${profile.plan} is not in the catalogue` : ''
   }
 
   private transactionId(): string {

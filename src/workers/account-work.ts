@@ -86,7 +86,7 @@ export class AccountDraft {
   }
 
   /** The item waits for its profile; what comes after it goes on. */
-  skip(): void {
+  defer(): void {
     this.outcomes.push(null)
   }
 

@@ -251,7 +251,7 @@ export class Rounds {
       if (needsProfile(request, session)) {
         const held = profileOf(item, owner, nowMs)
         if (held === undefined) {
-          draft.skip()
+          draft.defer()
           continue
         }
         profile = held

@@ -128,7 +128,7 @@ const malformed: Row[] = [
 const denied: Row[] = [
   ['an unknown sid', start(77), 200, -2, 'Subscriber not found'],
   ['an unknown msisdn', start(0, { sid: null, msisdn: '0' }), 200, -2, 'Subscriber not found'],
-  ['no plan', start(NO_PLAN.sid), 200, -2, 'not found'],
+  ['no plan', start(NO_PLAN.sid), 200, -2, 'plan NO_SUCH_PLAN is not in the catalogue'],
   ['no rate', start(SID, { usaget: 'fax' }), 200, -3, 'No rate'],
   ['no credit', start(NO_CREDIT.sid), 200, -1, 'No available balances'],
   ['barred', start(BARRED.sid), 200, -11, 'Subscriber is barred'],
