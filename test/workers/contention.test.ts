@@ -49,19 +49,19 @@ async function runProcess(plan: ClientPlan): Promise<ClientReport> {
   return JSON.parse(output)
 }
 
-it(`one account, several processes and thousands of sessions: exact (seed ${SEED})`, async () => {
+it(`one account, several processes and thousands of sessions at once: exact (seed ${SEED})`, async () => {
   const shared = 100_000_000
   const own = 20_000
   await scene.credit(1, SHARED_DATA, shared)
   for (let sid = 1; sid <= 99; sid += 3) await scene.credit(sid, DATA_UNITS, own)
-  const plan = { url: redis.url, clients: 4, rounds: 10, width: 20 }
+  const plan = { url: redis.url, clients: 4, rounds: 2, width: 200 }
   const reports = await Promise.all(
     Array.from({ length: PROCESSES }, (_, index) =>
       runProcess({ ...plan, name: `p${index}`, seed: SEED + index }),
     ),
   )
-  const sessions = PROCESSES * plan.clients * plan.rounds * plan.width
-  expect(sessions).toBeGreaterThanOrEqual(2_000)
+  const openAtOnce = PROCESSES * plan.clients * plan.width
+  expect(openAtOnce).toBeGreaterThanOrEqual(2_000)
   for (const report of reports) {
     expect(report).toMatchObject({ differing: 0, defects: [] })
     // No answer is lost to contention.
