@@ -8,6 +8,7 @@ import { credit } from '../src/domain/credit.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 import { type AccountCommit, layOut } from '../src/ledger/commit-layout.ts'
 import { createKeys, sessionKeyOf } from '../src/ledger/keys.ts'
+import { runScript } from '../src/ledger/script.ts'
 import { commitScript } from '../src/ledger/scripts.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../src/store/redis.ts'
@@ -40,26 +41,25 @@ export async function measureScript(url: string, nowMs: () => number): Promise<n
   await waitForRedis(redis, 5_000)
   const keys = createKeys(64)
   const settings = { keys, operationKeepMs: 1_000, token: 1 }
+  const epoch = { key: keys.epoch(0), text: '1-bench' }
+  await redis.guard(redis.client.set(epoch.key, epoch.text))
   const commits = Array.from({ length: OWNERS }, (_, index) => commitOf(index + 1, nowMs()))
   for (const commit of commits) {
     await redis.guard(redis.client.del(keys.owner(commit.aid, 1)))
     const opening = { ...commit, operation: { id: `bench-${commit.aid}`, result: commit as never } }
-    const call = layOut([opening], settings, nowMs())
-    await redis.runScript('commit', commitScript.text, call.keys, call.args)
+    await runScript(redis, commitScript, layOut([opening], settings, epoch, nowMs()))
   }
   const calls = commits.map((commit) => {
     const owners = commit.owners.map(({ state, ...rest }) => ({
       ...rest,
       state: { ...state, version: 2 },
     }))
-    return layOut([{ ...commit, owners }], settings, nowMs())
+    return layOut([{ ...commit, owners }], settings, epoch, nowMs())
   })
   const started = nowMs()
   for (let at = 0; at < calls.length; at += PIPELINE) {
-    const sent = calls
-      .slice(at, at + PIPELINE)
-      .map((call) => redis.runScript('commit', commitScript.text, call.keys, call.args))
-    const replies = (await Promise.all(sent)) as unknown[][]
+    const sent = calls.slice(at, at + PIPELINE).map((call) => runScript(redis, commitScript, call))
+    const replies = await Promise.all(sent)
     if (replies.some(([reply]) => reply !== 1)) throw new Error('the ceiling met a conflict')
   }
   const seconds = (nowMs() - started) / 1000

@@ -1,10 +1,12 @@
 /** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
-import { openCatalog } from '../src/catalog/connection.ts'
+import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
 import { createCatalogFeed } from '../src/catalog/feed.ts'
+import { epochRecordOf } from '../src/catalog/installation.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { revisionAt } from '../src/domain/catalogue.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
+import { ensureLedger } from '../src/ledger/install.ts'
 import { createLedger } from '../src/ledger/ledger.ts'
 import { creditBucket } from '../src/ledger/operations.ts'
 import { systemClock } from '../src/runtime/clock.ts'
@@ -50,7 +52,7 @@ export async function populate(population: Population): Promise<void> {
     }
     const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
     await feed.start()
-    await giveCredit(population, (id) =>
+    await giveCredit(population, catalog, (id) =>
       revisionAt(feed.current().prepaidIncludes.get(id), systemClock.nowMs()),
     )
     await feed.stop()
@@ -76,13 +78,19 @@ function subscriberDocument(index: number, perAccount: number): Record<string, u
 
 type FindInclude = (id: number) => Parameters<typeof creditBucket>[1]['include'] | null
 
-async function giveCredit(population: Population, find: FindInclude): Promise<void> {
+async function giveCredit(
+  population: Population,
+  catalog: Catalog,
+  find: FindInclude,
+): Promise<void> {
   const redis = openRedis(
     { url: population.redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 2_000 },
     log,
   )
   await waitForRedis(redis, 5_000)
-  const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
+  const settings = loadConfig({ env: {} }).ledger
+  await ensureLedger(redis, settings.partitions, epochRecordOf(catalog))
+  const ledger = createLedger(redis, settings, 1)
   const nowMs = systemClock.nowMs()
   const given = new Set<string>()
   const credit = async (index: number, prepaidIncludeId: number, amount: number) => {

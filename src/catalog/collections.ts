@@ -25,6 +25,12 @@ export interface CounterDocument {
   seq: number
 }
 
+/** `ledger`: the epoch of its data (installation.ts). */
+export interface InstallationDocument {
+  _id: string
+  epoch: string
+}
+
 export interface Collections {
   /** Subscribers and accounts, told apart by `type`. */
   readonly subscribers: Collection<SubscriberDocument | AccountDocument>
@@ -36,6 +42,7 @@ export interface Collections {
   /** Projection of the live balances; only the recorder writes it. */
   readonly balances: Collection<BalanceDocument>
   readonly counters: Collection<CounterDocument>
+  readonly installation: Collection<InstallationDocument>
 }
 
 export interface EntityDocuments {
@@ -74,6 +81,7 @@ export function collectionsOf(db: Db): Collections {
     lines: db.collection('lines'),
     balances: db.collection('balances'),
     counters: db.collection('counters'),
+    installation: db.collection('installation'),
   }
 }
 

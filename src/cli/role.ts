@@ -1,15 +1,19 @@
 /** `tollgate realtime`, `admin`, `recorder`: one role as a process. */
 import { hostname } from 'node:os'
+import { openCatalog } from '../catalog/connection.ts'
+import { epochRecordOf } from '../catalog/installation.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { checkInstall } from '../ledger/install.ts'
+import { ensureLedger } from '../ledger/install.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts'
 import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
-import { checkRedisPolicy, openRedis, waitForRedis } from '../store/redis.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
+import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { endWithParent, tellParent } from './ipc.ts'
+import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
 export type RoleName = 'realtime' | 'admin' | 'recorder'
@@ -77,7 +81,9 @@ async function startInOrder(
   try {
     await waitForRedis(redis, config.redis.connectTimeoutMs)
     await checkRedisPolicy(redis, log)
-    await checkInstall(redis, config.ledger.partitions)
+    const lost = await findLedger(redis, config)
+    const watch = watchLedger(redis, config.ledger.partitions, lost, log)
+    shutdown.add('ledger watch', () => watch.stop())
     const role = await startRole({ config, log, metrics, clock: systemClock, drainMs })
     if (name !== 'admin') {
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
@@ -90,6 +96,19 @@ async function startInOrder(
   } catch (error) {
     await shutdown.run('start failed')
     throw error
+  }
+}
+
+/**
+ * The ledger, installed if there never was one; gives the partitions that are lost. MongoDB is
+ * needed only where Redis is empty.
+ */
+async function findLedger(redis: RedisConnection, config: Config): Promise<number[]> {
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-start' })
+  try {
+    return await ensureLedger(redis, config.ledger.partitions, epochRecordOf(catalog))
+  } finally {
+    await catalog.close()
   }
 }
 

@@ -7,9 +7,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
+import { epochRecordOf } from '../catalog/installation.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
-import { checkInstall } from '../ledger/install.ts'
+import { ensureLedger } from '../ledger/install.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, StoreDownError, waitForRedis } from '../store/redis.ts'
@@ -74,8 +75,8 @@ export async function openStores(config: Config): Promise<Stores> {
   }
   try {
     await waitForRedis(redis, config.redis.connectTimeoutMs)
-    await checkInstall(redis, config.ledger.partitions)
     await catalog.ping()
+    await ensureLedger(redis, config.ledger.partitions, epochRecordOf(catalog))
   } catch (error) {
     await close()
     if (error instanceof StoreDownError && isEmbedded) throw notRunning(config)

@@ -13,8 +13,13 @@ export const FORMATS = {
   },
   'redis-url': {
     test: (text) =>
-      text === 'embedded' || hasUrlForm(text, ['redis:', 'rediss:']) || /^unix:\/\/\/./.test(text),
-    expects: "must be 'embedded', redis://host…, rediss://host… or unix:///path",
+      text === 'embedded' ||
+      hasUrlForm(text, ['redis:', 'rediss:']) ||
+      /^unix:\/\/\/./.test(text) ||
+      isClusterUrl(text),
+    expects:
+      "must be 'embedded', redis://host…, rediss://host…, unix:///path or, for a cluster, " +
+      'redis-cluster://host:port,host:port…',
   },
   'mongo-url': {
     // A replica set lists several hosts, which is no URL for the URL parser.
@@ -48,6 +53,13 @@ function hasUrlForm(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)
   return protocols.includes(url.protocol) && url.hostname !== ''
+}
+
+/** Some nodes of a cluster, behind credentials that all of them share. */
+function isClusterUrl(text: string): boolean {
+  const [, user = '', hosts] = /^rediss?-cluster:\/\/([^@/]*@)?([^/@\s]+)\/?$/.exec(text) ?? []
+  if (hosts === undefined) return false
+  return hosts.split(',').every((host) => hasUrlForm(`redis://${user}${host}`, ['redis:']))
 }
 
 function isTimeZone(name: string): boolean {

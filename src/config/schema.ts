@@ -27,6 +27,7 @@ export const ConfigSchema = section({
     url: text('redis-url'),
     commandTimeoutMs: integer(10, 60 * SECOND_MS),
     connectTimeoutMs: integer(10, 60 * SECOND_MS),
+    replicaAcks: integer(0, 5),
     appendfsync: oneOf('everysec', 'always'),
   }),
   mongo: section({

@@ -4,7 +4,7 @@ import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
 import type { LedgerKeys } from './keys.ts'
 import { packOwner } from './owner-packing.ts'
-import type { CommitCall } from './scripts.ts'
+import type { CommitCall, Epoch } from './scripts.ts'
 import { packRecord, packResult, packSession } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
@@ -64,13 +64,15 @@ export interface LayoutSettings {
   token: number
 }
 
-/** The call for a batch, on a single Redis: its accounts may be of any partitions. */
+/** The call for a batch: on a single Redis of any partitions, in a cluster of one. */
 export function layOut(
   batch: readonly AccountCommit[],
   settings: LayoutSettings,
+  epoch: Epoch,
   nowMs: number,
 ): CommitCall {
   const table = new KeyTable()
+  table.index(epoch.key)
   const writer = new Writer(batch.length * ACCOUNT_BYTES)
   writer.f64(nowMs)
   writer.u16(batch.length)
@@ -79,7 +81,7 @@ export function layOut(
     writeAccount(commit, settings, table, writer)
     writer.closeLength(openedAt)
   }
-  return { keys: table.list, args: [writer.bytes()], accounts: batch.length }
+  return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
 }
 
 /** What the packed commit of one account usually takes. */

@@ -1,5 +1,6 @@
 /**
- * Every Redis key of the ledger. All keys of an account carry its partition's hash tag `{p<N>}`.
+ * Every Redis key of the ledger. All but one carry the hash tag of a partition, `{p<N>}`: what
+ * belongs to an account that of the account's, and the home of a session one by the session's key.
  */
 import { hash } from 'node:crypto'
 
@@ -19,8 +20,11 @@ export interface LedgerKeys {
   stream(partition: number): string
   /** Stored result of an operation, by its id. */
   operation(aid: number, operationId: string): string
-  /** Home of a session: in no partition, since only the account would tell which. */
+  /** Partition of a session's home: only the account would tell where the session is. */
+  directoryPartitionOf(sessionKey: string): number
   directory(sessionKey: string): string
+  /** Epoch of a partition's data (install.ts). */
+  epoch(partition: number): string
   /** Partitions and format, fixed at install. */
   meta: string
 }
@@ -30,6 +34,8 @@ export function createKeys(partitions: number): LedgerKeys {
   const tags = Array.from({ length: partitions }, (_, index) => `{p${index}}`)
   const tag = (partition: number) => tags[partition] ?? ''
   const partitionOf = (aid: number) => aid % partitions
+  const directoryPartitionOf = (sessionKey: string) =>
+    Buffer.from(sessionKey.slice(0, 4), 'base64url').readUInt16BE() % partitions
   return {
     partitions,
     partitionOf,
@@ -38,7 +44,9 @@ export function createKeys(partitions: number): LedgerKeys {
     tombstones: (partition) => `${tag(partition)}:t`,
     stream: (partition) => `${tag(partition)}:l`,
     operation: (aid, operationId) => `${tag(partitionOf(aid))}:op:${aid}:${digest(operationId)}`,
-    directory: (sessionKey) => `d:${sessionKey}`,
+    directoryPartitionOf,
+    directory: (sessionKey) => `${tag(directoryPartitionOf(sessionKey))}:d:${sessionKey}`,
+    epoch: (partition) => `${tag(partition)}:e`,
     meta: 'tollgate:ledger',
   }
 }

@@ -69,6 +69,8 @@ export async function creditBucket(
         await pause(BUSY_PAUSE_MS)
         waitedMs += BUSY_PAUSE_MS
         break
+      case 'down':
+        throw reply.error
       default:
         throw new CorruptValueError('an owner cannot be written', { aid, sid })
     }

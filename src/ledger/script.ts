@@ -14,6 +14,8 @@ export interface Script<Input, Reply> {
   name: string
   /** Complete text, as sent to Redis. */
   text: string
+  /** What it writes must not be lost with its master: it waits for the replicas asked for. */
+  isDurable: boolean
   keys: (input: Input) => string[]
   args: (input: Input) => ScriptArgument[]
   reply: (raw: unknown, input: Input) => Reply
@@ -33,9 +35,9 @@ export function scriptText(name: string): string {
 }
 
 export function defineScript<Input, Reply>(
-  declaration: Omit<Script<Input, Reply>, 'text'>,
+  declaration: Omit<Script<Input, Reply>, 'text' | 'isDurable'> & { isDurable?: true },
 ): Script<Input, Reply> {
-  return { ...declaration, text: scriptText(declaration.name) }
+  return { isDurable: false, ...declaration, text: scriptText(declaration.name) }
 }
 
 /** Runs a script by its digest; ioredis sends the text where Redis does not know it yet. */
@@ -44,7 +46,8 @@ export async function runScript<Input, Reply>(
   script: Script<Input, Reply>,
   input: Input,
 ): Promise<Reply> {
-  const keys = script.keys(input)
-  const raw = await redis.runScript(script.name, script.text, keys, script.args(input))
+  const { name, text, isDurable } = script
+  const [keys, args] = [script.keys(input), script.args(input)]
+  const raw = await redis.runScript({ name, text, keys, args, isDurable })
   return script.reply(raw, input)
 }

@@ -2,6 +2,12 @@
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
 import { defineScript, type ScriptArgument } from './script.ts'
 
+/** What the caller takes a partition's data for, and where that stands. */
+export interface Epoch {
+  key: string
+  text: string
+}
+
 /** Keys and arguments of a commit, laid out by commit-layout.ts. */
 export interface CommitCall {
   keys: string[]
@@ -11,19 +17,24 @@ export interface CommitCall {
 
 export const commitScript = defineScript<CommitCall, (number | unknown[])[]>({
   name: 'commit',
+  isDurable: true,
   keys: (call) => call.keys,
   args: (call) => call.args,
   reply: (raw, call) => readReplies(raw, call.accounts),
 })
 
 export interface LoadCall {
+  epoch: Epoch
   owners: { key: string; sessionKeys: readonly string[] }[]
 }
 
 export const loadScript = defineScript<LoadCall, unknown[][]>({
   name: 'load',
-  keys: (call) => call.owners.map((owner) => owner.key),
-  args: (call) => call.owners.flatMap((owner) => [owner.sessionKeys.length, ...owner.sessionKeys]),
+  keys: ({ epoch, owners }) => [epoch.key, ...owners.map((owner) => owner.key)],
+  args: ({ epoch, owners }) => [
+    epoch.text,
+    ...owners.flatMap(({ sessionKeys }) => [sessionKeys.length, ...sessionKeys]),
+  ],
   reply: (raw, call) => readReplies(raw, call.owners.length) as unknown[][],
 })
 
@@ -67,5 +78,35 @@ export const fenceScript = defineScript<
   reply: readOptional,
 })
 
+export interface DirectoryClaim {
+  key: string
+  home: string
+  /** Home that the claim may replace. */
+  expected: string
+  ttlMs: number
+}
+
+export const openDirectoryScript = defineScript<
+  { epoch: Epoch; claims: DirectoryClaim[]; nowMs: number },
+  (number | unknown[])[]
+>({
+  name: 'open_directory',
+  isDurable: true,
+  keys: ({ epoch, claims }) => [epoch.key, ...claims.map((claim) => claim.key)],
+  args: ({ epoch, claims, nowMs }) => [
+    epoch.text,
+    nowMs,
+    ...claims.flatMap(({ home, expected, ttlMs }) => [home, expected, ttlMs]),
+  ],
+  reply: (raw, call) => readReplies(raw, call.claims.length),
+})
+
 /** All of them, for the test that holds header, declaration and body against each other. */
-export const allScripts = [commitScript, loadScript, expiredScript, forgetScript, fenceScript]
+export const allScripts = [
+  commitScript,
+  openDirectoryScript,
+  loadScript,
+  expiredScript,
+  forgetScript,
+  fenceScript,
+]

@@ -1,9 +1,12 @@
 /** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
-import type { ChainableCommander } from 'ioredis'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StoreDownError } from '../store/redis.ts'
 import type { Ledger } from './ledger.ts'
 import { type RawEntry, resolveEntries, type StreamBatch } from './stream-entries.ts'
 
 const GROUP = 'recorder'
+/** A cluster cannot wait at streams in several slots at once: they are looked at so often. */
+const LOOK_MS_MAX = 50
 
 type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
@@ -19,90 +22,135 @@ export interface StreamReader {
 /** Opens the consumer group on every partition. `consumer` names this recorder. */
 export async function openStreamReader(ledger: Ledger, consumer: string): Promise<StreamReader> {
   const { client, guard } = ledger.redis
-  const streams = partitionStreams(ledger)
-  for (const key of streams.keys()) {
-    await guard(client.xgroup('CREATE', key, GROUP, '0', 'MKSTREAM')).catch(ignoreExistingGroup)
-  }
+  const groups = new StreamGroups(ledger, consumer)
+  const { partitions } = ledger.keys
+  await reachable(partitions, (partition) => groups.open(partition))
   return {
     async read(countMax, blockMs) {
-      const ids = [...streams.keys()].map(() => '>')
-      const found = await guard(
-        client.callBuffer(
-          ...['XREADGROUP', 'GROUP', GROUP, consumer, 'COUNT', String(countMax)],
-          ...['BLOCK', String(blockMs), 'STREAMS', ...streams.keys(), ...ids],
-        ) as Promise<unknown>,
-      )
-      const raw: RawEntry[] = []
-      for (const [key, entries] of streamsIn(found)) {
-        const partition = streams.get(key.toString()) ?? 0
-        for (const [id, fields] of entries) raw.push({ partition, id: id.toString(), fields })
-      }
-      return resolveEntries(ledger, raw)
+      return resolveEntries(ledger, await groups.read(countMax, blockMs))
     },
     async readPending(countMax, idleMs) {
-      const raw: RawEntry[] = []
-      for (const [key, partition] of streams) {
-        const [, entries] = (await guard(
-          client.callBuffer(
-            ...['XAUTOCLAIM', key, GROUP, consumer, String(idleMs), '0'],
-            ...['COUNT', String(countMax)],
-          ) as Promise<unknown>,
-        )) as [Buffer, (WireEntry | null)[]]
-        // Redis 6.2 has null, not an entry, for one that was deleted.
-        const present = entries.filter((entry) => entry !== null)
-        for (const [id, fields] of present) raw.push({ partition, id: id.toString(), fields })
-      }
-      return resolveEntries(ledger, raw)
+      const found = await reachable(partitions, (partition) =>
+        groups.claim(partition, countMax, idleMs),
+      )
+      return resolveEntries(ledger, found.flat())
     },
     async acknowledge(entries) {
-      const pipeline = client.pipeline()
-      for (const [partition, ids] of groupIds(entries)) {
+      const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
+        const key = ledger.keys.stream(partition)
         // In this order: what is acknowledged but still there would never be seen again.
-        pipeline.xdel(ledger.keys.stream(partition), ...ids)
-        pipeline.xack(ledger.keys.stream(partition), GROUP, ...ids)
-      }
-      await guard(execAll(pipeline))
+        await guard(Promise.all([client.xdel(key, ...ids), client.xack(key, GROUP, ...ids)]))
+      })
+      await Promise.all(byPartition)
     },
   }
+}
+
+/** The group on the streams of one ledger. */
+class StreamGroups {
+  private readonly opened = new Set<number>()
+  private readonly ledger: Ledger
+  private readonly consumer: string
+
+  constructor(ledger: Ledger, consumer: string) {
+    this.ledger = ledger
+    this.consumer = consumer
+  }
+
+  async open(partition: number): Promise<void> {
+    if (this.opened.has(partition)) return
+    const { client, guard } = this.ledger.redis
+    const key = this.ledger.keys.stream(partition)
+    await guard(client.xgroup('CREATE', key, GROUP, '0', 'MKSTREAM')).catch(ignoreExistingGroup)
+    this.opened.add(partition)
+  }
+
+  async read(countMax: number, blockMs: number): Promise<RawEntry[]> {
+    const { redis, keys } = this.ledger
+    const all = Array.from({ length: keys.partitions }, (_, partition) => partition)
+    if (!redis.isCluster) return this.readStreams(all, countMax, ['BLOCK', String(blockMs)])
+    const readOne = async (partition: number) => {
+      await this.open(partition)
+      return this.readStreams([partition], countMax, [])
+    }
+    const found = (await reachable(keys.partitions, readOne)).flat()
+    if (found.length === 0) await delay(Math.min(blockMs, LOOK_MS_MAX))
+    return found
+  }
+
+  private async readStreams(
+    partitions: readonly number[],
+    countMax: number,
+    wait: readonly string[],
+  ): Promise<RawEntry[]> {
+    const { redis, keys } = this.ledger
+    const streams = new Map(partitions.map((partition) => [keys.stream(partition), partition]))
+    const found = await redis.guard(
+      redis.client.callBuffer(
+        ...['XREADGROUP', 'GROUP', GROUP, this.consumer, 'COUNT', String(countMax), ...wait],
+        ...['STREAMS', ...streams.keys(), ...partitions.map(() => '>')],
+      ) as Promise<unknown>,
+    )
+    return streamsIn(found).flatMap(([key, entries]) => {
+      const partition = streams.get(key.toString()) ?? 0
+      return entries.map(([id, fields]) => ({ partition, id: id.toString(), fields }))
+    })
+  }
+
+  async claim(partition: number, countMax: number, idleMs: number): Promise<RawEntry[]> {
+    const { client, guard } = this.ledger.redis
+    const key = this.ledger.keys.stream(partition)
+    const [, entries] = (await guard(
+      client.callBuffer(
+        ...['XAUTOCLAIM', key, GROUP, this.consumer, String(idleMs), '0'],
+        ...['COUNT', String(countMax)],
+      ) as Promise<unknown>,
+    )) as [Buffer, (WireEntry | null)[]]
+    // Redis 6.2 has null, not an entry, for one that was deleted.
+    const present = entries.filter((entry) => entry !== null)
+    return present.map(([id, fields]) => ({ partition, id: id.toString(), fields }))
+  }
+}
+
+/**
+ * What the partitions answer that can be reached; a part of a cluster that is away keeps nobody
+ * else's entries waiting. Throws `StoreDownError` if none can.
+ */
+async function reachable<T>(
+  partitions: number,
+  ask: (partition: number) => Promise<T>,
+): Promise<T[]> {
+  const asked = await Promise.allSettled(
+    Array.from({ length: partitions }, (_, partition) => ask(partition)),
+  )
+  const answers: T[] = []
+  let outage: unknown
+  for (const result of asked) {
+    if (result.status === 'fulfilled') answers.push(result.value)
+    else if (result.reason instanceof StoreDownError) outage = result.reason
+    else throw result.reason
+  }
+  if (answers.length === 0) throw outage
+  return answers
 }
 
 /** Entries that the recorder has yet to write, over all partitions. */
 export async function streamBacklog(ledger: Ledger): Promise<number> {
-  return sumOver(ledger, (key) => ['xlen', key], ledger.keys.stream)
+  return sumOver(ledger, (partition) => ledger.redis.client.xlen(ledger.keys.stream(partition)))
 }
 
 /** Open sessions, over all partitions. */
 export async function openSessions(ledger: Ledger): Promise<number> {
-  return sumOver(ledger, (key) => ['zcard', key], ledger.keys.expiry)
+  return sumOver(ledger, (partition) => ledger.redis.client.zcard(ledger.keys.expiry(partition)))
 }
 
 async function sumOver(
   ledger: Ledger,
-  command: (key: string) => [string, string],
-  keyOf: (partition: number) => string,
+  count: (partition: number) => Promise<number>,
 ): Promise<number> {
-  const commands = Array.from({ length: ledger.keys.partitions }, (_, partition) =>
-    command(keyOf(partition)),
-  )
-  const replies = await ledger.redis.guard(execAll(ledger.redis.client.pipeline(commands)))
-  return replies.reduce((sum: number, count) => sum + Number(count), 0)
-}
-
-/** The replies to all commands; rejects with the first error among them. */
-async function execAll(pipeline: ChainableCommander): Promise<unknown[]> {
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, reply]) => {
-    if (error !== null) throw error
-    return reply
-  })
-}
-
-function partitionStreams(ledger: Ledger): Map<string, number> {
-  const streams = new Map<string, number>()
-  for (let partition = 0; partition < ledger.keys.partitions; partition += 1) {
-    streams.set(ledger.keys.stream(partition), partition)
-  }
-  return streams
+  const counts = Array.from({ length: ledger.keys.partitions }, (_, partition) => count(partition))
+  const found = await ledger.redis.guard(Promise.all(counts))
+  return found.reduce((sum, part) => sum + part, 0)
 }
 
 /** A list of pairs in RESP2; in RESP3 a map, which the driver hands over flat. */

@@ -1,55 +1,81 @@
 /**
  * Connections to Redis: one per thread, failing fast while Redis is away and healing by themselves.
  */
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis, type RedisCommander } from 'ioredis'
 import type { Logger } from '../runtime/log.ts'
+import type { Driver, DriverClient, RedisClient } from './driver.ts'
+import { openCluster } from './redis-cluster.ts'
+import { addressOf, isClusterUrl, type RedisSettings, singleOptions } from './redis-options.ts'
+
+export type { RedisSettings } from './redis-options.ts'
 
 /** Redis cannot be reached, did not answer in time, or refused a command for want of a resource. */
 export class StoreDownError extends Error {
   override name = 'StoreDownError'
 }
 
-/** Redis is configured in a way that would lose units, such as with evictions. */
-export class StorePolicyError extends Error {
-  override name = 'StorePolicyError'
-}
+type ScriptValue = string | number | Buffer
 
-export interface RedisSettings {
-  /** `redis://`, `rediss://` or `unix:///path`. */
-  url: string
-  commandTimeoutMs: number
-  connectTimeoutMs: number
+export interface ScriptCall {
+  name: string
+  text: string
+  keys: string[]
+  args: ScriptValue[]
+  /** Waits for `replicaAcks` replicas: what it wrote must not be lost with its master. */
+  isDurable: boolean
 }
-
-type ScriptRunner = (keyCount: number, ...args: (string | number | Buffer)[]) => Promise<unknown>
 
 export interface RedisConnection {
-  /** For plain commands. Their errors pass through `guard`. */
-  client: Redis
+  /** Errors of its commands pass through `guard`. */
+  client: RedisClient
+  isCluster: boolean
   /**
    * Runs a script by its digest. Bulk replies are Buffers. Throws `StoreDownError` if Redis is
    * away; whether a script that timed out took effect is then unknown.
    */
-  runScript(
-    name: string,
-    text: string,
-    keys: string[],
-    args: (string | number | Buffer)[],
-  ): Promise<unknown>
+  runScript(call: ScriptCall): Promise<unknown>
   /** Waits for a command and turns what is an outage into `StoreDownError`. */
   guard<T>(command: Promise<T>): Promise<T>
+  /** Asks every master; a single Redis is the only one. */
+  onEachMaster<T>(ask: (master: RedisCommander) => Promise<T>): Promise<T[]>
+  /** Calls back when a connection ends: what was read before may not be what stands after. */
+  onLost(listener: () => void): void
   isReady(): boolean
+  /** Resolves when it is ready, or after the time. */
+  untilReady(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Without the one option whose optional type the driver's own constructor refuses. */
-type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>
-
-const RETRY_MS_MAX = 500
+type ScriptRunner = (keyCount: number, ...args: ScriptValue[]) => Promise<unknown>
 
 /** Opens a connection without waiting for it: commands fail at once until Redis is there. */
 export function openRedis(settings: RedisSettings, log: Logger): RedisConnection {
-  const client = new Redis(connectionOptions(settings))
+  const isCluster = isClusterUrl(settings.url)
+  const driver = isCluster ? openCluster(settings) : openSingle(settings)
+  const { client } = driver
+  logOutages(client, log)
+  const guard = <T>(command: Promise<T>) =>
+    command.catch((error) => {
+      const known = named(error)
+      if (known instanceof StoreDownError) driver.onOutage()
+      return Promise.reject(known)
+    })
+  return {
+    client,
+    isCluster,
+    guard,
+    runScript: (call) => guard(runScript(client, call, settings)),
+    onEachMaster: (ask) => guard(Promise.all(driver.masters().map(ask))),
+    onLost: (listener) => driver.onLost(listener),
+    isReady: () => driver.isReady(),
+    untilReady: (timeoutMs) => untilReady(driver, timeoutMs),
+    async close() {
+      client.disconnect()
+    },
+  }
+}
+
+function logOutages(client: DriverClient, log: Logger): void {
   let away = false
   client.on('error', (error: Error) => {
     if (!away) log.warn({ err: error.message }, 'redis is away')
@@ -59,93 +85,73 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     if (away) log.info('redis is back')
     away = false
   })
-  const guard = <T>(command: Promise<T>) => command.catch((error) => Promise.reject(named(error)))
+}
+
+function openSingle(settings: RedisSettings): Driver {
+  const client = new Redis(singleOptions(settings, addressOf(settings.url)))
   return {
-    client,
-    guard,
-    runScript(name, text, keys, args) {
-      const commands = client as unknown as Record<string, ScriptRunner | undefined>
-      if (commands[`${name}Buffer`] === undefined) client.defineCommand(name, { lua: text })
-      return guard(commands[`${name}Buffer`]!.call(client, keys.length, ...keys, ...args))
-    },
+    client: client as unknown as DriverClient,
+    masters: () => [client],
+    onLost: (listener) => client.on('close', listener),
     isReady: () => client.status === 'ready',
-    async close() {
-      client.disconnect()
-    },
+    onOutage: () => undefined,
   }
 }
 
-function connectionOptions(settings: RedisSettings): ConnectionOptions {
-  const { connectTimeoutMs, commandTimeoutMs } = settings
-  const options: ConnectionOptions = {
-    connectTimeout: connectTimeoutMs,
-    commandTimeout: commandTimeoutMs,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    enableAutoPipelining: false,
-    retryStrategy: (attempt) => Math.min(20 * 2 ** attempt, RETRY_MS_MAX),
+async function runScript(
+  client: DriverClient,
+  { name, text, keys, args, isDurable }: ScriptCall,
+  { replicaAcks = 0, commandTimeoutMs }: RedisSettings,
+): Promise<unknown> {
+  const method = `${name}Buffer`
+  const commands = client as unknown as Record<string, ScriptRunner | undefined>
+  if (commands[method] === undefined) client.defineCommand(name, { lua: text })
+  if (!isDurable || replicaAcks === 0) {
+    return commands[method]!.call(client, keys.length, ...keys, ...args)
   }
-  const url = new URL(settings.url)
-  if (url.protocol === 'unix:') return { ...options, path: decodeURIComponent(url.pathname) }
-  const database = url.pathname.length > 1 ? { db: Number(url.pathname.slice(1)) } : {}
-  return {
-    ...options,
-    ...database,
-    host: url.hostname,
-    port: Number(url.port || 6379),
-    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
-    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
-    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
-  }
+  // On one connection: WAIT counts the replicas that have what this connection wrote.
+  const pipeline = client.pipeline()
+  const queue = pipeline as unknown as Record<string, ScriptRunner>
+  queue[method]!.call(pipeline, keys.length, ...keys, ...args)
+  pipeline.wait(replicaAcks, Math.ceil(commandTimeoutMs / 2))
+  const [[failure, reply] = [null, null], [waitFailure, acks] = [null, 0]] =
+    (await pipeline.exec()) ?? []
+  if (failure !== null || waitFailure !== null) throw failure ?? waitFailure
+  if (Number(acks) >= replicaAcks) return reply
+  throw new StoreDownError(`redis: ${acks} of ${replicaAcks} replicas have it`)
 }
 
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */
 function named(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  const refused = /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/
-  if (error.name === 'ReplyError' && !refused.test(error.message)) return error
+  if (!(error instanceof Error) || error instanceof StoreDownError) return error
+  if (error.name === 'ReplyError' && !REFUSED.test(error.message)) return error
   return new StoreDownError(error.message, { cause: error })
 }
 
+const REFUSED =
+  /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/
+
 /** Resolves when Redis answers; rejects with `StoreDownError` after `timeoutMs`. */
 export async function waitForRedis(redis: RedisConnection, timeoutMs: number): Promise<void> {
+  await redis.untilReady(timeoutMs)
   if (redis.isReady()) return
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      redis.client.off('ready', done)
-      reject(new StoreDownError(`redis did not answer within ${timeoutMs} ms`))
-    }, timeoutMs)
-    const done = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    redis.client.once('ready', done)
-  })
+  throw new StoreDownError(`redis did not answer within ${timeoutMs} ms`)
 }
 
-/** Longest packed value that must stay in a compact hash, bytes. */
-export const LISTPACK_VALUE_BYTES_MIN = 512
+/** How often a cluster is looked at until all of its masters are connected. */
+const LOOK_MS = 20
 
-/**
- * Checks what the ledger relies on (design.md §3). Throws `StorePolicyError` where units could be
- * lost; warns where only memory is.
- */
-export async function checkRedisPolicy(redis: RedisConnection, log: Logger): Promise<void> {
-  const setting = async (name: string) => {
-    const [, value] = (await redis.guard(redis.client.config('GET', name))) as string[]
-    return value ?? ''
-  }
-  const policy = await setting('maxmemory-policy')
-  if (policy !== 'noeviction') {
-    throw new StorePolicyError(`redis: maxmemory-policy is ${policy}, it must be noeviction`)
-  }
-  if ((await setting('appendonly')) !== 'yes') {
-    log.warn('redis: appendonly is off, a restart of redis loses balances')
-  }
-  const listpack = Number(await setting('hash-max-listpack-value'))
-  if (listpack < LISTPACK_VALUE_BYTES_MIN) {
-    const advice = `raise it to ${LISTPACK_VALUE_BYTES_MIN} to halve the memory of owners`
-    log.warn(`redis: hash-max-listpack-value is ${listpack}, ${advice}`)
-  }
+function untilReady(driver: Driver, timeoutMs: number): Promise<void> {
+  if (driver.isReady()) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      clearInterval(looking)
+      resolve()
+    }
+    const timer = setTimeout(done, timeoutMs)
+    const looking = setInterval(() => {
+      if (driver.isReady()) done()
+    }, LOOK_MS)
+  })
 }

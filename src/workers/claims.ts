@@ -3,6 +3,7 @@ import { plainOutcome } from '../domain/charge-outcome.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import { type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
+import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
 
 interface Claim {
@@ -46,6 +47,7 @@ async function standingClaims(
   const homes = await ledger.findHomes(others)
   return others.flatMap((sessionKey, index) => {
     const home = homes[index] ?? null
+    if (home instanceof StoreDownError) throw home
     return home === null ? [] : [{ sessionKey, home }]
   })
 }

@@ -1,5 +1,6 @@
 /** Where sessions are at home: a bounded memory in front of the ledger's directory. */
 import type { Home, Ledger } from '../ledger/ledger.ts'
+import { StoreDownError } from '../store/redis.ts'
 import { GenerationCache } from './generations.ts'
 
 interface KnownHome extends Home {
@@ -38,12 +39,13 @@ export class Homes {
     this.known.delete(sessionKey)
   }
 
-  /** Asks the directory; null where it knows none. Rejects with `StoreDownError`. */
-  async find(sessionKeys: readonly string[]): Promise<(Home | null)[]> {
+  /** Asks the directory; null where it knows none. As `Ledger.findHomes`. */
+  async find(sessionKeys: readonly string[]): Promise<(Home | null | StoreDownError)[]> {
     const homes = await this.ledger.findHomes(sessionKeys)
     for (const [index, home] of homes.entries()) {
       // Its age is not known: taken as old, it is renewed when it is used next.
-      if (home !== null) this.known.set(sessionKeys[index] ?? '', { ...home, freshMs: 0 })
+      if (home === null || home instanceof StoreDownError) continue
+      this.known.set(sessionKeys[index] ?? '', { ...home, freshMs: 0 })
     }
     return homes
   }

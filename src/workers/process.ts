@@ -65,8 +65,7 @@ class BatchProcessor implements Processor {
     const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
     this.options = options
     this.owners = new OwnerCache(options.ownersCachedMax)
-    // A Redis that lost its last writes may reach the same version again with another content.
-    ledger.onConnectionLost(() => this.owners.clear())
+    ledger.onDataChanged(() => this.owners.clear())
     this.homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
     this.rounds = new Rounds({
       ledger,
@@ -163,7 +162,9 @@ class BatchProcessor implements Processor {
     try {
       const sessionKeys = [...unknown]
       for (const [index, home] of (await this.homes.find(sessionKeys)).entries()) {
-        found.set(sessionKeys[index] ?? '', home ?? plainOutcome('unknownSession'))
+        const isDown = home instanceof StoreDownError
+        const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
+        found.set(sessionKeys[index] ?? '', home === null || isDown ? nowhere : home)
       }
     } catch (error) {
       if (!(error instanceof StoreDownError)) throw error

@@ -161,22 +161,22 @@ export class Rounds {
 
   /** Loads what the cache lacks, in one call. Works of damaged owners end here. */
   private async load(works: Work[]): Promise<Work[]> {
-    const asked = works.flatMap((work) =>
-      this.missing(work).map((wanted) => ({ held: work.held, wanted })),
-    )
+    const asked = works.flatMap((work) => this.missing(work).map((wanted) => ({ work, wanted })))
     if (asked.length === 0) return works
     const { ledger, owners } = this.options
     this.options.count('loads', asked.length)
     const damaged = new Set<string>()
-    const replies = await ledger.load(asked.map(({ wanted }) => wanted))
-    for (const [index, { held, wanted }] of asked.entries()) {
+    const replies = await ledger.loadEach(asked.map(({ wanted }) => wanted))
+    for (const [index, { work, wanted }] of asked.entries()) {
       const loaded = present(replies[index], 'loaded owner')
       const { aid, sid, sessionKeys } = wanted
-      if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
-      else held.set(sid, owners.take(loaded, sessionKeys))
+      if (loaded instanceof StoreDownError) this.fail([work], loaded)
+      else if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
+      else work.held.set(sid, owners.take(loaded, sessionKeys))
     }
-    if (damaged.size === 0) return works
-    return works.filter((work) => this.keepSound(work, damaged))
+    const here = works.filter((work) => !work.isEnded)
+    if (damaged.size === 0) return here
+    return here.filter((work) => this.keepSound(work, damaged))
   }
 
   /** Ends the items of damaged owners; false if none is left. */
@@ -319,6 +319,9 @@ export class Rounds {
       case 'claimed':
         await this.claims.resolve(work.items, reply, this.options.clock.nowMs())
         break
+      case 'down':
+        this.fail([work], reply.error)
+        return []
       default:
         return this.split(work)
     }

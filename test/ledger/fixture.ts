@@ -6,8 +6,9 @@ import type { Session } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
-import { createLedger, type Ledger, type LoadedOwner } from '../../src/ledger/ledger.ts'
+import type { Ledger, LoadedOwner } from '../../src/ledger/ledger.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
+import { openTestLedger } from '../support/ledger.ts'
 import { log, NOW_MS } from '../workers/scene.ts'
 
 export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
@@ -20,7 +21,8 @@ export interface OpenLedger extends Ledger {
 export async function openLedger(url: string): Promise<OpenLedger> {
   const redis = openRedis({ url, commandTimeoutMs: 5000, connectTimeoutMs: 1000 }, log)
   await waitForRedis(redis, 5000)
-  return { ...createLedger(redis, SETTINGS, randomInt(1, 2 ** 47)), close: () => redis.close() }
+  const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
+  return { ...ledger, close: () => redis.close() }
 }
 
 export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {

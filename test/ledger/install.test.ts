@@ -1,8 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { checkInstall } from '../../src/ledger/install.ts'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { LedgerLostError } from '../../src/ledger/epochs.ts'
+import { type EpochRecord, ensureLedger, lostPartitions } from '../../src/ledger/install.ts'
+import { createKeys } from '../../src/ledger/keys.ts'
+import { createLedger } from '../../src/ledger/ledger.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { ownerOf, SETTINGS } from './fixture.ts'
+
+const { partitions } = SETTINGS
 
 let server: TestRedis
 let redis: RedisConnection
@@ -17,11 +23,79 @@ afterAll(async () => {
   await redis.close()
   await server.close()
 })
+beforeEach(() => redis.client.flushall())
+
+function recordOf(epoch: string | null = null): EpochRecord & { epoch: string | null } {
+  return {
+    epoch,
+    async read() {
+      return this.epoch
+    },
+    async write(noted) {
+      this.epoch = noted
+    },
+  }
+}
+
+const away: EpochRecord = {
+  read: () => Promise.reject(new Error('away')),
+  write: () => Promise.reject(new Error('away')),
+}
 
 it('fixes the partitions at the first start, and refuses another number by name', async () => {
-  await Promise.all([checkInstall(redis, 64), checkInstall(redis, 64)])
-  await checkInstall(redis, 64)
-  await expect(checkInstall(redis, 32)).rejects.toThrow(
+  const record = recordOf()
+  await Promise.all([ensureLedger(redis, 64, record), ensureLedger(redis, 64, record)])
+  expect(await ensureLedger(redis, 64, record)).toEqual([])
+  await expect(ensureLedger(redis, 32, record)).rejects.toThrow(
     'ledger.partitions is 32, but this ledger was installed with 64',
   )
+})
+
+it('begins one epoch, whoever is first, and puts it on record', async () => {
+  const record = recordOf()
+  await Promise.all(Array.from({ length: 5 }, () => ensureLedger(redis, partitions, record)))
+  const keys = createKeys(partitions)
+  const epochs = await Promise.all([0, 1, 2, 3].map((p) => redis.client.get(keys.epoch(p))))
+  expect(new Set(epochs)).toEqual(new Set([record.epoch]))
+  expect(record.epoch).toMatch(/^1-[0-9a-f]{12}$/)
+})
+
+it('needs no record where the data is there, and writes it when it is back', async () => {
+  await ensureLedger(redis, partitions, recordOf())
+  expect(await ensureLedger(redis, partitions, away)).toEqual([])
+  const record = recordOf()
+  await ensureLedger(redis, partitions, record)
+  expect(record.epoch).toBe(await redis.client.get(createKeys(partitions).epoch(0)))
+})
+
+it('installs nothing over a ledger that was lost, or that nobody can know of', async () => {
+  await expect(ensureLedger(redis, partitions, away)).rejects.toThrow('away')
+  expect(await ensureLedger(redis, partitions, recordOf('1-before'))).toEqual([0, 1, 2, 3])
+  expect(await lostPartitions(redis, partitions)).toEqual([0, 1, 2, 3])
+})
+
+it('denies nothing and writes nothing where the data is lost, or another than it was', async () => {
+  await ensureLedger(redis, partitions, recordOf())
+  const ledger = createLedger(redis, SETTINGS, 1)
+  const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
+  const commit = {
+    ...{ aid: 4, claims: [], operation: null, lines: [], wantsTurn: false },
+    owners: [{ state: ownerOf(1, 1, [], 4), fence: -1, sessions: [] }],
+    shared: { expectedVersion: -1, state: null },
+  }
+  let changes = 0
+  ledger.onDataChanged(() => {
+    changes += 1
+  })
+  expect((await ledger.load(wanted))[0]).toMatchObject({ state: { version: 0 } })
+  await redis.client.set(ledger.keys.epoch(0), '2-rebuilt')
+  await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
+  expect(await redis.client.exists(ledger.keys.owner(4, 1))).toBe(0)
+  expect(changes).toBe(1)
+  // Whoever asks again takes the new data for what it is.
+  expect(await ledger.commit([commit], 1)).toEqual([{ kind: 'committed' }])
+  await redis.client.flushall()
+  await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
+  await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
+  await expect(ledger.findHomes(['a'.repeat(22)])).rejects.toBeInstanceOf(LedgerLostError)
 })

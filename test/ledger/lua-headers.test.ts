@@ -119,13 +119,14 @@ describe('declared keys and arguments', () => {
 
   it('load and forget: per owner and member what their headers say', () => {
     const load = {
+      epoch: { key: 'e', text: '1-x' },
       owners: [
         { key: 'a', sessionKeys: ['f', 'g'] },
         { key: 'b', sessionKeys: [] },
       ],
     }
-    expect(declared.get('load')?.keys(load as never)).toEqual(['a', 'b'])
-    expect(declared.get('load')?.args(load as never)).toEqual([2, 'f', 'g', 0])
+    expect(declared.get('load')?.keys(load as never)).toEqual(['e', 'a', 'b'])
+    expect(declared.get('load')?.args(load as never)).toEqual(['1-x', 2, 'f', 'g', 0])
     const members = [{ member: 'm', owner: 'o', sessionKey: 'f' }]
     const forget = { tombstones: 't', score: 9, members } as never
     expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'o'])

@@ -3,6 +3,7 @@ import { BalanceRangeError, InsufficientBalanceError } from '../../src/domain/cr
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { ContentionError, creditBucket, OperationReusedError } from '../../src/ledger/operations.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { includes, MONEY, NOW_MS, SHARED_DATA } from '../workers/scene.ts'
 import {
@@ -27,7 +28,7 @@ afterAll(async () => {
   await redis.close()
 })
 beforeEach(async () => {
-  await ledger.redis.client.flushall()
+  await emptyLedger(ledger)
 })
 
 function credit(operationId: string, amount: number, sid = 1, includeId = MONEY, by = ledger) {
@@ -134,10 +135,10 @@ it('waits no longer for a turn than a turn lasts', async () => {
 it('says what hinders it', async () => {
   await ledger.redis.client.hset(ledger.keys.owner(1, 1), 's', 'damage')
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
-  await ledger.redis.client.flushall()
+  await emptyLedger(ledger)
   await ledger.redis.client.set(ledger.keys.stream(1), 'of another type')
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
-  await ledger.redis.client.flushall()
+  await emptyLedger(ledger)
   // Somebody else always comes first.
   const load: typeof ledger.load = async (wanted) => {
     const loaded = await ledger.load(wanted)

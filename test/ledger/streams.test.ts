@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { MONEY, openScene, request, type Scene, SHARED_DATA, service } from '../workers/scene.ts'
 import { bucketOf, ownerOf, writing } from './fixture.ts'
@@ -16,7 +17,7 @@ afterAll(async () => {
   await redis.close()
 })
 beforeEach(async () => {
-  await scene.redis.client.flushall()
+  await emptyLedger(scene.ledger)
 })
 
 it('brings lines, operations and states, each as new as it is by then', async () => {

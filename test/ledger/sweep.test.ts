@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -32,7 +33,7 @@ afterAll(() => redis.close())
 beforeEach(async () => {
   scene = await openScene(redis.url)
   other = await openScene(redis.url)
-  await scene.redis.client.flushall()
+  await emptyLedger(scene.ledger)
   return async () => {
     await scene.close()
     await other.close()
@@ -149,9 +150,9 @@ describe('a tombstone', () => {
     expect((await scene.charge(request('start', 1, 0, [service(5)])))[0]?.reason).toBe('noCredit')
     await scene.credit(1, MONEY, 1_000_000)
     for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
-    const runScript: typeof scene.redis.runScript = async (name, ...rest) => {
-      if (name === 'forget') await other.charge(request('start', 1, 1, [service(5)]))
-      return scene.redis.runScript(name, ...rest)
+    const runScript: typeof scene.redis.runScript = async (call) => {
+      if (call.name === 'forget') await other.charge(request('start', 1, 1, [service(5)]))
+      return scene.redis.runScript(call)
     }
     const ledger = { ...scene.ledger, redis: { ...scene.redis, runScript } }
     expect(await sweep(NOW_MS + REPLAY_MS, 1, { ...scene, ledger })).toEqual(NOTHING)

@@ -9,10 +9,11 @@ import { lineOf as lineOfSegment, serviceTagOf } from '../../src/domain/lines.ts
 import type { Reservation, Segment, Session } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
-import { createLedger, type Ledger, type LedgerSettings } from '../../src/ledger/ledger.ts'
+import type { Ledger, LedgerSettings } from '../../src/ledger/ledger.ts'
 import { creditBucket } from '../../src/ledger/operations.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
+import { openTestLedger } from '../support/ledger.ts'
 import { startTestMongo, type TestMongo } from '../support/mongo.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 
@@ -55,7 +56,8 @@ export async function startTestStores(): Promise<TestStores> {
     const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
     const redis = openRedis({ url: server.url, ...timeouts }, silent)
     await waitForRedis(redis, 5_000)
-    const ledger = createLedger(redis, { ...LEDGER_SETTINGS, ...settings }, randomInt(1, 2 ** 47))
+    const token = randomInt(1, 2 ** 47)
+    const ledger = await openTestLedger(redis, { ...LEDGER_SETTINGS, ...settings }, token)
     open.push(ledger)
     return ledger
   }

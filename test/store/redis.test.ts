@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createLogger } from '../../src/runtime/log.ts'
 import {
@@ -31,8 +31,7 @@ it('tells a mistake of ours from an outage, also where both codes begin alike', 
 })
 
 it('takes a Redis that is occupied with a script for one that is away', async () => {
-  const other = redis.client.duplicate()
-  await once(other, 'ready')
+  const other = new Redis({ path: server.socketPath })
   await redis.client.config('SET', 'busy-reply-threshold', '1')
   const endless = other.eval('while true do end', 0).catch(() => undefined)
   await expect

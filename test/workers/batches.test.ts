@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openSessions } from '../../src/ledger/streams.ts'
 import { SESSIONS_MAX } from '../../src/workers/owner-cache.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -27,7 +28,7 @@ afterAll(() => redis.close())
 beforeEach(async () => {
   scene = await openScene(redis.url)
   other = await openScene(redis.url)
-  await scene.redis.client.flushall()
+  await emptyLedger(scene.ledger)
   return async () => {
     expect([...scene.defects, ...other.defects]).toEqual([])
     await scene.close()

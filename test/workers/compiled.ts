@@ -15,7 +15,7 @@ const OPTIONS: ts.CompilerOptions = {
 
 /** Compiles what a worker is made of, and the tests' own part of it, into `folder`. */
 export function compileWorkers(folder: string): void {
-  for (const room of [...ROOMS.map((name) => `src/${name}`), 'test/workers']) {
+  for (const room of [...ROOMS.map((name) => `src/${name}`), 'test/support', 'test/workers']) {
     for (const name of readdirSync(join(HOUSE, room))) {
       if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue
       const text = readFileSync(join(HOUSE, room, name), 'utf8')

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -40,7 +41,7 @@ beforeEach(async () => {
       return found === undefined ? null : { found, validUntilMs: found.toMs }
     },
   })
-  await scene.redis.client.flushall()
+  await emptyLedger(scene.ledger)
   return async () => {
     expect(scene.defects).toEqual([])
     await scene.close()

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
   DATA_UNITS,
+  LEDGER,
   MONEY,
   NOW_MS,
   openScene,
@@ -24,7 +26,7 @@ afterAll(() => redis.close())
 beforeEach(async () => {
   scene = await openScene(redis.url)
   other = await openScene(redis.url)
-  await scene.redis.client.flushall()
+  await emptyLedger(scene.ledger)
   return async () => {
     expect(scene.defects).toEqual([])
     expect(other.defects).toEqual([])
@@ -100,7 +102,7 @@ describe('a data session', () => {
     expect(nobody).toMatchObject({ reason: 'unknownSubscriber', aid: 0 })
     const [noRate] = await scene.charge(request('start', 3, 0, [service(1, 0, { usaget: 'mms' })]))
     expect(noRate).toMatchObject({ reason: 'noRate', sid: 3 })
-    expect(await scene.redis.client.dbsize()).toBe(0)
+    expect(await scene.redis.client.dbsize()).toBe(LEDGER.partitions)
   })
 
   it('charges several services in one session, each with its own outcome', async () => {

@@ -6,13 +6,14 @@ import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-requ
 import { createCycleFinder } from '../../src/domain/cycle.ts'
 import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
-import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { creditBucket } from '../../src/ledger/operations.ts'
 import { compileRateKey } from '../../src/rating/match.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 import { createProcessor, type Processor } from '../../src/workers/process.ts'
 import { type ProfileReader, Profiles } from '../../src/workers/profiles.ts'
+import { openTestLedger } from '../support/ledger.ts'
 
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
 export const log = createLogger({ name: 'test', level: 'silent' })
@@ -135,7 +136,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const { commandTimeoutMs = 2000, tariffs = DEFAULT_TARIFFS } = options
   const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000 }, log)
   await waitForRedis(redis, 5000)
-  const ledger = createLedger(redis, LEDGER, randomInt(1, 2 ** 47))
+  const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
   let now = NOW_MS
   const clock = {
     nowMs: () => now,

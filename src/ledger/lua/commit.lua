@@ -1,7 +1,8 @@
 -- Writes what workers have settled, account by account, if nobody else has committed meanwhile.
 --
--- KEYS  every key that the accounts below name by its index
--- ARGV  [1] the packed batch, little endian; (text) is its length as I4, then its bytes:
+-- KEYS  [1] epoch of the data, then every key that the accounts below name by its index
+-- ARGV  [1] epoch that the worker knows
+--       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
 --       d now (ms), H accounts; then per account:
 --         I4 bytes of this account after this field
 --         d expected version of the shared owner (-1: any), d token of the worker's turn (negative:
@@ -14,7 +15,8 @@
 --         per claim:  H key, d ttl (ms), (home), (expected home)
 --         operation:  H key, d ttl (ms), (result)
 --         record:     (packed record)
--- REPLY per account: COMMITTED, or { code, ... } as replies.ts says;
+-- REPLY an error EPOCH if the data is another's, or per account: COMMITTED, or { code, ... } as
+--       replies.ts says;
 --       CONFLICT carries the shared state, then per owner: state, fence, its sessions;
 --       CLAIMED carries the home and the directory key;
 --       REPEATED the stored result, CORRUPT the reason, BUSY nothing
@@ -22,12 +24,13 @@
 --       nothing for that account. Everything is read and checked before the first write, which is
 --       the one that may still fail. If Redis itself refuses to write, the whole call fails.
 
+-- @include epoch
 -- @include owner
 -- @include directory
 
 local TURN_MS = 50
 local call, unpack_at = redis.call, struct.unpack
-local batch = ARGV[1]
+local batch = ARGV[2]
 local now, accounts, at = unpack_at('<dH', batch)
 
 -- The account at hand; the tables are used again for the next one.
@@ -213,6 +216,9 @@ local function process()
   write()
   return COMMITTED
 end
+
+local stale = epoch_error(KEYS[1], ARGV[1])
+if stale then return stale end
 
 local replies = {}
 for index = 1, accounts do

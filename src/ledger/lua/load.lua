@@ -1,19 +1,25 @@
 -- The current states of owners, with the sessions asked for.
 --
--- KEYS  one per owner
--- ARGV  per owner: number of sessions, then their fields
--- REPLY per owner: { state, fence, session … }, false for what is absent; or { CORRUPT, reason }
+-- KEYS  [1] epoch of the data, then one per owner
+-- ARGV  [1] epoch that the caller knows, then per owner: number of sessions, their fields
+-- REPLY an error EPOCH if the data is another's, or per owner: { state, fence,
+--       session … }, false for what is absent; or { CORRUPT, reason }
 -- EFFECTS none
 
-local at = 1
+-- @include epoch
+
+local stale = epoch_error(KEYS[1], ARGV[1])
+if stale then return stale end
+
+local at = 2
 local replies = {}
-for index = 1, #KEYS do
+for index = 2, #KEYS do
   local count = tonumber(ARGV[at])
   local fields = { 's', 'p' }
   for offset = 1, count do fields[offset + 2] = ARGV[at + offset] end
   at = at + 1 + count
   local found = redis.pcall('HMGET', KEYS[index], unpack(fields))
   if found.err then found = { CORRUPT, found.err } end
-  replies[index] = found
+  replies[index - 1] = found
 end
 return replies

@@ -1,0 +1,142 @@
+/** The commit: everything of an account at once, for a whole batch in as few calls as can be. */
+import { present } from '../domain/assert.ts'
+import type { OwnerState } from '../domain/bucket.ts'
+import type { OperationLine } from '../domain/line.ts'
+import { type RedisConnection, StoreDownError } from '../store/redis.ts'
+import { type AccountCommit, type LayoutSettings, layOut } from './commit-layout.ts'
+import type { Epochs } from './epochs.ts'
+import { type Home, parseHome, readHomeKey } from './homes.ts'
+import { type LoadedOwner, readOwner, readState } from './loading.ts'
+import { CorruptValueError } from './owner-packing.ts'
+import { inParts } from './parts.ts'
+import { REPLY } from './replies.ts'
+import { runScript } from './script.ts'
+import { commitScript, type DirectoryClaim, openDirectoryScript } from './scripts.ts'
+import { unpackResult } from './session-packing.ts'
+
+export type CommitReply =
+  | { kind: 'committed' }
+  | { kind: 'conflict'; shared: OwnerState; owners: LoadedOwner[] }
+  | { kind: 'busy' }
+  | { kind: 'repeated'; result: OperationLine }
+  | { kind: 'claimed'; sessionKey: string; home: Home }
+  | { kind: 'corrupt'; detail: string }
+  /** The part of a cluster that the account is in is away; whether it was written is unknown. */
+  | { kind: 'down'; error: StoreDownError }
+
+export type Commit = (batch: readonly AccountCommit[], nowMs: number) => Promise<CommitReply[]>
+
+export function createCommit(
+  redis: RedisConnection,
+  epochs: Epochs,
+  layout: LayoutSettings,
+): Commit {
+  const { keys } = layout
+  const write = async (batch: readonly AccountCommit[], nowMs: number) => {
+    const partitionOf = ({ aid }: AccountCommit) => keys.partitionOf(aid)
+    const replies = await inParts(redis, batch, partitionOf, (part, partition) =>
+      epochs.under(partition, async (epoch) => {
+        const raw = await runScript(redis, commitScript, layOut(part, layout, epoch, nowMs))
+        return raw.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
+      }),
+    )
+    return replies.map(downInPlace)
+  }
+  if (!redis.isCluster) return write
+  const claim = createClaiming(redis, epochs, layout)
+  return async (batch, nowMs) => {
+    const refused = await claim(batch, nowMs)
+    const left = batch.filter((_, index) => refused[index] === null)
+    const written = await write(
+      left.map((commit) => ({ ...commit, claims: [] })),
+      nowMs,
+    )
+    return refused.map((reply) => reply ?? present(written.shift(), 'commit reply'))
+  }
+}
+
+function downInPlace(reply: CommitReply | StoreDownError): CommitReply {
+  return reply instanceof StoreDownError ? { kind: 'down', error: reply } : reply
+}
+
+interface Claim extends DirectoryClaim {
+  /** Index of its account within the batch. */
+  account: number
+  partition: number
+}
+
+/**
+ * In a cluster a session's home is in another slot than its account, so the claims go first. What
+ * is claimed and then not opened is replaced by the next one that claims it.
+ */
+function createClaiming(redis: RedisConnection, epochs: Epochs, { keys }: LayoutSettings) {
+  return async (
+    batch: readonly AccountCommit[],
+    nowMs: number,
+  ): Promise<(CommitReply | null)[]> => {
+    const refused: (CommitReply | null)[] = batch.map(() => null)
+    const claims = batch.flatMap(({ claims }, account) =>
+      claims.map(({ sessionKey, ...claim }): Claim => {
+        const partition = keys.directoryPartitionOf(sessionKey)
+        return { ...claim, key: keys.directory(sessionKey), account, partition }
+      }),
+    )
+    const replies = await inParts(
+      redis,
+      claims,
+      (claim) => claim.partition,
+      (part, partition) =>
+        epochs.under(partition, (epoch) =>
+          runScript(redis, openDirectoryScript, { epoch, claims: [...part], nowMs }),
+        ),
+    )
+    for (const [index, reply] of replies.entries()) {
+      const { account } = present(claims[index], 'claim')
+      if (reply !== REPLY.COMMITTED) {
+        refused[account] ??=
+          reply instanceof StoreDownError ? { kind: 'down', error: reply } : readRefusal(reply)
+      }
+    }
+    return refused
+  }
+}
+
+function readCommit(commit: AccountCommit, reply: number | unknown[]): CommitReply {
+  const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
+  switch (code) {
+    case REPLY.COMMITTED:
+      return { kind: 'committed' }
+    case REPLY.CONFLICT:
+      return readConflict(commit, rest)
+    case REPLY.REPEATED:
+      return { kind: 'repeated', result: unpackResult(rest[0] as Buffer) }
+    default:
+      return readRefusal(reply)
+  }
+}
+
+function readRefusal(reply: number | unknown[]): CommitReply {
+  const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
+  if (code === REPLY.BUSY) return { kind: 'busy' }
+  if (code !== REPLY.CLAIMED) return { kind: 'corrupt', detail: String(rest[0]) }
+  const sessionKey = readHomeKey(String(rest[1]))
+  const home = parseHome(String(rest[0]))
+  if (home === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
+  return { kind: 'claimed', sessionKey, home }
+}
+
+function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {
+  try {
+    const shared = readState(commit.aid, 0, rest[0])
+    const owners: LoadedOwner[] = []
+    let at = 1
+    for (const { state, sessions } of commit.owners) {
+      owners.push(readOwner(state, rest.slice(at, at + 2 + sessions.length)))
+      at += 2 + sessions.length
+    }
+    return { kind: 'conflict', shared, owners }
+  } catch (error) {
+    if (error instanceof CorruptValueError) return { kind: 'corrupt', detail: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,98 @@
+/** Owners and sessions as they stand in Redis, read at one moment. */
+import { present } from '../domain/assert.ts'
+import { emptyOwner, type OwnerState } from '../domain/bucket.ts'
+import type { Session } from '../domain/session.ts'
+import type { RedisConnection, StoreDownError } from '../store/redis.ts'
+import type { Epochs } from './epochs.ts'
+import type { LedgerKeys } from './keys.ts'
+import { CorruptValueError, unpackOwner } from './owner-packing.ts'
+import { inParts } from './parts.ts'
+import { REPLY } from './replies.ts'
+import { runScript } from './script.ts'
+import { loadScript } from './scripts.ts'
+import { unpackSession } from './session-packing.ts'
+
+/** A subscriber's profile fence: raised before and after each write of the profile. */
+export interface Fence {
+  number: number
+  /** True while a write is under way. */
+  dirty: boolean
+  changedMs: number
+}
+
+export interface OwnerWanted {
+  aid: number
+  sid: number
+  sessionKeys: readonly string[]
+}
+
+/** An owner as it stands; sessions in the order asked for, null where there is none. */
+export interface LoadedOwner {
+  state: OwnerState
+  fence: Fence
+  sessions: (Session | null)[]
+}
+
+/** What stands in the place of an owner that is damaged, or in a part of a cluster that is away. */
+export type LoadReply = LoadedOwner | CorruptValueError | StoreDownError
+
+export type LoadEach = (wanted: readonly OwnerWanted[]) => Promise<LoadReply[]>
+
+export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: LedgerKeys): LoadEach {
+  const partitionOf = ({ aid }: OwnerWanted) => keys.partitionOf(aid)
+  return (wanted) =>
+    inParts<OwnerWanted, LoadedOwner | CorruptValueError>(
+      redis,
+      wanted,
+      partitionOf,
+      (part, partition) =>
+        epochs.under(partition, async (epoch) => {
+          const owners = part.map(({ aid, sid, sessionKeys }) => ({
+            key: keys.owner(aid, sid),
+            sessionKeys,
+          }))
+          const replies = await runScript(redis, loadScript, { epoch, owners })
+          return replies.map((reply, index) => readLoaded(present(part[index], 'owner'), reply))
+        }),
+    )
+}
+
+export function readFence(packed: unknown): Fence {
+  if (!Buffer.isBuffer(packed)) return { number: 0, dirty: false, changedMs: 0 }
+  return {
+    number: packed.readDoubleLE(0),
+    dirty: packed.readDoubleLE(8) === 1,
+    changedMs: packed.readDoubleLE(16),
+  }
+}
+
+export function readState(aid: number, sid: number, packed: unknown): OwnerState {
+  return Buffer.isBuffer(packed) ? unpackOwner(aid, sid, packed) : emptyOwner(aid, sid)
+}
+
+function readLoaded(wanted: OwnerWanted, reply: unknown[]): LoadedOwner | CorruptValueError {
+  try {
+    return readOwner(wanted, reply)
+  } catch (error) {
+    if (error instanceof CorruptValueError) return error
+    throw error
+  }
+}
+
+/** State, fence and sessions as load.lua gives them. Throws `CorruptValueError`. */
+export function readOwner(
+  { aid, sid }: { aid: number; sid: number },
+  reply: unknown[],
+): LoadedOwner {
+  const [state, fence, ...sessions] = reply
+  if (state === REPLY.CORRUPT) {
+    throw new CorruptValueError(`an owner cannot be read: ${fence}`, { aid, sid })
+  }
+  return {
+    state: readState(aid, sid, state),
+    fence: readFence(fence),
+    sessions: sessions.map((packed) =>
+      Buffer.isBuffer(packed) ? unpackSession(aid, sid, packed) : null,
+    ),
+  }
+}

@@ -1,0 +1,54 @@
+/** What the ledger relies on in the configuration of Redis (design.md §3, durability). */
+import type { RedisCommander } from 'ioredis'
+import type { Logger } from '../runtime/log.ts'
+import type { RedisConnection } from './redis.ts'
+
+/** Redis is configured in a way that would lose units, such as with evictions. */
+export class StorePolicyError extends Error {
+  override name = 'StorePolicyError'
+}
+
+/** Longest packed value that must stay in a compact hash, bytes. */
+export const LISTPACK_VALUE_BYTES_MIN = 512
+
+/**
+ * Checks every master. Throws `StorePolicyError` where units could be lost, or `StoreDownError`;
+ * warns where only memory is.
+ */
+export async function checkRedisPolicy(redis: RedisConnection, log: Logger): Promise<void> {
+  for (const settings of await redis.onEachMaster(settingsOf)) check(settings, log)
+}
+
+interface MasterSettings {
+  policy: string
+  appendonly: string
+  listpackValueBytes: number
+}
+
+async function settingsOf(master: RedisCommander): Promise<MasterSettings> {
+  const setting = async (name: string) => {
+    const [, value] = (await master.config('GET', name)) as string[]
+    return value
+  }
+  return {
+    policy: (await setting('maxmemory-policy')) ?? '',
+    appendonly: (await setting('appendonly')) ?? '',
+    // Redis 6.2 has it under its old name.
+    listpackValueBytes: Number(
+      (await setting('hash-max-listpack-value')) ?? (await setting('hash-max-ziplist-value')),
+    ),
+  }
+}
+
+function check({ policy, appendonly, listpackValueBytes }: MasterSettings, log: Logger): void {
+  if (policy !== 'noeviction') {
+    throw new StorePolicyError(`redis: maxmemory-policy is ${policy}, it must be noeviction`)
+  }
+  if (appendonly !== 'yes') {
+    log.warn('redis: appendonly is off, a restart of redis loses balances')
+  }
+  if (listpackValueBytes < LISTPACK_VALUE_BYTES_MIN) {
+    const advice = `raise it to ${LISTPACK_VALUE_BYTES_MIN} to halve the memory of owners`
+    log.warn(`redis: hash-max-listpack-value is ${listpackValueBytes}, ${advice}`)
+  }
+}

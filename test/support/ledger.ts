@@ -1,0 +1,28 @@
+/** A ledger on a Redis that need not have been installed for it. */
+import { beginEpoch } from '../../src/ledger/install.ts'
+import { createLedger, type Ledger, type LedgerSettings } from '../../src/ledger/ledger.ts'
+import type { RedisConnection } from '../../src/store/redis.ts'
+
+/** Tests that share a Redis share its data, whatever their settings. */
+export const TEST_EPOCH = '1-test'
+
+export async function openTestLedger(
+  redis: RedisConnection,
+  settings: LedgerSettings,
+  token: number,
+): Promise<Ledger> {
+  const ledger = createLedger(redis, settings, token)
+  await begin(ledger)
+  return ledger
+}
+
+/** Takes everything away, and leaves an empty ledger. */
+export async function emptyLedger(ledger: Ledger): Promise<void> {
+  await ledger.redis.onEachMaster((master) => master.flushall())
+  await begin(ledger)
+}
+
+async function begin({ redis, keys }: Ledger): Promise<void> {
+  const all = Array.from({ length: keys.partitions }, (_, partition) => partition)
+  await beginEpoch(redis, keys, all, TEST_EPOCH)
+}
