@@ -18,6 +18,8 @@ export type Role = 'realtime' | 'admin' | 'recorder'
 
 export interface ProductOptions {
   appendfsync?: 'always' | 'everysec'
+  /** Somebody else's Redis, or cluster, in the place of one of its own. */
+  redisUrl?: string
   /** The roles to start; `recorder` alone runs outside the admin process. */
   roles?: readonly Role[]
   /** More settings, as TOLLGATE_* variables. */
@@ -159,6 +161,10 @@ class RunningProduct implements Product {
   }
 
   private async startRedis(): Promise<void> {
+    if (this.options.redisUrl !== undefined) {
+      this.redisUrl = this.options.redisUrl
+      return
+    }
     const dataDir = join(this.folder, 'redis')
     mkdirSync(dataDir, { recursive: true })
     const appendfsync = this.options.appendfsync ?? 'everysec'

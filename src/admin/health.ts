@@ -18,7 +18,7 @@ export function addHealth(server: FastifyInstance, { redis, catalog }: HealthOpt
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {
     const [redisCheck, mongoCheck] = await Promise.all([
-      checkOf(redis.guard(redis.client.ping())),
+      checkOf(redis.onEachMaster((master) => master.ping())),
       checkOf(catalog.ping()),
     ])
     const isReady = redisCheck === 'ok' && mongoCheck === 'ok'

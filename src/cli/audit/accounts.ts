@@ -19,8 +19,8 @@ export async function* findAccounts(
   ledger: Ledger,
   keysPerPass = KEYS_PER_PASS,
 ): AsyncGenerator<FoundAccount> {
-  const { client, guard } = ledger.redis
-  const keys = await guard(client.dbsize())
+  const sizes = await ledger.redis.onEachMaster((master) => master.dbsize())
+  const keys = sizes.reduce((sum, size) => sum + size, 0)
   const passes = Math.min(ledger.keys.partitions, Math.max(1, Math.ceil(keys / keysPerPass)))
   for (let pass = 0; pass < passes; pass += 1) {
     const accounts = await scan(ledger, (partition) => partition % passes === pass)
@@ -35,21 +35,28 @@ async function scan(
   ledger: Ledger,
   isOurs: (partition: number) => boolean,
 ): Promise<Map<number, Set<number>>> {
-  const { client, guard } = ledger.redis
   const accounts = new Map<number, Set<number>>()
-  let cursor = '0'
-  do {
-    const [next, keys] = await guard(client.scan(cursor, 'MATCH', '{p*}:o:*', 'COUNT', SCAN_COUNT))
-    cursor = next
-    for (const key of keys) {
-      const match = /^\{p(\d+)\}:o:(\d+):(\d+)$/.exec(key)
-      if (match === null || !isOurs(Number(match[1]))) continue
-      const aid = Number(match[2])
-      const sid = Number(match[3])
-      const sids = accounts.get(aid) ?? new Set<number>()
-      accounts.set(aid, sids)
-      if (sid !== 0) sids.add(sid)
-    }
-  } while (cursor !== '0')
+  await ledger.redis.onEachMaster(async (master) => {
+    let cursor = '0'
+    do {
+      const page = await master.scan(cursor, 'MATCH', '{p*}:o:*', 'COUNT', SCAN_COUNT)
+      cursor = page[0]
+      for (const key of page[1]) addOwner(accounts, key, isOurs)
+    } while (cursor !== '0')
+  })
   return accounts
+}
+
+function addOwner(
+  accounts: Map<number, Set<number>>,
+  key: string,
+  isOurs: (partition: number) => boolean,
+): void {
+  const match = /^\{p(\d+)\}:o:(\d+):(\d+)$/.exec(key)
+  if (match === null || !isOurs(Number(match[1]))) return
+  const aid = Number(match[2])
+  const sid = Number(match[3])
+  const sids = accounts.get(aid) ?? new Set<number>()
+  accounts.set(aid, sids)
+  if (sid !== 0) sids.add(sid)
 }

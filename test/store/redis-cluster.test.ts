@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createLogger } from '../../src/runtime/log.ts'
+import {
+  openRedis,
+  type RedisConnection,
+  StoreDownError,
+  waitForRedis,
+} from '../../src/store/redis.ts'
+import { checkRedisPolicy, StorePolicyError } from '../../src/store/redis-policy.ts'
+import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const log = createLogger({ name: 'test', level: 'silent' })
+
+let cluster: TestCluster
+let redis: RedisConnection
+
+beforeAll(async () => {
+  cluster = await startTestCluster()
+  const timeouts = { commandTimeoutMs: 1_000, connectTimeoutMs: 2_000 }
+  redis = openRedis({ url: cluster.url, ...timeouts, replicaAcks: 1 }, log)
+  await waitForRedis(redis, 10_000)
+}, 60_000)
+afterAll(async () => {
+  await redis?.close()
+  await cluster?.close()
+})
+
+/** One key of each tag; the tags are spread over all nodes. */
+const TAGS = Array.from({ length: 16 }, (_, index) => `{p${index}}:k`)
+const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
+
+function write(key: string, value: string): Promise<unknown> {
+  const call = { name: 'put', text: SET, keys: [key], args: [value], isDurable: true }
+  return redis.runScript(call)
+}
+
+it('runs scripts and commands where their keys are, from the first request on', async () => {
+  await Promise.all(TAGS.map((key) => write(key, 'a')))
+  const found = await Promise.all(TAGS.map((key) => redis.guard(redis.client.get(key))))
+  expect(new Set(found)).toEqual(new Set(['a']))
+  const sizes = await redis.onEachMaster((master) => master.dbsize())
+  expect(sizes).toHaveLength(3)
+  expect(Math.min(...sizes)).toBeGreaterThan(0)
+})
+
+it('finds on any of its masters a policy that would lose units', async () => {
+  await checkRedisPolicy(redis, log)
+  const [, second] = await cluster.masters()
+  await second?.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await expect(checkRedisPolicy(redis, log)).rejects.toBeInstanceOf(StorePolicyError)
+  await second?.client.config('SET', 'maxmemory-policy', 'noeviction')
+})
+
+it('fails fast and by part while a master is away, and goes on with its replica', async () => {
+  let losses = 0
+  redis.onLost(() => {
+    losses += 1
+  })
+  const [victim] = await cluster.masters()
+  await victim?.kill9()
+  const first = await Promise.allSettled(TAGS.map((key) => write(key, 'b')))
+  const failed = first.filter((result) => result.status === 'rejected')
+  expect(failed.length).toBeGreaterThan(0)
+  expect(failed.length).toBeLessThan(TAGS.length)
+  for (const { reason } of failed) expect(reason).toBeInstanceOf(StoreDownError)
+  expect(losses).toBeGreaterThan(0)
+  await cluster.untilWhole(3, 0)
+  // Its successor has no replica to wait for; what was acknowledged before is there.
+  await waitUntil('every key is read', async () => {
+    const found = await Promise.allSettled(TAGS.map((key) => redis.guard(redis.client.get(key))))
+    return found.every((result) => result.status === 'fulfilled' && result.value !== null)
+  })
+  await victim?.start()
+  await cluster.untilWhole(3, 1)
+  await waitUntil('every key is written', async () => {
+    const written = await Promise.allSettled(TAGS.map((key) => write(key, 'c')))
+    return written.every((result) => result.status === 'fulfilled')
+  })
+})

@@ -1,0 +1,83 @@
+/** The product over a Redis Cluster: the books agree, also when a master dies under load. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
+import { waitUntil } from '../support/wait.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { audit } from './auditor.ts'
+import { Random } from './random.ts'
+import { runWorkload, type SessionTruth } from './workload.ts'
+
+const seed = seedOf()
+const SESSIONS = 300
+/** Sessions that have to finish once the cluster is whole again. */
+const RECOVERED = 48
+
+let cluster: TestCluster
+let product: Product
+const truths: SessionTruth[] = []
+
+beforeAll(async () => {
+  cluster = await startTestCluster()
+  const environment = {
+    ...FAST_EXPIRY,
+    TOLLGATE_RECORDER_ENABLED: 'false',
+    TOLLGATE_REDIS_REPLICA_ACKS: '1',
+  }
+  product = await startProduct({ redisUrl: cluster.url, environment })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await product.start('realtime')
+  await product.start('recorder')
+})
+afterAll(async () => {
+  await product?.stop()
+  await cluster?.close()
+})
+
+describe(`a Redis Cluster, seed ${seed}`, () => {
+  it('has every account in one slot and all of them in their places', async () => {
+    truths.push(...(await runWorkload(workload(1))))
+    expect(await audit(product, AUDITED, truths)).toEqual([])
+  })
+
+  it('loses nothing acknowledged when a master is killed and its replica promoted', async () => {
+    const random = new Random(seed)
+    let isKilling = true
+    let finished = 0
+    const load = runWorkload({
+      ...workload(2),
+      goesOn: () => isKilling,
+      onSession: (count) => {
+        finished = count
+      },
+    })
+    const killing = (async () => {
+      await pause(random.between(50, 700))
+      const victim = random.pick(await cluster.masters())
+      await victim.kill9()
+      await waitUntil('another has taken its place', async () => {
+        const masters = await cluster.masters()
+        return masters.length === 3 && !masters.includes(victim)
+      })
+      await victim.start()
+      await cluster.untilWhole(3, 1)
+      const before = finished
+      await waitUntil('sessions finish', () => finished >= before + RECOVERED)
+    })().finally(() => {
+      isKilling = false
+    })
+    const [sessions] = await Promise.all([load, killing])
+    truths.push(...sessions)
+    expect(await audit(product, AUDITED, truths)).toEqual([])
+  })
+})
+
+function workload(round: number) {
+  return {
+    ...AUDITED,
+    ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+    patienceMs: 60_000,
+  }
+}
