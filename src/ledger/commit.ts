@@ -14,12 +14,19 @@ import { runScript } from './script.ts'
 import { commitScript, type DirectoryClaim, openDirectoryScript } from './scripts.ts'
 import { unpackResult } from './session-packing.ts'
 
+/** A session that is at home elsewhere. */
+export interface Claimed {
+  sessionKey: string
+  home: Home
+}
+
 export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: OwnerState; owners: LoadedOwner[] }
-  | { kind: 'busy' }
+  /** Another worker has the turn; or, with its claim, may just be opening a session. */
+  | { kind: 'busy'; claim: Claimed | null }
   | { kind: 'repeated'; result: OperationLine }
-  | { kind: 'claimed'; sessionKey: string; home: Home }
+  | ({ kind: 'claimed' } & Claimed)
   | { kind: 'corrupt'; detail: string }
   /** The part of a cluster that the account is in is away; whether it was written is unknown. */
   | { kind: 'down'; error: StoreDownError }
@@ -117,12 +124,15 @@ function readCommit(commit: AccountCommit, reply: number | unknown[]): CommitRep
 
 function readRefusal(reply: number | unknown[]): CommitReply {
   const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
-  if (code === REPLY.BUSY) return { kind: 'busy' }
-  if (code !== REPLY.CLAIMED) return { kind: 'corrupt', detail: String(rest[0]) }
+  if (code === REPLY.BUSY && rest.length === 0) return { kind: 'busy', claim: null }
+  if (code !== REPLY.CLAIMED && code !== REPLY.BUSY) {
+    return { kind: 'corrupt', detail: String(rest[0]) }
+  }
   const sessionKey = readHomeKey(String(rest[1]))
   const home = parseHome(String(rest[0]))
   if (home === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
-  return { kind: 'claimed', sessionKey, home }
+  const claim = { sessionKey, home }
+  return code === REPLY.BUSY ? { kind: 'busy', claim } : { kind: 'claimed', ...claim }
 }
 
 function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {

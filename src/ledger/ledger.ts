@@ -22,7 +22,7 @@ import { runScript } from './script.ts'
 import { fenceScript } from './scripts.ts'
 import { unpackResult } from './session-packing.ts'
 
-export type { CommitReply } from './commit.ts'
+export type { Claimed, CommitReply } from './commit.ts'
 export { type Home, homeText } from './homes.ts'
 export type { Fence, LoadedOwner, LoadReply, OwnerWanted } from './loading.ts'
 

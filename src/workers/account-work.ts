@@ -3,7 +3,7 @@
  * once. Holds what the round has decided until the ledger has answered.
  */
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
-import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeOutcome, Reason } from '../domain/charge-outcome.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
@@ -41,6 +41,8 @@ export interface DirectoryTtl {
   openMs: number
   closedMs: number
 }
+
+const MISFITS: readonly Reason[] = ['numberReused', 'outOfOrder', 'sessionClosed', 'unknownSession']
 
 /** States of one account that a round builds up. One attempt, one instance. */
 export class AccountDraft {
@@ -88,6 +90,11 @@ export class AccountDraft {
   /** The item waits for its profile; what comes after it goes on. */
   defer(): void {
     this.outcomes.push(null)
+  }
+
+  /** Whether a request does not fit its session. */
+  hasMisfit(): boolean {
+    return this.outcomes.some((outcome) => outcome !== null && MISFITS.includes(outcome.reason))
   }
 
   private ownerOf(cached: CachedOwner): WorkingOwner {

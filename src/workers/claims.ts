@@ -1,15 +1,10 @@
 /** Session ids that turn out to be at home already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
-import { type Home, homeText, type Ledger } from '../ledger/ledger.ts'
+import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
-
-interface Claim {
-  sessionKey: string
-  home: Home
-}
 
 export interface ClaimResolver {
   /**
@@ -18,7 +13,7 @@ export interface ClaimResolver {
    * answers them there; otherwise they may take the id over. Items that were answered leave the
    * list.
    */
-  resolve(items: Item[], refused: Claim, nowMs: number): Promise<void>
+  resolve(items: Item[], refused: Claimed, nowMs: number): Promise<void>
 }
 
 export function createClaimResolver(ledger: Ledger): ClaimResolver {
@@ -40,7 +35,7 @@ async function standingClaims(
   ledger: Ledger,
   items: readonly Item[],
   refusedKey: string,
-): Promise<Claim[]> {
+): Promise<Claimed[]> {
   const taken = items.filter(isTakenForNew).map((item) => item.identified.sessionKey)
   const others = [...new Set(taken)].filter((sessionKey) => sessionKey !== refusedKey)
   if (others.length === 0) return []
@@ -55,7 +50,7 @@ async function standingClaims(
 async function resolveOne(
   ledger: Ledger,
   items: Item[],
-  { sessionKey, home }: Claim,
+  { sessionKey, home }: Claimed,
   nowMs: number,
 ): Promise<void> {
   const concerned = items.filter((item) => item.identified.sessionKey === sessionKey)

@@ -6,7 +6,7 @@
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
-import type { CommitReply, Ledger, OwnerWanted } from '../ledger/ledger.ts'
+import type { Claimed, CommitReply, Ledger, OwnerWanted } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import type { ChargeContext } from '../rating/charge-session.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
@@ -66,12 +66,6 @@ const BUSY_PAUSE_MS = 1
 const ITEMS_PER_ROUND_MAX = 500
 /** Waits for other workers' turns that one round takes before it gives up. */
 const BUSY_MAX = 1000
-
-const MISFITS: readonly Reason[] = ['numberReused', 'outOfOrder', 'sessionClosed', 'unknownSession']
-
-function isMisfit(reason: Reason | undefined): boolean {
-  return reason !== undefined && MISFITS.includes(reason)
-}
 
 export class Rounds {
   private readonly accounts = new Map<number, Account>()
@@ -266,7 +260,7 @@ export class Rounds {
 
   /** A request that does not fit its session, by a cached state that no commit will compare. */
   private isDoubtful({ work, draft }: Drafted): boolean {
-    return !work.isFresh && draft.outcomes.some((outcome) => isMisfit(outcome?.reason))
+    return !work.isFresh && draft.hasMisfit()
   }
 
   private refresh(work: Work): Work {
@@ -310,6 +304,7 @@ export class Rounds {
   private async refused({ work, commit }: Drafted, reply: CommitReply): Promise<Work[]> {
     switch (reply.kind) {
       case 'busy':
+        if (reply.claim !== null) await this.resolveClaim(work, reply.claim)
         return [work]
       case 'conflict':
         this.options.count('conflicts', 1)
@@ -317,7 +312,7 @@ export class Rounds {
         work.isFresh = false
         break
       case 'claimed':
-        await this.claims.resolve(work.items, reply, this.options.clock.nowMs())
+        await this.resolveClaim(work, reply)
         break
       case 'down':
         this.fail([work], reply.error)
@@ -329,6 +324,10 @@ export class Rounds {
     if (work.attempt <= this.options.commitAttemptsMax) return [work]
     this.finish(work, 'contention')
     return []
+  }
+
+  private resolveClaim(work: Work, claim: Claimed): Promise<void> {
+    return this.claims.resolve(work.items, claim, this.options.clock.nowMs())
   }
 
   private takeConflict(

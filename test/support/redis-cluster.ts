@@ -1,4 +1,4 @@
-/** A real Redis Cluster on loopback: masters, each with a replica, that can be killed one by one. */
+/** A real Redis Cluster on loopback: masters with a replica each, any of which can be killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -173,7 +173,7 @@ function isServed(info: string): boolean {
   return info.includes('cluster_state:ok') && info.includes(`cluster_slots_ok:${SLOTS}`)
 }
 
-/** A master that nobody listens to any more may still take itself for one; then nobody is online. */
+/** A master that nobody follows any more may take itself for one; then nobody is online. */
 async function roleOf({ client, isRunning }: Node): Promise<{ role: string; online: number }> {
   const info = isRunning ? await client.info('replication').catch(() => '') : ''
   const role = /^role:(\w+)/m.exec(info)?.[1] ?? 'away'

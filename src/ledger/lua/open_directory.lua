@@ -5,7 +5,7 @@
 -- ARGV  [1] epoch that the worker knows, [2] now (ms),
 --       then per claim: home, expected home, ttl (ms)
 -- REPLY an error EPOCH if the data is another's, or per claim: COMMITTED, { CLAIMED, home, key } if
---       it is at home elsewhere, BUSY if another account is just opening it
+--       it is at home elsewhere, { BUSY, home, key } if another account may just be opening it
 -- EFFECTS the entries of the claims that are COMMITTED, each with the time of its claim
 
 -- @include epoch
@@ -23,7 +23,7 @@ local function claim(key, home, expected, ttl)
   if standing then return { CLAIMED, standing, key } end
   if other and other ~= home then
     local age = now - claimed
-    if age >= 0 and age < OPENING_MS then return BUSY end
+    if age >= 0 and age < OPENING_MS then return { BUSY, other, key } end
   end
   redis.call('SET', key, string.format('%s:%d', home, now), 'PX', ttl)
   return COMMITTED

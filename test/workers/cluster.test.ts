@@ -1,0 +1,143 @@
+/** What a Redis Cluster makes harder: homes and accounts on different nodes, nodes that go. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { runScript } from '../../src/ledger/script.ts'
+import { openDirectoryScript } from '../../src/ledger/scripts.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
+import { waitUntil } from '../support/wait.ts'
+import {
+  aidOf,
+  MONEY,
+  NOW_MS,
+  openScene,
+  REPLAY_MS,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
+
+const MIB = 1_000_000
+
+let cluster: TestCluster
+let scene: Scene
+let other: Scene
+
+beforeAll(async () => {
+  cluster = await startTestCluster()
+  const options = { commandTimeoutMs: 5_000 }
+  scene = await openScene(cluster.url, options)
+  other = await openScene(cluster.url, options)
+})
+afterAll(async () => {
+  await scene?.close()
+  await other?.close()
+  await cluster?.close()
+})
+beforeEach(async () => {
+  await emptyLedger(scene.ledger)
+  for (const node of [scene, other]) node.clock.set(NOW_MS)
+})
+
+/** One subscriber of each of so many accounts, with money. */
+async function subscribers(count: number): Promise<number[]> {
+  const sids = Array.from({ length: count }, (_, index) => index * 100 + 1)
+  for (const sid of sids) await scene.credit(sid, MONEY, 10 * MIB)
+  return sids
+}
+
+function start(sid: number, sessionId: string) {
+  return request('start', sid, 0, [service(MIB)], { sessionId })
+}
+
+describe('a batch', () => {
+  it('reaches accounts on every node, and settles them as one Redis would', async () => {
+    const sids = await subscribers(40)
+    const opened = await scene.charge(...sids.map((sid) => start(sid, `every${sid}`)))
+    expect(opened.map(({ reason }) => reason)).toEqual(sids.map(() => 'granted'))
+    const used = sids.map((sid) => {
+      const session = { sessionId: `every${sid}` }
+      return request('release', sid, 1, [service(0, MIB)], session)
+    })
+    const closed = await other.charge(...used)
+    expect(closed.map(({ reason }) => reason)).toEqual(sids.map(() => 'granted'))
+    for (const sid of sids) {
+      const [bucket] = (await scene.owner(sid)).state.buckets
+      expect(bucket).toMatchObject({ spent: 10_000, reserved: 0 })
+    }
+  })
+
+  it('fails only where a node is away, and is told the truth when it comes back', async () => {
+    const sids = await subscribers(40)
+    await scene.charge(...sids.map((sid) => start(sid, `away${sid}`)))
+    const [victim] = await cluster.masters()
+    await victim?.kill9()
+    const updates = sids.map((sid) =>
+      request('update', sid, 1, [service(MIB, MIB)], { sessionId: `away${sid}` }),
+    )
+    const first = await scene.charge(...updates)
+    const reasons = new Set(first.map(({ reason }) => reason))
+    expect(reasons).toEqual(new Set(['granted', 'storeDown']))
+    await cluster.untilWhole(3, 0)
+    let again = first
+    await waitUntil('everybody is answered', async () => {
+      again = await scene.charge(...updates)
+      return again.every(({ reason }) => reason === 'granted')
+    })
+    for (const [index, outcome] of first.entries()) {
+      if (outcome.reason === 'granted') expect(again[index]).toEqual(outcome)
+    }
+    for (const sid of sids) {
+      const [bucket] = (await scene.owner(sid)).state.buckets
+      expect(bucket).toMatchObject({ spent: 10_000, reserved: 10_000 })
+    }
+    expect([...scene.defects, ...other.defects]).toEqual([])
+    await victim?.start()
+    await cluster.untilWhole(3, 1)
+  })
+})
+
+describe('a session id that two accounts claim', () => {
+  it('is opened in one of them, however they race', async () => {
+    const sids = await subscribers(2)
+    for (let round = 0; round < 30; round += 1) {
+      const id = `race${round}`
+      const [[one], [two]] = await Promise.all([
+        scene.charge(start(sids[0] ?? 0, id)),
+        other.charge(start(sids[1] ?? 0, id)),
+      ])
+      const granted = [one, two].filter((outcome) => outcome?.reason === 'granted')
+      expect(granted).toHaveLength(1)
+      const [home] = await scene.ledger.findHomes([sessionKeyOf('test', id)])
+      expect(home).toMatchObject({ sid: granted[0]?.sid })
+    }
+  })
+
+  it('can be taken over when the claim was followed by nothing', async () => {
+    const sids = await subscribers(2)
+    const sessionKey = sessionKeyOf('test', 'left')
+    const { keys, epochs, redis } = scene.ledger
+    const epoch = await epochs.of(keys.directoryPartitionOf(sessionKey))
+    const key = keys.directory(sessionKey)
+    const home = `${aidOf(sids[0] ?? 0)}:${sids[0]}`
+    const claims = [{ key, home, expected: '', ttlMs: REPLAY_MS }]
+    await runScript(redis, openDirectoryScript, { epoch, claims, nowMs: NOW_MS })
+    const update = request('update', sids[0] ?? 0, 1, [service(MIB, 1)], { sessionId: 'left' })
+    expect((await scene.charge(update))[0]?.reason).toBe('unknownSession')
+    other.clock.set(NOW_MS + 6_000)
+    const [heir] = await other.charge(start(sids[1] ?? 0, 'left'))
+    expect(heir).toMatchObject({ reason: 'granted', sid: sids[1] })
+  })
+
+  it('stays where it is while it is repeated on another node', async () => {
+    const [sid = 0] = await subscribers(1)
+    const [[first], [second]] = await Promise.all([
+      scene.charge(start(sid, 'twice')),
+      other.charge(start(sid, 'twice')),
+    ])
+    expect(first?.reason).toBe('granted')
+    expect(second).toEqual(first)
+    const [bucket] = (await scene.owner(sid)).state.buckets
+    expect(bucket).toMatchObject({ reserved: 10_000 })
+  })
+})
