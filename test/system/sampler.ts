@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Product } from '../../bench/product.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { createLedger } from '../../src/ledger/ledger.ts'
+import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
@@ -29,11 +29,13 @@ export class Sampler {
   private readonly product: Product
   private readonly parts: readonly Part[]
   private readonly redis: RedisConnection
+  private readonly ledger: Ledger
 
   private constructor(product: Product, parts: readonly Part[], redis: RedisConnection) {
     this.product = product
     this.parts = parts
     this.redis = redis
+    this.ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
   }
 
   /** `parts` run from now to the end. */
@@ -52,12 +54,11 @@ export class Sampler {
     }
     for (const [role, bytes] of await this.heaps()) sample[`${role} heap MiB`] = bytes / MIB
     for (const part of this.parts) sample[`${part} files`] = openFiles(this.product.pid(part))
-    const ledger = createLedger(this.redis, loadConfig({ env: {} }).ledger, 1)
     const memory = await this.redis.client.info('memory')
     sample['redis used MiB'] = Number(/^used_memory:(\d+)/m.exec(memory)?.[1]) / MIB
     sample['redis keys'] = await this.redis.client.dbsize()
-    sample['stream entries'] = await streamBacklog(ledger)
-    sample['open sessions'] = await openSessions(ledger)
+    sample['stream entries'] = await streamBacklog(this.ledger)
+    sample['open sessions'] = await openSessions(this.ledger)
     this.samples.push(sample)
   }
 

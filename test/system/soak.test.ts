@@ -92,6 +92,26 @@ function isFlat({ quarters: [, second = 0, , last = 0] }: Trend): boolean {
   return last <= second * GROWTH_MAX + GROWTH_MIB_MAX
 }
 
+/** One window after the other, watched. What was opened in each, and descriptors after the first. */
+async function runWindows(): Promise<{ opened: number[]; files: Record<string, number> }> {
+  const opened: number[] = []
+  let files: Record<string, number> = {}
+  let isOver = false
+  const untilMs = performance.now() + RUN_MS
+  const windows = async () => {
+    while (performance.now() < untilMs && !isOver) {
+      opened.push(await runWindow(opened.length + 1))
+      // Connections are made when they are first needed.
+      if (opened.length === 1) files = sampler.files()
+    }
+  }
+  const end = () => {
+    isOver = true
+  }
+  await Promise.all([windows().finally(end), keepSampling(() => isOver).finally(end)])
+  return { opened, files }
+}
+
 async function expectFilesBack(before: Record<string, number>): Promise<void> {
   const more = () =>
     Object.entries(sampler.files()).filter(
@@ -104,21 +124,7 @@ describe(`a soak of ${MINUTES} minutes, seed ${seed}`, () => {
   it(
     'the books agree all the time, descriptors come back, memory is flat in the long run',
     async () => {
-      const opened: number[] = []
-      let isOver = false
-      const untilMs = performance.now() + RUN_MS
-      const sampling = keepSampling(() => isOver)
-      let files: Record<string, number> = {}
-      try {
-        while (performance.now() < untilMs) {
-          opened.push(await runWindow(opened.length + 1))
-          // Connections are made when they are first needed.
-          if (opened.length === 1) files = sampler.files()
-        }
-      } finally {
-        isOver = true
-        await sampling
-      }
+      const { opened, files } = await runWindows()
       expect(await auditor.auditWhole()).toEqual([])
       const trends = trendsOf(sampler.samples)
       process.stdout.write(`sessions by window: ${opened.join(' ')}\n${tableOf(trends)}\n`)
