@@ -48,7 +48,7 @@ function interpolated(document: string): string {
 }
 
 describe('docker-compose.yml', () => {
-  it('has the node and its stores, each pinned to a version, and started again when it ends', () => {
+  it('has the node and its stores, each of a pinned version, started again when it ends', () => {
     expect(Object.keys(services)).toEqual([...NODES, ...STORES])
     for (const [name, { image, restart }] of all) {
       expect(image, name).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?$/)

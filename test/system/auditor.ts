@@ -23,7 +23,7 @@ export interface AuditedPopulation {
   shared: Record<number, number>
 }
 
-/** Every difference found; empty if the books agree. For a product that was audited never before. */
+/** Every difference found; empty if the books agree. For a product that is audited only once. */
 export function audit(
   product: Product,
   population: AuditedPopulation,
@@ -53,8 +53,8 @@ export class Auditor {
   }
 
   /**
-   * Every difference found since the last audit; empty if the books agree. `truths` are all sessions
-   * since then, none of which goes on. Waits until the recorder has caught up.
+   * Every difference found since the last audit; empty if the books agree. `truths` are all
+   * sessions since then, none of which goes on. Waits until the recorder has caught up.
    */
   async audit(truths: readonly SessionTruth[]): Promise<string[]> {
     const { sums, topUps, population } = this

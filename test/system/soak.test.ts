@@ -92,7 +92,7 @@ function isFlat({ quarters: [, second = 0, , last = 0] }: Trend): boolean {
   return last <= second * GROWTH_MAX + GROWTH_MIB_MAX
 }
 
-/** One window after the other, watched. What was opened in each, and descriptors after the first. */
+/** One window after the other, watched: sessions of each, and descriptors after the first. */
 async function runWindows(): Promise<{ opened: number[]; files: Record<string, number> }> {
   const opened: number[] = []
   let files: Record<string, number> = {}
