@@ -24,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          include: ['test/{system,cli,admin}/**/*.test.ts'],
+          include: ['test/{system,cli,admin,deploy}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 300_000,
           hookTimeout: 120_000,

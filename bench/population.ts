@@ -4,7 +4,8 @@ import { seedDemoCatalogue } from '../src/catalog/demo.ts'
 import { createCatalogFeed } from '../src/catalog/feed.ts'
 import { epochRecordOf } from '../src/catalog/installation.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { revisionAt } from '../src/domain/catalogue.ts'
+import { type PrepaidInclude, revisionAt } from '../src/domain/catalogue.ts'
+import type { OperationLine } from '../src/domain/line.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 import { ensureLedger } from '../src/ledger/install.ts'
 import { createLedger } from '../src/ledger/ledger.ts'
@@ -37,9 +38,7 @@ const SINCE = new Date(Date.UTC(2020, 0, 1))
 const log = createLogger({ name: 'population', level: 'error' })
 
 export async function populate(population: Population): Promise<void> {
-  const { mongoUrl: url, database } = population
-  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'population' })
-  try {
+  await withCatalog(population, async (catalog) => {
     await catalog.ensureIndexes()
     await seedDemoCatalogue(catalog)
     const { subscribers, subscribersPerAccount } = population
@@ -50,12 +49,25 @@ export async function populate(population: Population): Promise<void> {
       )
       await catalog.subscribers.insertMany(documents as never[], { ordered: false })
     }
-    const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
-    await feed.start()
-    await giveCredit(population, catalog, (id) =>
-      revisionAt(feed.current().prepaidIncludes.get(id), systemClock.nowMs()),
-    )
-    await feed.stop()
+    await giveCredit(population, catalog, 'population')
+  })
+}
+
+/**
+ * Gives each its credits again. `name` is part of the operation ids, and makes it another top-up.
+ * The results, once all are acknowledged.
+ */
+export function topUp(population: Population, name: string): Promise<OperationLine[]> {
+  return withCatalog(population, (catalog) => giveCredit(population, catalog, name))
+}
+
+async function withCatalog<T>(
+  { mongoUrl: url, database }: Population,
+  work: (catalog: Catalog) => Promise<T>,
+): Promise<T> {
+  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'population' })
+  try {
+    return await work(catalog)
   } finally {
     await catalog.close()
   }
@@ -76,34 +88,52 @@ function subscriberDocument(index: number, perAccount: number): Record<string, u
   }
 }
 
-type FindInclude = (id: number) => Parameters<typeof creditBucket>[1]['include'] | null
+/** Definitions of the demo catalogue that are valid now, by `external_id`. */
+async function prepaidIncludes(catalog: Catalog): Promise<ReadonlyMap<number, PrepaidInclude>> {
+  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
+  await feed.start()
+  const found = new Map<number, PrepaidInclude>()
+  for (const [id, revisions] of feed.current().prepaidIncludes) {
+    const include = revisionAt(revisions, systemClock.nowMs())
+    if (include !== null) found.set(id, include)
+  }
+  await feed.stop()
+  return found
+}
+
+/** Others may be charging meanwhile. */
+const ATTEMPTS_MAX = 100
+/** Nobody repeats these top-ups later, and many of them should not fill Redis. */
+const OPERATION_KEEP_MS = 60_000
 
 async function giveCredit(
   population: Population,
   catalog: Catalog,
-  find: FindInclude,
-): Promise<void> {
+  name: string,
+): Promise<OperationLine[]> {
+  const includes = await prepaidIncludes(catalog)
   const redis = openRedis(
     { url: population.redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 2_000 },
     log,
   )
   await waitForRedis(redis, 5_000)
-  const settings = loadConfig({ env: {} }).ledger
+  const settings = { ...loadConfig({ env: {} }).ledger, operationKeepMs: OPERATION_KEEP_MS }
   await ensureLedger(redis, settings.partitions, epochRecordOf(catalog))
   const ledger = createLedger(redis, settings, 1)
   const nowMs = systemClock.nowMs()
   const given = new Set<string>()
+  const results: OperationLine[] = []
   const credit = async (index: number, prepaidIncludeId: number, amount: number) => {
-    const include = find(prepaidIncludeId)
-    if (include === null) throw new Error(`no prepaid include ${prepaidIncludeId}`)
+    const include = includes.get(prepaidIncludeId)
+    if (include === undefined) throw new Error(`no prepaid include ${prepaidIncludeId}`)
     const aid = aidOf(index, population.subscribersPerAccount)
     const sid = include.shared ? 0 : FIRST_SID + index
-    const operationId = `population-${aid}-${sid}-${prepaidIncludeId}`
+    const operationId = `${name}-${aid}-${sid}-${prepaidIncludeId}`
     if (given.has(operationId)) return
     given.add(operationId)
     const validity = { fromMs: SINCE.getTime(), toMs: FOREVER_MS, mode: 'inc' as const }
     const operation = { operationId, aid, sid, include, amount, ...validity }
-    await creditBucket(ledger, operation, { attemptsMax: 8 }, nowMs)
+    results.push(await creditBucket(ledger, operation, { attemptsMax: ATTEMPTS_MAX }, nowMs))
   }
   for (const { prepaidIncludeId, amount } of population.credits) {
     for (let from = 0; from < population.subscribers; from += BATCH) {
@@ -115,4 +145,5 @@ async function giveCredit(
     }
   }
   await redis.close()
+  return results
 }

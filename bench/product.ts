@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -187,6 +187,7 @@ class RunningProduct implements Product {
     const child = spawn(process.execPath, [program, '--data', data, '--socket', socket], {
       stdio: ['ignore', log, log, 'ipc'],
     })
+    closeSync(log)
     this.children.set('mongo', child)
     const [message] = (await Promise.race([
       once(child, 'message'),
@@ -197,7 +198,7 @@ class RunningProduct implements Product {
 
   private spawnRole(role: Role): ChildProcess {
     const log = openSync(join(this.folder, `${role}.log`), 'a')
-    return spawn(process.execPath, [join(root, 'bin/tollgate.mjs'), role], {
+    const child = spawn(process.execPath, [join(root, 'bin/tollgate.mjs'), role], {
       stdio: ['ignore', log, log, 'ipc'],
       env: {
         PATH: process.env['PATH'] ?? '',
@@ -212,6 +213,9 @@ class RunningProduct implements Product {
         ...this.options.environment,
       },
     })
+    // The child has it; one more for each start would add up in a long test.
+    closeSync(log)
+    return child
   }
 }
 

@@ -1,6 +1,7 @@
 /** The HTTP server of the control plane: what every answer has in common. */
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
-import { FORMATS } from '../config/formats.ts'
+import { closedReason } from '../config/hosts.ts'
+import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
 
 /** The address cannot be listened on; the message says why. */
@@ -37,11 +38,12 @@ export function errorBody(code: number, desc: string) {
 }
 
 /** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, host: string, port: number): Promise<number> {
+export async function listen(server: FastifyInstance, where: Config['admin']): Promise<number> {
+  const { host, openTo, port } = where
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  if (!FORMATS.loopback.test(host)) {
-    const why = `host ${FORMATS.loopback.expects}`
-    throw new AdminListenError(`cannot listen on ${address}: ${why}`)
+  const reason = closedReason(host, openTo, 'admin.openTo')
+  if (reason !== undefined) {
+    throw new AdminListenError(`cannot listen on ${address}: host ${reason}`)
   }
   try {
     await server.listen({ host, port })

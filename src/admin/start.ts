@@ -1,4 +1,5 @@
 import { openCatalog } from '../catalog/connection.ts'
+import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -24,6 +25,8 @@ export interface Admin {
   close(drainMs: number): Promise<void>
 }
 
+const OPEN = 'the control plane is open to the network, and nobody authenticates'
+
 /**
  * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need
  * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
@@ -42,7 +45,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
-    const port = await listen(server, config.admin.host, config.admin.port)
+    const port = await listen(server, config.admin)
+    const { host } = config.admin
+    if (!isLoopback(host)) log.warn({ host, port }, OPEN)
     if (config.recorder.enabled) recorder = await startRecorder(options)
     return { port, close }
   } catch (error) {

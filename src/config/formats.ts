@@ -1,4 +1,5 @@
 import { FormatRegistry } from '@sinclair/typebox'
+import { isHost } from './hosts.ts'
 
 /** What a text setting must look like beyond being text: a test, and the words for the error. */
 type Format = { readonly test: (text: string) => boolean; readonly expects: string }
@@ -6,11 +7,7 @@ type Format = { readonly test: (text: string) => boolean; readonly expects: stri
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['usaget', 'USAGET', 'rating_group'])
 
 export const FORMATS = {
-  loopback: {
-    test: isLoopback,
-    expects:
-      'must be loopback until authentication lands: localhost, ::1 or an address in 127.0.0.0/8',
-  },
+  host: { test: isHost, expects: 'must be an IP address or a host name' },
   'redis-url': {
     test: (text) =>
       text === 'embedded' ||
@@ -41,13 +38,6 @@ export const FORMATS = {
 export type FormatName = keyof typeof FORMATS
 
 for (const [name, format] of Object.entries(FORMATS)) FormatRegistry.Set(name, format.test)
-
-function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true
-  const parts = host.split('.')
-  const areOctets = parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
-  return parts.length === 4 && parts[0] === '127' && areOctets
-}
 
 function hasUrlForm(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
+import { closedReason } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
@@ -115,6 +116,11 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
   const { redis, realtime, session, ledger, shutdown } = config
+  for (const section of ['realtime', 'admin'] as const) {
+    const { host, openTo } = config[section]
+    const reason = closedReason(host, openTo, `${section}.openTo`)
+    demand(reason === undefined, `${section}.host`, `${reason}, not '${host}'`)
+  }
   const needMs = session.validityMs + session.graceMs + ledger.replayMs
   const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
   demand(

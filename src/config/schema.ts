@@ -19,6 +19,7 @@ const oneOf = <T extends string | number>(...values: readonly T[]) =>
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
+const openTo = () => oneOf('loopback', 'network')
 const port = () => integer(0, 65_535)
 
 export const ConfigSchema = section({
@@ -36,7 +37,8 @@ export const ConfigSchema = section({
     timeoutMs: integer(10, 60 * SECOND_MS),
   }),
   realtime: section({
-    host: text('loopback'),
+    host: text('host'),
+    openTo: openTo(),
     port: port(),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     workers: integer(0, 256),
@@ -46,7 +48,7 @@ export const ConfigSchema = section({
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
     servicesMax: integer(1, 256),
   }),
-  admin: section({ host: text('loopback'), port: port() }),
+  admin: section({ host: text('host'), openTo: openTo(), port: port() }),
   ledger: section({
     partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     commitAttemptsMax: integer(1, 100),

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -38,6 +39,8 @@ export interface Realtime {
 /** Until network elements authenticate, all of them are one. */
 const ORIGIN = 'http'
 
+const OPEN = 'charging is open to the network, and nobody authenticates'
+
 /** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
   const { metrics } = options
@@ -52,6 +55,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     await pool.close()
     throw error
   }
+  const { host } = options.config.realtime
+  if (!isLoopback(host)) options.log.warn({ host, port: server.port }, OPEN)
   return {
     port: server.port,
     async close() {
@@ -85,13 +90,14 @@ function startSockets(
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
 ): Promise<HttpServer> {
-  const { host, port, bodyBytesMax, servicesMax } = config.realtime
+  const { host, openTo, port, bodyBytesMax, servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const limits = { origin: ORIGIN, servicesMax, eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const codec = jsonCodec
   return startHttpServer({
     host,
+    openTo,
     port,
     bodyBytesMax,
     charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),

@@ -95,6 +95,7 @@ async function writeAll(
 }
 
 interface BulkError extends Error {
+  code?: number | string
   writeErrors: readonly { index: number; code: number; errmsg?: string }[]
   result?: BulkWriteResult
 }
@@ -106,6 +107,8 @@ function refusals(error: unknown): (Refusal & { index: number })[] {
   if (notDurable) {
     throw new CatalogUnavailableError(`MongoDB: not written for good: ${notDurable.errmsg}`)
   }
+  // The driver puts a connection that was lost into the same words; what was written is unknown.
+  if (error.writeErrors.length === 0) throw error.code === undefined ? lost(error) : error
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
     .map(({ index, code, errmsg = '' }) => ({
@@ -113,6 +116,10 @@ function refusals(error: unknown): (Refusal & { index: number })[] {
       reason: `MongoDB refuses it with code ${code}`,
       error: new Error(errmsg),
     }))
+}
+
+function lost(error: BulkError): CatalogUnavailableError {
+  return new CatalogUnavailableError(`MongoDB: ${error.message}`, { cause: error })
 }
 
 function isBulkError(error: unknown): error is BulkError {

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createServer, listen } from '../../src/admin/server.ts'
 import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
@@ -23,7 +25,7 @@ afterEach(async () => {
   for (const admin of running.splice(0)) await admin.close(500)
 })
 
-async function start(env: Record<string, string> = {}) {
+async function start(env: Record<string, string> = {}, log = silent) {
   const config = loadConfig({
     env: {
       TOLLGATE_REDIS_URL: stores.server.url,
@@ -37,7 +39,7 @@ async function start(env: Record<string, string> = {}) {
     },
   })
   const metrics = createMetrics({ node: 'test', role: 'admin' })
-  const admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+  const admin = await startAdmin({ config, log, metrics, clock: systemClock })
   running.push(admin)
   const get = async (path: string, init?: RequestInit) => {
     const response = await fetch(`http://127.0.0.1:${admin.port}${path}`, init)
@@ -63,6 +65,25 @@ describe('health', () => {
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  })
+})
+
+describe('an address that others reach', () => {
+  it('is taken if the operator has opened it, which is said', async () => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => lines.push(line) }
+    const log = createLogger({ name: 'test', level: 'warn', destination })
+    const open = { TOLLGATE_ADMIN_HOST: '0.0.0.0', TOLLGATE_ADMIN_OPEN_TO: 'network' }
+    const { admin, get } = await start(open, log)
+    expect(await get('/health/live')).toMatchObject({ status: 200 })
+    const opened = { level: 'warn', host: '0.0.0.0', port: admin.port }
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining(opened))
+  })
+
+  it('is refused otherwise, whoever has checked the settings', async () => {
+    const server = createServer(silent)
+    const closed = { host: '0.0.0.0', openTo: 'loopback', port: 0 } as const
+    await expect(listen(server, closed)).rejects.toThrow(/must be loopback .* admin\.openTo/)
   })
 })
 

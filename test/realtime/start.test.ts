@@ -11,13 +11,15 @@ afterEach(async () => {
   for (const room of open.splice(0)) await room.close()
 })
 
-async function roomOf(env: Record<string, string> = {}) {
+const silent = createLogger({ name: 'test', level: 'silent' })
+
+async function roomOf(env: Record<string, string> = {}, log = silent) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const room = await startRealtime({
     config: loadConfig({
       env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
     }),
-    log: createLogger({ name: 'test', level: 'silent' }),
+    log,
     metrics,
     clock: systemClock,
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
@@ -53,6 +55,25 @@ it('takes a request from the socket to a worker and back, and counts it', async 
   ])
   expect(await figure('tollgate_batch_size')).toMatchObject([{ value: 1 }, { value: 1 }])
   expect(await figure('tollgate_commit_conflicts_total')).toMatchObject([{ value: 1 }])
+})
+
+it('listens on the network if the operator has opened it, and says so', async () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => lines.push(line) }
+  const log = createLogger({ name: 'test', level: 'warn', destination })
+  const open = { TOLLGATE_REALTIME_HOST: '0.0.0.0', TOLLGATE_REALTIME_OPEN_TO: 'network' }
+  const { room, charge } = await roomOf(open, log)
+  expect(await charge('one')).toMatchObject({ status: 200 })
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 'warn',
+      host: '0.0.0.0',
+      port: room.port,
+      msg: expect.stringContaining('open to the'),
+    },
+  ])
+  await roomOf({ TOLLGATE_REALTIME_OPEN_TO: 'network' }, log)
+  expect(lines).toHaveLength(1)
 })
 
 it('refuses at once what is over the limit, and goes on when there is room', async () => {

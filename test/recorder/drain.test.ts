@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCatalog } from '../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
@@ -8,6 +9,7 @@ import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/dr
 import { writeRound } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { startStoreProxy } from '../support/mongo.ts'
+import { waitUntil } from '../support/wait.ts'
 import {
   commitOwner,
   lineOf,
@@ -239,6 +241,27 @@ describe('while a store is away', () => {
     await catalog.close()
     await proxy.close()
     await expectRecorded(7, 71, [line])
+  })
+
+  it('MongoDB: a connection that is lost amid a write is no answer', async () => {
+    const proxy = await startStoreProxy(stores.mongo.url)
+    const { database } = stores.mongo
+    const catalog = await openCatalog({
+      url: proxy.url,
+      database,
+      timeoutMs: 5_000,
+      appName: 'test',
+    })
+    const lines = Array.from({ length: 50 }, (_, index) => lineOf(9, 91, `amid-${index}`))
+    const round = coalesce([{ partition: 0, id: '1-0', lines, operations: [], owners: [] }])
+    await catalog.ping()
+    proxy.hang()
+    const writing = writeRound(catalog, round, () => '').catch((reason: unknown) => reason)
+    // More than a driver sends that only asks whether the server is alive.
+    await waitUntil('the write is on its way', () => proxy.taken() > 5_000)
+    await proxy.cut()
+    expect(await writing).toBeInstanceOf(CatalogUnavailableError)
+    await catalog.close()
   })
 
   it('Redis: it goes on by itself, also when the streams have to be opened again', async () => {

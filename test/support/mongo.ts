@@ -49,6 +49,8 @@ export interface StoreProxy {
   cut(): Promise<void>
   /** Takes what is sent and answers nothing. */
   hang(): void
+  /** Bytes that were taken and not passed on. */
+  taken(): number
   restore(): Promise<void>
   close(): Promise<void>
 }
@@ -59,6 +61,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
   const address = decodeURIComponent(host)
   const sockets = new Set<Socket>()
   let isHanging = false
+  let takenBytes = 0
   const server = createServer((client) => {
     const store = address.startsWith('/') ? connect(address) : connect(portOf(address))
     for (const [from, to] of [
@@ -66,7 +69,10 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
       [store, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', (bytes) => !isHanging && to.write(bytes))
+      from.on('data', (bytes) => {
+        if (isHanging) takenBytes += bytes.length
+        else to.write(bytes)
+      })
       from.on('error', () => to.destroy())
       from.on('close', () => {
         sockets.delete(from)
@@ -96,6 +102,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
     hang: () => {
       isHanging = true
     },
+    taken: () => takenBytes,
     async restore() {
       isHanging = false
       if (!server.listening) await listen(port)

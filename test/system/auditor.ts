@@ -1,16 +1,18 @@
 /**
  * The auditor: knows from the workload's account what must be true at the end, prices it again by
- * its own arithmetic, and holds it against the ledger in Redis and the lines in MongoDB.
+ * its own arithmetic, and holds it against the ledger in Redis and the lines in MongoDB. Each audit
+ * reads only the lines since the one before and keeps sums, so that any number of them can follow.
  */
-import { MongoClient } from 'mongodb'
+import { type Db, MongoClient } from 'mongodb'
 import { aidOf, FIRST_SID } from '../../bench/population.ts'
 import type { Product } from '../../bench/product.ts'
-import type { Bucket } from '../../src/domain/bucket.ts'
-import { createLedger, type LoadedOwner } from '../../src/ledger/ledger.ts'
+import type { OperationLine } from '../../src/domain/line.ts'
+import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
 import { waitUntil } from '../support/wait.ts'
+import { Books, type LineView, Sums, TopUps } from './books.ts'
 import type { SessionTruth } from './workload.ts'
 
 export interface AuditedPopulation {
@@ -21,69 +23,97 @@ export interface AuditedPopulation {
   shared: Record<number, number>
 }
 
-interface LineView {
-  stamp: string
-  v: number
-  sid: number
-  aid: number
-  session_id: string
-  rating_group: number | null
-  usaget: string
-  arate_key: string
-  usagev: number
-  priced_usagev: number
-  aprice_micros: number
-  debt_micros: number
-  payments: {
-    owner: string
-    bucket_id: number
-    usagev?: number
-    cost_micros?: number
-  }[]
-}
-
-/** The demo catalogue's prices: micros per interval, access. Written down here a second time. */
-const PRICES: Record<string, { interval: number; micros: number; access: number }> = {
-  DATA: { interval: 1_048_576, micros: 10_000, access: 0 },
-  DATA_10: { interval: 1_048_576, micros: 2_000, access: 0 },
-  CALL: { interval: 60, micros: 100_000, access: 50_000 },
-  SMS: { interval: 1, micros: 40_000, access: 0 },
-}
-
-/** Every difference found; empty if the books agree. Waits until the recorder has caught up. */
-export async function audit(
+/** Every difference found; empty if the books agree. For a product that is audited only once. */
+export function audit(
   product: Product,
   population: AuditedPopulation,
   truths: readonly SessionTruth[],
 ): Promise<string[]> {
-  const log = createLogger({ name: 'auditor', level: 'silent' })
-  const limits = { commandTimeoutMs: 5000, connectTimeoutMs: 2000 }
-  const redis = openRedis({ url: product.redisUrl, ...limits }, log)
-  const mongo = new MongoClient(product.mongoUrl)
-  try {
-    await waitForRedis(redis, 5000)
-    const settings = { partitions: 64, directoryTtlMs: 1, operationKeepMs: 1 }
-    const ledger = createLedger(redis, settings, 1)
-    await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
-    await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-    const lines = (await mongo
-      .db(product.database)
-      .collection('lines')
-      .find({ type: 'realtime' })
-      .toArray()) as unknown as LineView[]
-    const books = new Books(lines)
-    for (const truth of truths) books.session(truth)
-    for (const owner of ownersOf(population)) {
-      const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
-      if (loaded === undefined || loaded instanceof Error)
-        books.differ(`owner ${owner.sid} damaged`)
-      else books.owner(loaded, owner.sid === 0 ? population.shared : population.own)
+  return new Auditor(product, population).audit(truths)
+}
+
+const REALTIME = { type: 'realtime' }
+
+export class Auditor {
+  private readonly product: Product
+  private readonly population: AuditedPopulation
+  private readonly sums = new Sums()
+  private readonly topUps = new TopUps()
+  /** Begin of the events that were not audited yet. */
+  private sinceMs = 0
+
+  constructor(product: Product, population: AuditedPopulation) {
+    this.product = product
+    this.population = population
+  }
+
+  /** Takes note of top-ups that were acknowledged. */
+  credited(operations: readonly OperationLine[]): void {
+    for (const operation of operations) this.topUps.add(operation)
+  }
+
+  /**
+   * Every difference found since the last audit; empty if the books agree. `truths` are all
+   * sessions since then, none of which goes on. Waits until the recorder has caught up.
+   */
+  async audit(truths: readonly SessionTruth[]): Promise<string[]> {
+    const { sums, topUps, population } = this
+    return this.withStores(async (ledger, db) => {
+      await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
+      await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
+      const books = new Books(await this.newLines(db), sums, topUps)
+      // All sessions have ended: what is begun from now on is for the next audit.
+      this.sinceMs = Date.now()
+      books.sessions(truths)
+      for (const owner of ownersOf(population)) {
+        const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
+        if (loaded === undefined || loaded instanceof Error)
+          books.differ(`owner ${owner.sid} damaged`)
+        else books.owner(loaded, owner.sid === 0 ? population.shared : population.own)
+      }
+      books.projection(await db.collection('balances').find({}).toArray())
+      return books.differences
+    })
+  }
+
+  /** Whether all lines there are, of whomever, still sum up to what the audits have seen. */
+  auditWhole(): Promise<string[]> {
+    return this.withStores(async (_, db) => {
+      const whole = new Sums()
+      for await (const line of db.collection('lines').find(REALTIME)) {
+        whole.line(line as unknown as LineView)
+      }
+      return whole.differencesTo(this.sums)
+    })
+  }
+
+  /** By an index, so that the lines of all audits before cost nothing. */
+  private async newLines(db: Db): Promise<LineView[]> {
+    const lines: LineView[] = []
+    const urt = { $gte: new Date(this.sinceMs) }
+    for (const { sid } of ownersOf(this.population)) {
+      const found = await db
+        .collection('lines')
+        .find({ sid, urt, ...REALTIME })
+        .toArray()
+      lines.push(...(found as unknown as LineView[]))
     }
-    await books.projection(mongo, product.database)
-    return books.differences
-  } finally {
-    await mongo.close()
-    await redis.close()
+    return lines
+  }
+
+  private async withStores<T>(work: (ledger: Ledger, db: Db) => Promise<T>): Promise<T> {
+    const log = createLogger({ name: 'auditor', level: 'silent' })
+    const limits = { commandTimeoutMs: 5000, connectTimeoutMs: 2000 }
+    const redis = openRedis({ url: this.product.redisUrl, ...limits }, log)
+    const mongo = new MongoClient(this.product.mongoUrl)
+    try {
+      await waitForRedis(redis, 5000)
+      const settings = { partitions: 64, directoryTtlMs: 1, operationKeepMs: 1 }
+      return await work(createLedger(redis, settings, 1), mongo.db(this.product.database))
+    } finally {
+      await mongo.close()
+      await redis.close()
+    }
   }
 }
 
@@ -95,123 +125,4 @@ function ownersOf(population: AuditedPopulation): { aid: number; sid: number }[]
     owners.push({ aid, sid: FIRST_SID + index })
   }
   return owners
-}
-
-/** The sums of all subsets, the empty one first. */
-function sumsOf(amounts: readonly number[]): number[] {
-  let sums = [0]
-  for (const amount of amounts) sums = sums.concat(sums.map((sum) => sum + amount))
-  return sums
-}
-
-class Books {
-  readonly differences: string[] = []
-  private readonly bySession = new Map<string, LineView[]>()
-  /** What lines say that each bucket paid, by owner and bucket. */
-  private readonly paid = new Map<string, number>()
-  private readonly debts = new Map<number, number>()
-  private readonly states: { owner: LoadedOwner; bucket: Bucket }[] = []
-
-  constructor(lines: readonly LineView[]) {
-    for (const line of lines) {
-      const known = this.bySession.get(line.session_id)
-      if (known === undefined) this.bySession.set(line.session_id, [line])
-      else known.push(line)
-      this.line(line)
-    }
-  }
-
-  differ(text: string): void {
-    this.differences.push(text)
-  }
-
-  private equal(what: string, found: number, expected: number): void {
-    if (found !== expected) this.differ(`${what}: ${found}, expected ${expected}`)
-  }
-
-  /** A line must be right in itself: units and money add up, and the price is the rate's. */
-  private line(line: LineView): void {
-    let units = 0
-    let micros = 0
-    for (const payment of line.payments) {
-      units += payment.usagev ?? 0
-      micros += payment.cost_micros ?? 0
-      const sid = payment.owner === 'account' ? 0 : line.sid
-      const bucket = `${line.aid}:${sid}:${payment.bucket_id}`
-      const amount = (payment.usagev ?? 0) + (payment.cost_micros ?? 0)
-      this.paid.set(bucket, (this.paid.get(bucket) ?? 0) + amount)
-    }
-    this.debts.set(line.sid, (this.debts.get(line.sid) ?? 0) + line.debt_micros)
-    const what = `line ${line.stamp}`
-    this.equal(`${what} units`, units + line.priced_usagev, line.usagev)
-    this.equal(`${what} money`, micros + line.debt_micros, line.aprice_micros)
-    const price = PRICES[line.arate_key]
-    if (price === undefined) {
-      this.differ(`${what}: rate ${line.arate_key} was not expected`)
-      return
-    }
-    const begun = Math.ceil(line.priced_usagev / price.interval)
-    const expected = begun * price.micros + (begun > 0 ? price.access : 0)
-    this.equal(`${what} price`, line.aprice_micros, expected)
-  }
-
-  /** Every acknowledged unit is on the session's lines, and nothing else is. */
-  session(truth: SessionTruth): void {
-    this.differences.push(...truth.complaints)
-    const lines = this.bySession.get(truth.sessionId) ?? []
-    for (const service of truth.services) {
-      const own = lines.filter(
-        (line) =>
-          line.usaget === service.usaget && (line.rating_group ?? null) === service.ratingGroup,
-      )
-      const name = `session ${truth.sessionId} ${service.usaget}/${service.ratingGroup}`
-      const used = own.reduce((sum, line) => sum + line.usagev, 0)
-      const possible = sumsOf(service.unknowable).map((extra) => service.used + extra)
-      if (!possible.includes(used)) this.differ(`${name} used: ${used}, expected ${possible}`)
-      // Each report is one version of the line; an end without usage may add one more.
-      const versions = own.reduce((sum, line) => sum + line.v, 0)
-      const most = service.reports + 1 + service.unknowable.length
-      if (versions < service.reports || versions > most) {
-        this.differ(`${name}: ${versions} line versions for ${service.reports} reports`)
-      }
-    }
-  }
-
-  /** Nothing is held, and every bucket holds its credit less what the lines say it paid. */
-  owner(owner: LoadedOwner, credits: Record<number, number>): void {
-    const { aid, sid, buckets, owed, repaid } = owner.state
-    for (const bucket of buckets) {
-      const what = `bucket ${aid}:${sid}:${bucket.id}`
-      this.equal(`${what} credited`, bucket.credited, credits[bucket.prepaidIncludeId] ?? 0)
-      this.equal(`${what} reserved`, bucket.reserved, 0)
-      this.equal(`${what} spent`, bucket.spent, this.paid.get(`${aid}:${sid}:${bucket.id}`) ?? 0)
-      this.equal(`${what} free`, bucket.free, bucket.credited - bucket.spent)
-      if (bucket.free < 0) this.differ(`${what} is below zero`)
-      this.states.push({ owner, bucket })
-    }
-    if (sid === 0) return
-    this.equal(`subscriber ${sid} owed`, owed, this.debts.get(sid) ?? 0)
-    this.equal(`subscriber ${sid} repaid`, repaid, 0)
-  }
-
-  /** The projection in MongoDB shows the last state of each bucket that moved. */
-  async projection(mongo: MongoClient, database: string): Promise<void> {
-    const balances = mongo.db(database).collection('balances')
-    const documents = await balances.find({}).toArray()
-    const known = new Map(
-      documents.map((one) => [`${one['aid']}:${one['sid']}:${one['bucket_id']}`, one]),
-    )
-    for (const { owner, bucket } of this.states) {
-      const { aid, sid, version } = owner.state
-      const name = `${aid}:${sid}:${bucket.id}`
-      const document = known.get(name)
-      if (document === undefined) {
-        this.differ(`bucket ${name} has no projection`)
-        continue
-      }
-      this.equal(`projection ${name} version`, Number(document['v']), version)
-      this.equal(`projection ${name} free`, Number(document['free']), bucket.free)
-      this.equal(`projection ${name} spent`, Number(document['spent']), bucket.spent)
-    }
-  }
 }

@@ -26,4 +26,10 @@ export class Random {
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)] as T
   }
+
+  /** The same items in another order. */
+  shuffled<T>(items: readonly T[]): T[] {
+    const rest = [...items]
+    return items.map(() => rest.splice(this.below(rest.length), 1)[0] as T)
+  }
 }

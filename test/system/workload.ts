@@ -18,6 +18,8 @@ export interface WorkloadOptions {
   clients: number
   /** How long a request is repeated before the workload gives up, ms. */
   patienceMs: number
+  /** Most that an element pauses after a session, ms; without it not at all. */
+  pauseMsMax?: number
   /** Goes on beyond `sessions` while this is true. */
   goesOn?: () => boolean
   /** Called after each finished session. */
@@ -76,6 +78,7 @@ const UNKNOWN = [-90, -91, -92]
 
 export async function runWorkload(options: WorkloadOptions): Promise<SessionTruth[]> {
   const truths: SessionTruth[] = []
+  const { pauseMsMax = 0 } = options
   let started = 0
   const element = async (index: number) => {
     const client = new NetworkElement(options, index)
@@ -83,6 +86,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
       started += 1
       truths.push(await client.session(started))
       options.onSession?.(truths.length)
+      if (pauseMsMax > 0) await pause(client.random.below(pauseMsMax))
     }
     client.close()
   }
@@ -91,7 +95,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
 }
 
 class NetworkElement {
-  private readonly random: Random
+  readonly random: Random
   /** Connections that carry no request now. */
   private readonly idle: Client[] = []
   private readonly options: WorkloadOptions

@@ -1,12 +1,13 @@
 import uws, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
-import { FORMATS } from '../../config/formats.ts'
+import { closedReason, type OpenTo } from '../../config/hosts.ts'
 import type { Reason } from '../../domain/charge-outcome.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type AnswerOptions, Exchange, type HttpStatus } from './exchange.ts'
 
 export interface HttpServerOptions {
-  /** Loopback only, until authentication lands. */
   readonly host: string
+  /** Who may use it without authentication. A host that others reach has to be opened. */
+  readonly openTo: OpenTo
   /** 0 takes any free port. */
   readonly port: number
   readonly bodyBytesMax: number
@@ -37,9 +38,8 @@ type App = TemplatedApp & { close?: () => void }
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port } = options
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  if (!FORMATS.loopback.test(host)) {
-    throw new ListenError(`cannot listen on ${address}: host ${FORMATS.loopback.expects}`)
-  }
+  const reason = closedReason(host, options.openTo, 'realtime.openTo')
+  if (reason !== undefined) throw new ListenError(`cannot listen on ${address}: host ${reason}`)
   const app: App = uws.App()
   const state = { isStopping: false }
   addRoutes(app, options, state)

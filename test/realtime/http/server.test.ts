@@ -21,6 +21,7 @@ async function serverOf(options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',
+    openTo: 'loopback',
     port: 0,
     bodyBytesMax: BODY_BYTES_MAX,
     charge: (body, answer) => {
@@ -296,6 +297,8 @@ describe('an address that cannot be had', () => {
   })
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', ''])('not loopback: %s', async (host) => {
-    await expect(serverOf({ host })).rejects.toThrow('must be loopback until authentication lands')
+    await expect(serverOf({ host })).rejects.toThrow(
+      /must be loopback .* realtime\.openTo is network/,
+    )
   })
 })

@@ -1,0 +1,35 @@
+# Node 24 is maintained until April 2028; Node 20, for which uWebSockets.js on npm has binaries, ended
+# in April 2026. On 24 its slower JavaScript stands in: README.md, "Configure it", has the way to the
+# author's own binaries, which need the glibc of Debian 13 (trixie).
+ARG NODE=24-trixie-slim
+
+FROM node:${NODE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.mjs scripts/build.mjs
+COPY bin bin
+COPY config config
+COPY src src
+RUN node scripts/build.mjs
+RUN npm prune --omit=dev --no-audit --no-fund
+
+FROM node:${NODE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json package.json
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/bin bin
+COPY --from=build /app/dist/config dist/config
+COPY --from=build /app/dist/src dist/src
+COPY LICENSE LICENSE
+USER node
+# Charging, and the control plane. Both listen on loopback until their openTo opens them.
+EXPOSE 8181 8182
+# Of charging; the other roles have another port, or none.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", \
+  "fetch('http://127.0.0.1:8181/health/ready').then((a) => process.exit(a.ok ? 0 : 1))"]
+ENTRYPOINT ["node", "/app/bin/tollgate.mjs"]
+CMD ["realtime"]

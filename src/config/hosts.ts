@@ -1,0 +1,42 @@
+/** Addresses to listen on, and the rule that nobody gets in who does not authenticate. */
+
+/** Who may use a port without authentication: this machine, or everybody who reaches it. */
+export type OpenTo = 'loopback' | 'network'
+
+/** Whether it is an IP address (IPv6 without a zone) or a host name (RFC 1123). */
+export function isHost(host: string): boolean {
+  if (host.includes(':')) return ipv6Of(host) !== undefined
+  const labels = host.split('.')
+  // What ends in a number is meant as an address, and a name would hide that it is none.
+  if (/^\d+$/.test(labels.at(-1) ?? '')) return isIpv4(host)
+  const isLabel = (label: string) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label)
+  return host.length <= 253 && labels.every(isLabel)
+}
+
+/** Whether only this machine reaches it, without asking anybody what a name stands for. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true
+  return host.includes(':') ? ipv6Of(host) === '[::1]' : isIpv4(host) && host.startsWith('127.')
+}
+
+/**
+ * Why a port must not listen on a host, or undefined if it may: nobody authenticates yet, so it is
+ * closed to the network unless the operator has opened it by `setting`.
+ */
+export function closedReason(host: string, openTo: OpenTo, setting: string): string | undefined {
+  if (isLoopback(host) || openTo === 'network') return undefined
+  const addresses = 'localhost, ::1 or an address in 127.0.0.0/8'
+  return `must be loopback (${addresses}) unless ${setting} is network: nobody authenticates yet`
+}
+
+function isIpv4(host: string): boolean {
+  const parts = host.split('.')
+  const areOctets = parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+  return parts.length === 4 && areOctets
+}
+
+/** The one way to write it, in brackets. */
+function ipv6Of(host: string): string | undefined {
+  const url = `http://[${host}]/`
+  return URL.canParse(url) && !/[[\]/]/.test(host) ? new URL(url).hostname : undefined
+}

@@ -1,0 +1,158 @@
+/** Compose cannot run here: what it would start is read, and tried where that is possible. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { environmentFor, findRedis } from '../../src/embedded/redis/find.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../../src/store/redis.ts'
+import { checkRedisPolicy } from '../../src/store/redis-policy.ts'
+import { HOUSE } from '../house/tree.ts'
+import { runScript } from './health.ts'
+
+interface Service {
+  image: string
+  build?: string
+  command: string[]
+  restart: string
+  environment?: Record<string, string>
+  ports?: string[]
+  volumes?: string[]
+  networks: string[]
+  stop_grace_period: string
+  depends_on?: Record<string, { condition: string }>
+  healthcheck?: { test: string[] }
+}
+
+interface Compose {
+  services: Record<'realtime' | 'admin' | 'redis' | 'mongo', Service>
+  networks: Record<string, { internal?: boolean }>
+  volumes: Record<string, object>
+}
+
+const text = readFileSync(join(HOUSE, 'docker-compose.yml'), 'utf8')
+const { services, networks, volumes }: Compose = parse(interpolated(text), { merge: true })
+const all = Object.entries(services)
+const NODES = ['realtime', 'admin'] as const
+const STORES = ['redis', 'mongo'] as const
+
+/** As compose does it where the operator has set nothing. */
+function interpolated(document: string): string {
+  return document.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name, byDefault) => {
+    if (byDefault === undefined) throw new Error(`${name} has no default`)
+    return byDefault
+  })
+}
+
+describe('docker-compose.yml', () => {
+  it('has the node and its stores, each of a pinned version, started again when it ends', () => {
+    expect(Object.keys(services)).toEqual([...NODES, ...STORES])
+    for (const [name, { image, restart }] of all) {
+      expect(image, name).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?$/)
+      expect(restart, name).toBe('unless-stopped')
+    }
+    const { version } = JSON.parse(readFileSync(join(HOUSE, 'package.json'), 'utf8'))
+    for (const name of NODES) expect(services[name]).toMatchObject({ build: '.' })
+    for (const name of NODES) expect(services[name].image).toBe(`tollgate:${version}`)
+  })
+
+  it.each(NODES)('gives %s settings that are known and of use', (name) => {
+    const { environment = {}, command, ports, stop_grace_period } = services[name]
+    const config = loadConfig({ env: environment })
+    expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
+    expect(command).toEqual([name])
+    expect(config[name]).toMatchObject({ host: '0.0.0.0', openTo: 'network' })
+    expect(ports).toEqual([`127.0.0.1:${config[name].port}:${config[name].port}`])
+    // What it does not run is not opened either.
+    expect(config[name === 'admin' ? 'realtime' : 'admin'].openTo).toBe('loopback')
+    expect(new URL(config.redis.url).hostname).toBe('redis')
+    expect(new URL(config.mongo.url).hostname).toBe('mongo')
+    expect(Number.parseInt(stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown.timeoutMs)
+  })
+
+  it('starts the node when its stores are healthy', () => {
+    for (const name of NODES) {
+      expect(Object.keys(services[name].depends_on ?? {})).toEqual([...STORES])
+      for (const [store, { condition }] of Object.entries(services[name].depends_on ?? {})) {
+        expect(condition).toBe('service_healthy')
+        expect(services[store as 'redis'].healthcheck?.test[0]).toBe('CMD')
+      }
+    }
+  })
+
+  it('lets nobody at the stores but the node, and keeps what they have', () => {
+    expect(networks['stores']).toEqual({ internal: true })
+    for (const store of STORES) {
+      expect(services[store].networks).toEqual(['stores'])
+      expect(services[store].ports).toBeUndefined()
+    }
+    const mounted = STORES.flatMap((store) => services[store].volumes ?? [])
+    expect(mounted).toEqual(['redis:/data', 'mongo:/data/db', 'mongo-config:/data/configdb'])
+    expect(Object.keys(volumes)).toEqual(mounted.map((one) => one.split(':')[0]))
+  })
+
+  it('has no secrets in it, and no variable without a default', () => {
+    expect(text).not.toMatch(/\/\/[^/\s]*:[^/\s]*@|passw?o?r?d?[:=]\s*\S/i)
+    expect(() => interpolated('a: $' + '{B}')).toThrow('B has no default')
+  })
+
+  it('asks the control plane where it listens', async () => {
+    const [, command, option, script = ''] = services.admin.healthcheck?.test ?? []
+    expect([command, option]).toEqual(['node', '-e'])
+    expect(script).toContain('http://127.0.0.1:8182/health/ready')
+    expect(await runScript(script, 8182, 1)).toBe(1)
+  })
+
+  it('makes the replica set that the node asks for', () => {
+    const { command, healthcheck } = services.mongo
+    const name = command[command.indexOf('--replSet') + 1]
+    const { TOLLGATE_MONGO_URL: url = '' } = services.realtime.environment ?? {}
+    expect(new URL(url).searchParams.get('replicaSet')).toBe(name)
+    const script = healthcheck?.test.at(-1) ?? ''
+    expect(script).toContain(`_id: '${name}'`)
+    expect(script).toContain(`host: '${new URL(url).host}'`)
+    // It is a script at least.
+    expect(() => new Function(script)).not.toThrow()
+  })
+})
+
+describe('Redis with the command line of docker-compose.yml', () => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-compose-'))
+  let child: ChildProcess | undefined
+  afterAll(async () => {
+    if (child !== undefined && child.exitCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('is one that the ledger can rely on, without a warning', async () => {
+    const program = await findRedis(folder)
+    const [name, ...flags] = services.redis.command
+    expect(name).toBe('redis-server')
+    const socket = join(folder, 'redis.sock')
+    const here = ['--port', '0', '--unixsocket', socket, '--dir', folder]
+    child = spawn(program.command, [...flags, ...here], {
+      ...environmentFor(program),
+      stdio: 'ignore',
+    })
+    const lines: string[] = []
+    const destination = { write: (line: string) => lines.push(line) }
+    const limits = { commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }
+    const quiet = createLogger({ name: 'test', level: 'silent' })
+    const redis = openRedis({ url: `unix://${socket}`, ...limits }, quiet)
+    try {
+      await waitForRedis(redis, 20_000)
+      await checkRedisPolicy(redis, createLogger({ name: 'test', level: 'warn', destination }))
+      expect(lines).toEqual([])
+      expect(await redis.client.config('GET', 'save')).toEqual(['save', ''])
+    } finally {
+      await redis.close()
+    }
+  })
+})

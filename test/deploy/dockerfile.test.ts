@@ -1,0 +1,140 @@
+/** The image cannot be built here: its build is done step by step in a folder, without Docker. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { HOUSE } from '../house/tree.ts'
+import { type Copy, copiesOf, ignoredBy, parseDockerfile, type Stage } from './dockerfile.ts'
+import { runScript } from './health.ts'
+
+const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
+const stages = parseDockerfile(read('Dockerfile'))
+const isIgnored = ignoredBy(read('.dockerignore'))
+const [build, final] = stages as [Stage, Stage]
+const textsOf = (stage: Stage, keyword: string) =>
+  stage.instructions.filter((one) => one.keyword === keyword).map(({ text }) => text)
+
+const folder = mkdtempSync(join(tmpdir(), 'tg-image-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('.dockerignore', () => {
+  it.each([
+    'data/redis/a.aof',
+    'node_modules/a/b.js',
+    '.git/config',
+    'test/a.ts',
+    '.env',
+    'dist/a',
+  ])('keeps %s out', (path) => {
+    expect(isIgnored(path)).toBe(true)
+  })
+
+  it.each(['package.json', 'src/main.ts', 'src/ledger/lua/commit.lua', 'scripts/build.mjs'])(
+    'lets %s in',
+    (path) => {
+      expect(isIgnored(path)).toBe(false)
+    },
+  )
+})
+
+describe('the image', () => {
+  it('is made in two stages, of one pinned version of Node that is maintained', () => {
+    expect(stages).toHaveLength(2)
+    expect(final.image).toBe(build.image.replace(/ AS build$/, ''))
+    expect(final.image).toMatch(/^node:(24|26)-[a-z]+-slim$/)
+  })
+
+  it('copies what is there, and nothing of the building', () => {
+    const ours = [...copiesOf(build), ...copiesOf(final)].filter(({ from }) => from === undefined)
+    for (const source of ours.flatMap(({ sources }) => sources)) {
+      expect(existsSync(join(HOUSE, source)), source).toBe(true)
+      expect(isIgnored(source), source).toBe(false)
+    }
+    const targets = copiesOf(final).map(({ target }) => target)
+    expect(targets.sort()).toEqual([
+      ...['LICENSE', 'bin', 'dist/config', 'dist/src', 'node_modules', 'package.json'],
+    ])
+    expect(textsOf(build, 'RUN').at(-1)).toMatch(/^npm prune --omit=dev/)
+  })
+
+  it('runs as a user who is not root, and opens no port by itself', () => {
+    expect(textsOf(final, 'USER')).toEqual(['node'])
+    expect(textsOf(final, 'RUN')).toEqual([])
+    expect(textsOf(final, 'ENV')).toEqual(['NODE_ENV=production'])
+    expect(textsOf(final, 'EXPOSE')).toEqual(['8181 8182'])
+  })
+
+  it('is healthy when charging is ready', async () => {
+    const [check = ''] = textsOf(final, 'HEALTHCHECK')
+    const command: string[] = JSON.parse(/CMD (\[.*\])$/.exec(check)?.[1] ?? '[]')
+    expect(command.slice(0, 2)).toEqual(['node', '-e'])
+    const script = command[2] ?? ''
+    expect(script).toContain('http://127.0.0.1:8181/health/ready')
+    for (const [status, code] of [
+      [200, 0],
+      [503, 1],
+    ] as const) {
+      const server = createServer((request, response) => {
+        response.statusCode = request.url === '/health/ready' ? status : 404
+        response.end()
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      expect(await runScript(script, 8181, port)).toBe(code)
+      await new Promise((resolve) => server.close(resolve))
+      expect(await runScript(script, 8181, port)).toBe(1)
+    }
+  })
+
+  it('has the product in it', () => {
+    const at = { build: join(folder, 'build'), final: join(folder, 'final') }
+    for (const one of copiesOf(build)) copy(one, HOUSE, at.build)
+    for (const command of textsOf(build, 'RUN')) run(command, at.build)
+    for (const one of copiesOf(final)) copy(one, one.from === 'build' ? at.build : HOUSE, at.final)
+    const [entry = ''] = textsOf(final, 'ENTRYPOINT')
+    const [, program = ''] = JSON.parse(entry) as string[]
+    const main = join(at.final, relative('/app', program))
+    const tollgate = (...args: string[]) =>
+      spawnSync(process.execPath, [main, ...args], { cwd: at.final, env: {}, encoding: 'utf8' })
+    const { version } = JSON.parse(read('package.json'))
+    expect(tollgate('version')).toMatchObject({ status: 0, stdout: `${version}\n` })
+    // Default settings are there; a store of its own is not.
+    for (const role of ['admin', ...(JSON.parse(textsOf(final, 'CMD')[0] ?? '') as string[])]) {
+      expect(tollgate(role).stderr).toContain('tollgate is not running in ./data')
+    }
+    expect(existsSync(join(at.final, 'dist/src/ledger/lua/commit.lua'))).toBe(true)
+  })
+})
+
+/** What npm does needs the network and a minute; the modules of the house stand in. */
+function run(command: string, cwd: string): void {
+  const modules = join(cwd, 'node_modules')
+  if (command.startsWith('npm ci')) symlinkSync(join(HOUSE, 'node_modules'), modules)
+  else if (!command.startsWith('npm prune')) execFileSync('sh', ['-c', command], { cwd })
+}
+
+function copy({ from, sources, target }: Copy, root: string, folderOfStage: string): void {
+  for (const source of sources) {
+    const path = join(root, source.replace(/^\/app\//, ''))
+    const isFolder = target.endsWith('/')
+    const to = join(folderOfStage, isFolder ? join(target, source) : target)
+    mkdirSync(dirname(to), { recursive: true })
+    const filter = (one: string) =>
+      from !== undefined || one === root || !isIgnored(relative(root, one))
+    // The modules that stand in are a link, and stay one.
+    if (statSync(path).isDirectory() && source.endsWith('node_modules')) symlinkSync(path, to)
+    else cpSync(path, to, { recursive: true, filter })
+  }
+}

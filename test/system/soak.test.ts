@@ -1,0 +1,140 @@
+/**
+ * The product under the audited workload for SOAK_MINUTES, audited in windows. However short, the
+ * books must agree and descriptors come back; that memory is flat can be told of a long run only.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { populate, topUp } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { waitUntil } from '../support/wait.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { Auditor } from './auditor.ts'
+import { type Part, Sampler, type Trend, tableOf, trendsOf } from './sampler.ts'
+import { runWorkload } from './workload.ts'
+
+const seed = seedOf()
+const MINUTES = Number(process.env['SOAK_MINUTES'] ?? 0.3)
+const RUN_MS = MINUTES * 60_000
+const WINDOW_MS = Math.min(60_000, RUN_MS / 2)
+const SAMPLE_MS = Math.min(5_000, RUN_MS / 40)
+const CLIENTS = 24
+/** With the time that a session takes some hundred sessions a second: a load, but no overload. */
+const PAUSE_MS_MAX = 300
+/** So many first credits are given in each window, as about so much is used. */
+const CREDITS_PER_WINDOW = 4
+
+/** Below this the heaps have not yet found their size. */
+const FLAT_MINUTES_MIN = 5
+/** The last quarter may have more than the second by this factor and so many MiB. */
+const GROWTH_MAX = 1.1
+const GROWTH_MIB_MAX = 8
+const FLAT = ['realtime anon MiB', 'admin anon MiB', 'mongo anon MiB', 'redis used MiB']
+/** Drivers keep some connections more or less as they like. */
+const FILES_MORE_MAX = 8
+
+/** What is kept for a time is forgotten within the run, so that it can come to a steady state. */
+const SOON_FORGOTTEN = {
+  TOLLGATE_LEDGER_REPLAY_MS: '10000',
+  TOLLGATE_LEDGER_DIRECTORY_TTL_MS: '60000',
+}
+/** A MongoDB that was given has no process here. */
+const PARTS: readonly Part[] = [
+  ...(['realtime', 'admin', 'redis'] as const),
+  ...(process.env['TEST_MONGO_URL'] === undefined ? (['mongo'] as const) : []),
+]
+
+let product: Product
+let auditor: Auditor
+let sampler: Sampler
+
+beforeAll(async () => {
+  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SOON_FORGOTTEN } })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  auditor = new Auditor(product, AUDITED)
+  await product.start('realtime')
+  await product.start('admin')
+  sampler = await Sampler.open(product, PARTS)
+})
+afterAll(async () => {
+  await sampler?.close()
+  await product?.stop()
+})
+
+/** Load for the time of a window, with a top-up in its middle; then the books. Opened sessions. */
+async function runWindow(number: number): Promise<number> {
+  const untilMs = performance.now() + WINDOW_MS
+  const workload = runWorkload({
+    ...{ seed: seed + number, port: product.realtimePort, sessions: 1, clients: CLIENTS },
+    ...AUDITED,
+    patienceMs: 30_000,
+    pauseMsMax: PAUSE_MS_MAX,
+    goesOn: () => performance.now() < untilMs,
+  })
+  const credits = CREDITS.map((one) => ({ ...one, amount: one.amount * CREDITS_PER_WINDOW }))
+  const given = pause(WINDOW_MS / 2).then(() =>
+    topUp({ ...product, ...AUDITED, credits }, `window-${number}`),
+  )
+  const [sessions, operations] = await Promise.all([workload, given])
+  auditor.credited(operations)
+  expect(await auditor.audit(sessions), `window ${number}`).toEqual([])
+  return sessions.filter((one) => one.opened).length
+}
+
+/** Takes samples until told to end. */
+async function keepSampling(isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await sampler.sample()
+    await pause(SAMPLE_MS)
+  }
+}
+
+function isFlat({ quarters: [, second = 0, , last = 0] }: Trend): boolean {
+  return last <= second * GROWTH_MAX + GROWTH_MIB_MAX
+}
+
+/** One window after the other, watched: sessions of each, and descriptors after the first. */
+async function runWindows(): Promise<{ opened: number[]; files: Record<string, number> }> {
+  const opened: number[] = []
+  let files: Record<string, number> = {}
+  let isOver = false
+  const untilMs = performance.now() + RUN_MS
+  const windows = async () => {
+    while (performance.now() < untilMs && !isOver) {
+      opened.push(await runWindow(opened.length + 1))
+      // Connections are made when they are first needed.
+      if (opened.length === 1) files = sampler.files()
+    }
+  }
+  const end = () => {
+    isOver = true
+  }
+  await Promise.all([windows().finally(end), keepSampling(() => isOver).finally(end)])
+  return { opened, files }
+}
+
+async function expectFilesBack(before: Record<string, number>): Promise<void> {
+  const more = () =>
+    Object.entries(sampler.files()).filter(
+      ([part, count]) => count > (before[part] ?? 0) + FILES_MORE_MAX,
+    )
+  await waitUntil(`descriptors come back: ${JSON.stringify(before)}`, () => more().length === 0)
+}
+
+describe(`a soak of ${MINUTES} minutes, seed ${seed}`, () => {
+  it(
+    'the books agree all the time, descriptors come back, memory is flat in the long run',
+    async () => {
+      const { opened, files } = await runWindows()
+      expect(await auditor.auditWhole()).toEqual([])
+      const trends = trendsOf(sampler.samples)
+      process.stdout.write(`sessions by window: ${opened.join(' ')}\n${tableOf(trends)}\n`)
+      expect(Math.min(...opened)).toBeGreaterThan(CLIENTS)
+      await expectFilesBack(files)
+      if (MINUTES < FLAT_MINUTES_MIN) return
+      expect(
+        trends.filter(({ name }) => FLAT.includes(name)).filter((one) => !isFlat(one)),
+      ).toEqual([])
+    },
+    2 * RUN_MS + 300_000,
+  )
+})
