@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
+import { coalesce } from '../../src/recorder/coalesce.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -75,8 +76,8 @@ describe('an abandoned session', () => {
     const reader = await openStreamReader(scene.ledger, 'test')
     const lines = (await reader.read(100, 1)).entries.flatMap((entry) => entry.lines)
     expect(lines.at(-1)).toMatchObject({ state: 'expired', used: 400_000 })
-    const [late] = await other.charge(request('update', 1, 2, [service(-1, 100)]))
-    expect(late).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
+    const [asking] = await other.charge(request('update', 1, 2, [service(100)]))
+    expect(asking).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
     expect(await scene.redis.client.zcard(scene.ledger.keys.expiry(1))).toBe(0)
   })
 
@@ -128,6 +129,75 @@ describe('an abandoned session', () => {
     expect(await sweep(nowMs + 4999)).toEqual(NOTHING)
     expect(await sweep(nowMs + 5000)).toEqual({ ...NOTHING, expired: 1, moved: 1 })
     expect(await amounts(1)).toEqual([[10_000, 10_000, 980_000]])
+  })
+})
+
+describe('usage that is reported after the sweep', () => {
+  const late = (kind: 'update' | 'release', requestNumber: number, used: number) =>
+    request(kind, 1, requestNumber, [service(1_000_000, used)])
+  const setClocks = (nowMs: number) => {
+    for (const node of [scene, other]) node.clock.set(nowMs)
+  }
+  const newestLines = async () => {
+    const reader = await openStreamReader(scene.ledger, 'test')
+    const { lines } = coalesce((await reader.read(1000, 1)).entries)
+    return [...lines.values()].map(({ version, state, used, late: isLate }) => ({
+      ...{ version, state, used, late: isLate },
+    }))
+  }
+
+  beforeEach(async () => {
+    await scene.credit(1, DATA_UNITS, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(600_000)]))
+    await scene.charge(late('update', 1, 500_000))
+    expect((await sweep(NOW_MS + LIFE_MS)).expired).toBe(1)
+    expect(await amounts(1)).toEqual([[500_000, 0, 500_000]])
+    setClocks(NOW_MS + LIFE_MS + 1)
+  })
+
+  it('is settled once, whichever node it reaches, and marked on the line', async () => {
+    const [first] = await scene.charge(late('update', 2, 400_000))
+    expect(first).toMatchObject({ reason: 'granted', detail: 'the session had expired' })
+    expect(first?.services).toMatchObject([{ granted: 0, finalUnit: true }])
+    expect(await other.charge(late('update', 2, 400_000))).toEqual([first])
+    expect(await amounts(1)).toEqual([[900_000, 0, 100_000]])
+    const [last] = await other.charge(late('release', 3, 300_000))
+    expect(last).toMatchObject({ reason: 'granted', detail: 'the session had expired' })
+    expect(await scene.charge(late('release', 3, 300_000))).toEqual([last])
+    expect(await amounts(1)).toEqual([[1_000_000, 0, 0]])
+    // 200,000 that nothing could pay are one begun interval.
+    expect((await scene.owner(1)).state.owed).toBe(10_000)
+    expect((await scene.charge(late('update', 4, 1)))[0]?.reason).toBe('sessionClosed')
+    expect(await newestLines()).toEqual([
+      { version: 4, state: 'expired', used: 1_200_000, late: true },
+    ])
+    expect([scene.defects, other.defects]).toEqual([[], []])
+  })
+
+  it('makes the recorder see the line as expired, also while its tombstone stands', async () => {
+    expect(await newestLines()).toEqual([
+      { version: 2, state: 'expired', used: 500_000, late: false },
+    ])
+    await scene.charge(late('update', 2, 1))
+    expect(await newestLines()).toEqual([
+      { version: 3, state: 'expired', used: 500_001, late: true },
+    ])
+  })
+
+  it('is of an unknown session when the tombstone is over, which it prolongs', async () => {
+    setClocks(NOW_MS + LIFE_MS + REPLAY_MS - 1)
+    expect((await other.charge(late('update', 2, 1)))[0]?.reason).toBe('granted')
+    expect(await sweep(NOW_MS + LIFE_MS + REPLAY_MS)).toEqual(NOTHING)
+    setClocks(NOW_MS + LIFE_MS + 2 * REPLAY_MS)
+    expect((await scene.charge(late('update', 3, 1)))[0]?.reason).toBe('unknownSession')
+    expect(await sweep(NOW_MS + LIFE_MS + 2 * REPLAY_MS)).toEqual({ ...NOTHING, forgotten: 1 })
+  })
+
+  it('does not let its session id be opened by another account meanwhile', async () => {
+    const sessionId = 'session-1'
+    const [taken] = await scene.charge(request('start', 200, 9, [service(5)], { sessionId }))
+    expect(taken?.reason).toBe('sessionClosed')
+    expect((await scene.charge(late('update', 2, 1)))[0]?.reason).toBe('granted')
   })
 })
 
