@@ -28,7 +28,7 @@ import {
 const SEED = chooseSeed()
 const STEPS = 250
 const SIDS = [1, 2, 3, 101, 102]
-const SWEEP = { batchMax: 50, leaseMs: 1000, replayMs: REPLAY_MS }
+const SWEEP = { batchMax: 50, leaseMs: 1000, replayMs: REPLAY_MS, token: 'simulation' }
 
 interface ModelSession {
   sid: number
