@@ -20,8 +20,8 @@ export const MIB = 1024 * 1024
 export const MIB_PRICE = 10_000
 export const USED = MIB / 2
 export const FIRST_ACCOUNT = 2_000_001
-export const PER_ACCOUNT = 50
-const ACCOUNTS_PER_COMMIT = 20
+export const PER_ACCOUNT = 100
+const ACCOUNTS_PER_COMMIT = 10
 const CREDIT = 10_000_000
 
 const include: PrepaidInclude = {
@@ -48,6 +48,7 @@ export async function openAbandoned(
 ): Promise<Abandoned[]> {
   const accounts: Abandoned[] = []
   let batch: AccountCommit[] = []
+  let pattern = patternOf(Math.min(PER_ACCOUNT, count), nowMs, expiresMs)
   const flush = async () => {
     const replies = await ledger.commit(batch, nowMs)
     const refused = replies.find(({ kind }) => kind !== 'committed')
@@ -57,38 +58,48 @@ export async function openAbandoned(
   for (let from = 0; from < count; from += PER_ACCOUNT) {
     const aid = FIRST_ACCOUNT + from / PER_ACCOUNT
     const sessions = Math.min(PER_ACCOUNT, count - from)
+    if (pattern.sessions.length !== sessions) pattern = patternOf(sessions, nowMs, expiresMs)
     accounts.push({ aid, sid: aid, sessions })
-    batch.push(accountOf(aid, from, sessions, nowMs, expiresMs))
+    batch.push(accountOf(aid, from, pattern, nowMs))
     if (batch.length === ACCOUNTS_PER_COMMIT) await flush()
   }
   if (batch.length > 0) await flush()
   return accounts
 }
 
+/** One account with its sessions; all of them are alike but for their names. */
+function patternOf(count: number, nowMs: number, expiresMs: number) {
+  const operation = { include, amount: CREDIT, fromMs: 0, toMs: FOREVER_MS, mode: 'inc' as const }
+  let { owner } = credit(emptyOwner(0, 1), operation, nowMs)
+  const sessions = Array.from({ length: count }, () => {
+    const opened = openOne(owner, nowMs, expiresMs)
+    owner = opened.owner
+    return opened.session
+  })
+  return { owner, sessions }
+}
+
 function accountOf(
   aid: number,
   from: number,
-  count: number,
+  { owner, sessions }: ReturnType<typeof patternOf>,
   nowMs: number,
-  expiresMs: number,
 ): AccountCommit {
-  const operation = { include, amount: CREDIT, fromMs: 0, toMs: FOREVER_MS, mode: 'inc' as const }
-  let owner = credit(emptyOwner(aid, aid), operation, nowMs).owner
-  const sessions: SessionCommit[] = []
-  const claims: AccountCommit['claims'] = []
-  for (let index = from; index < from + count; index += 1) {
-    const opened = openOne(owner, sessionIdOf(index), nowMs, expiresMs)
-    owner = opened.owner
-    const sessionKey = sessionKeyOf(opened.session.origin, opened.session.sessionId)
-    sessions.push({ sessionKey, session: opened.session, before: null })
-    const home = homeText({ aid, sid: aid })
-    claims.push({ sessionKey, home, expected: '', ttlMs: 3_600_000 })
-  }
+  const home = homeText({ aid, sid: aid })
+  const opened = sessions.map((session, index): SessionCommit => {
+    const sessionId = sessionIdOf(from + index)
+    const sessionKey = sessionKeyOf(session.origin, sessionId)
+    return { sessionKey, session: { ...session, aid, sid: aid, sessionId }, before: null }
+  })
   return {
     aid,
-    owners: [{ state: { ...owner, version: 1 }, fence: -1, sessions }],
+    owners: [{ state: { ...owner, aid, sid: aid, version: 1 }, fence: -1, sessions: opened }],
     shared: { expectedVersion: -1, state: null },
-    claims,
+    // Late reports find their way to the first account; they are not tried on the others.
+    claims:
+      from > 0
+        ? []
+        : opened.map(({ sessionKey }) => ({ sessionKey, home, expected: '', ttlMs: 3_600_000 })),
     operation: { id: 'first credit', result: creditLine(aid, nowMs) },
     lines: [],
     wantsTurn: false,
@@ -97,7 +108,6 @@ function accountOf(
 
 function openOne(
   owner: OwnerState,
-  sessionId: string,
   nowMs: number,
   expiresMs: number,
 ): { owner: OwnerState; session: Session } {
@@ -113,7 +123,7 @@ function openOne(
   const granted = settle(state, { ...program, used: 0, requested: 2 * MIB })
   const used = settle(granted, { ...program, used: USED, requested: 2 * MIB })
   const session: Session = {
-    ...{ aid: owner.aid, sid: owner.sid, origin: 'http', sessionId, state: 'open' },
+    ...{ aid: 0, sid: 0, origin: 'http', sessionId: '', state: 'open' },
     ...{ openedMs: nowMs, expiresMs, lastNumber: 1, processed: 2, answered: [] },
     services: [used.service],
   }
