@@ -1,6 +1,6 @@
 /**
- * Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. Its services
- * stay with it, holding nothing: late usage goes on with their segments.
+ * Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. Its
+ * services stay with it, holding nothing: late usage goes on with their segments.
  */
 import { present } from './assert.ts'
 import type { OwnerState } from './bucket.ts'

@@ -1,6 +1,7 @@
 /**
  * Many sessions of network elements that went away, written by the ledger's own commit: opening so
- * many over HTTP would take longer than all else. Each has used something, and holds more.
+ * many over HTTP would take longer than all else. Each holds units; every tenth has used some before,
+ * and so has a line.
  */
 import { bucketOrder, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
@@ -21,6 +22,7 @@ export const MIB_PRICE = 10_000
 export const USED = MIB / 2
 export const FIRST_ACCOUNT = 2_000_001
 export const PER_ACCOUNT = 100
+const USED_EVERY = 10
 const ACCOUNTS_PER_COMMIT = 10
 const CREDIT = 10_000_000
 
@@ -31,6 +33,11 @@ const include: PrepaidInclude = {
 
 export function sessionIdOf(index: number): string {
   return `abandoned-${index}`
+}
+
+/** How many of so many sessions, counted from the first of an account, have used something. */
+export function usedOf(count: number): number {
+  return Math.ceil(count / USED_EVERY)
 }
 
 export interface Abandoned {
@@ -71,8 +78,8 @@ export async function openAbandoned(
 function patternOf(count: number, nowMs: number, expiresMs: number) {
   const operation = { include, amount: CREDIT, fromMs: 0, toMs: FOREVER_MS, mode: 'inc' as const }
   let { owner } = credit(emptyOwner(0, 1), operation, nowMs)
-  const sessions = Array.from({ length: count }, () => {
-    const opened = openOne(owner, nowMs, expiresMs)
+  const sessions = Array.from({ length: count }, (_, index) => {
+    const opened = openOne(owner, index % USED_EVERY === 0, nowMs, expiresMs)
     owner = opened.owner
     return opened.session
   })
@@ -108,6 +115,7 @@ function accountOf(
 
 function openOne(
   owner: OwnerState,
+  hasUsed: boolean,
   nowMs: number,
   expiresMs: number,
 ): { owner: OwnerState; session: Session } {
@@ -121,13 +129,14 @@ function openOne(
   const program = { exact: false, order, next, atMs: nowMs, end: 'none' as const }
   const state = { subscriber: owner, account: null, service: emptyService(10, 'data', '') }
   const granted = settle(state, { ...program, used: 0, requested: 2 * MIB })
-  const used = settle(granted, { ...program, used: USED, requested: 2 * MIB })
+  const usage = { ...program, used: USED, requested: 2 * MIB }
+  const { service, subscriber } = hasUsed ? settle(granted, usage) : granted
   const session: Session = {
     ...{ aid: 0, sid: 0, origin: 'http', sessionId: '', state: 'open' },
     ...{ openedMs: nowMs, expiresMs, lastNumber: 1, processed: 2, answered: [] },
-    services: [used.service],
+    services: [service],
   }
-  return { owner: used.subscriber, session }
+  return { owner: subscriber, session }
 }
 
 function creditLine(aid: number, nowMs: number): OperationLine {

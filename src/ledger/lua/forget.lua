@@ -3,8 +3,8 @@
 -- KEYS  [1] tombstones, then the owner of each member
 -- ARGV  now (ms), then per member: member, session field
 -- REPLY how many were dropped
--- EFFECTS a member that is not due any more (reported to late, or its session id opened anew) stays;
---       of an owner that is damaged only the member goes
+-- EFFECTS a member that is not due any more (reported to late, or its id opened anew) stays; of an
+--       owner that is damaged only the member goes
 
 local now, dropped = tonumber(ARGV[1]), 0
 for index = 2, #KEYS do
