@@ -1,7 +1,7 @@
 /**
  * Many sessions of network elements that went away, written by the ledger's own commit: opening so
- * many over HTTP would take longer than all else. Each holds units; every tenth has used some before,
- * and so has a line.
+ * many over HTTP would take longer than all else. Each holds units; every tenth has used some
+ * before, and so has a line.
  */
 import { bucketOrder, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'

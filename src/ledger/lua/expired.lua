@@ -3,9 +3,9 @@
 -- KEYS  [1] expiry, [2] tombstones, [3] lease
 -- ARGV  [1] now (ms), [2] lease (ms), [3] most members of each kind, [4] token of the sweeper
 -- REPLY { expired members, tombstone members }, or nothing while another sweeper has it
--- EFFECTS where something is due, the lease is the sweeper's until it gives it back (reindex.lua) or
---       its time is over. Redis counts that time: a sweeper's clock cannot prolong it. The members
---       keep their places, so that after a sweeper has died they are due as before.
+-- EFFECTS where something is due, the lease is the sweeper's until it gives it back (reindex.lua)
+--       or its time is over. Redis counts that time: a sweeper's clock cannot prolong it. The
+--       members keep their places, so that after a sweeper has died they are due as before.
 
 local holder = redis.call('GET', KEYS[3])
 if holder and holder ~= ARGV[4] then return false end
