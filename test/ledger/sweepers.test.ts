@@ -141,6 +141,23 @@ describe('a sweeper that has lost its lease', () => {
   })
 })
 
+describe('a sweeper at work', () => {
+  it('has its partition for itself until its batch is done, and then gives it back', async () => {
+    await open(1, 60)
+    const meanwhile: string[] = []
+    const load: Ledger['load'] = async (wanted) => {
+      const other = await sweep(scenes[1]!.ledger, 'other', DUE_MS, { leaseMs: 60_000 })
+      meanwhile.push(other.status)
+      return scene.ledger.load(wanted)
+    }
+    const first = await sweep({ ...scene.ledger, load }, 'first', DUE_MS, { leaseMs: 60_000 })
+    expect(first).toMatchObject({ status: 'more', expired: 50 })
+    expect(meanwhile).toEqual(['taken'])
+    const rest = await sweep(scenes[1]!.ledger, 'other', DUE_MS)
+    expect(rest).toMatchObject({ status: 'done', expired: 10 })
+  })
+})
+
 describe('a partition where nothing is due', () => {
   it('is not written to', async () => {
     await open(1, 1)
