@@ -25,6 +25,8 @@ export interface RealtimeLineDocument {
   type: 'realtime'
   source: 'realtime'
   state: Line['state']
+  /** Usage of it was reported after the session had expired. */
+  late: boolean
   aid: number
   sid: number
   origin: string
@@ -138,6 +140,7 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     type: 'realtime',
     source: 'realtime',
     state: line.state,
+    late: line.late,
     aid: line.aid,
     sid: line.sid,
     origin: line.origin,

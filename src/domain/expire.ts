@@ -1,9 +1,12 @@
-/** Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. */
+/**
+ * Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. Its
+ * services stay with it, holding nothing: late usage goes on with their segments.
+ */
 import { present } from './assert.ts'
 import type { OwnerState } from './bucket.ts'
 import type { Line } from './line.ts'
 import { lineOf, serviceTagOf } from './lines.ts'
-import type { Session } from './session.ts'
+import type { ServiceSession, Session } from './session.ts'
 import { settle } from './settle.ts'
 
 export interface ExpiringSession {
@@ -20,7 +23,7 @@ export interface ExpiredSession {
   lines: Line[]
 }
 
-/** Pure. Nothing is used, so nothing has to be rated; every service ends. */
+/** Pure. Nothing is used, so nothing has to be rated; every line ends. */
 export function expireSession(
   { subscriber, account, session, sessionKey }: ExpiringSession,
   nowMs: number,
@@ -28,6 +31,7 @@ export function expireSession(
 ): ExpiredSession {
   let state = { subscriber, account }
   const lines: Line[] = []
+  const services: ServiceSession[] = []
   for (const [index, service] of session.services.entries()) {
     const settled = settle(
       { ...state, service },
@@ -37,6 +41,7 @@ export function expireSession(
       subscriber: settled.subscriber,
       account: present(settled.account, 'shared buckets'),
     }
+    services.push(settled.service)
     for (const change of settled.changes) {
       const tag = serviceTagOf(sessionKey, session, index)
       lines.push(lineOf(session, settled.service, change, tag))
@@ -46,7 +51,7 @@ export function expireSession(
     ...session,
     state: 'expired',
     expiresMs: nowMs + replayMs,
-    services: [],
+    services,
   }
   return { ...state, session: tombstone, lines }
 }

@@ -27,8 +27,13 @@ export interface Line {
   payments: Payment[]
   firstMs: number
   lastMs: number
-  /** `open` while the segment may grow; then why it ended. */
+  /**
+   * `open` while the segment may grow; then why it ended. What is reported late makes an `expired`
+   * one grow once more.
+   */
   state: 'open' | 'ended' | 'closed' | 'expired'
+  /** Usage of it was reported after the session had expired. */
+  late: boolean
 }
 
 /** The record of a balance operation (top-up, adjustment). */

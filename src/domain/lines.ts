@@ -42,5 +42,6 @@ export function lineOf(
     firstMs: segment.firstMs,
     lastMs: segment.lastMs,
     state,
+    late: segment.late,
   }
 }

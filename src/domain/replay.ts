@@ -39,7 +39,10 @@ export function misfit(
     return opens ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
   }
   if (opens && session.state === 'denied') return null
-  return { reason: 'sessionClosed', detail: session.state === 'expired' ? 'it expired' : '' }
+  if (session.state !== 'expired') return { reason: 'sessionClosed', detail: '' }
+  // What was used is settled even now; whoever only asks for units has to start anew.
+  const isLateReport = !opens && request.services.some(({ used }) => used > 0)
+  return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 
 /** The answers to keep after one more. */

@@ -8,7 +8,8 @@ import type { Tariff } from './tariff.ts'
 
 /**
  * `denied`: the start got nothing, so the session never opened. All but `open` are tombstones that
- * keep the last answers for `replayMs`.
+ * keep the last answers for `replayMs`; one that is `expired` also keeps its services, so that
+ * usage which is reported late finds its price.
  */
 export type SessionState = 'open' | 'closed' | 'expired' | 'denied'
 
@@ -76,6 +77,8 @@ export interface Segment extends SegmentStart {
   /** Event times, epoch ms. */
   firstMs: number
   lastMs: number
+  /** Whether usage of it was reported after the session had expired. */
+  late: boolean
 }
 
 export interface ServiceSession {

@@ -41,7 +41,7 @@ export interface ChargeProgram {
   next: SegmentStart | null
   /** Event time, epoch ms. */
   atMs: number
-  /** Whether the service ends here. */
+  /** Whether the service ends here. `expired`: its segment stays, and usage with it is late. */
   end: 'none' | 'closed' | 'expired'
 }
 
@@ -83,9 +83,9 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     if (service.segment === null) startSegment(service, program)
     reserveNext(work, present(service.segment, 'segment'), program)
   }
-  if (program.end !== 'none' && service.segment !== null) {
-    endSegment(work, service.segment, program.end)
-  }
+  const last = service.segment
+  if (last !== null && program.end === 'closed') endSegment(work, last, 'closed')
+  if (last !== null && program.end === 'expired') reportEnd(work, last, 'expired')
   return work
 }
 
@@ -148,6 +148,7 @@ function startSegment(service: ServiceSession, program: ChargeProgram): void {
     payments: [],
     firstMs: program.atMs,
     lastMs: program.atMs,
+    late: false,
   }
 }
 
@@ -156,6 +157,11 @@ function endSegment(work: Settlement, segment: Segment, state: Line['state']): v
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0) service.accessBorne = true
+  reportEnd(work, segment, state)
+}
+
+/** A segment that nothing came of has no line. */
+function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
   if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
   const reported = work.changes.find((change) => change.segment === segment)
   if (reported !== undefined) {
@@ -175,6 +181,7 @@ function commitUsed(work: Settlement, segment: Segment, program: ChargeProgram):
   if (over > 0) debitOverUse(work, segment, program, over)
   segment.used = countable(segment.used + program.used, 'usage of a segment')
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
+  segment.late ||= program.end === 'expired'
   segment.version += 1
   work.changes.push({ segment, state: 'open' })
 }

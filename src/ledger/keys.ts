@@ -16,6 +16,8 @@ export interface LedgerKeys {
   expiry(partition: number): string
   /** Sorted set of closed sessions by the time at which they are forgotten. */
   tombstones(partition: number): string
+  /** Which sweeper has the partition for its batch. */
+  sweepLease(partition: number): string
   /** Stream of what changed, for the recorder. */
   stream(partition: number): string
   /** Stored result of an operation, by its id. */
@@ -42,6 +44,7 @@ export function createKeys(partitions: number): LedgerKeys {
     owner: (aid, sid) => `${tag(partitionOf(aid))}:o:${aid}:${sid}`,
     expiry: (partition) => `${tag(partition)}:x`,
     tombstones: (partition) => `${tag(partition)}:t`,
+    sweepLease: (partition) => `${tag(partition)}:x:lease`,
     stream: (partition) => `${tag(partition)}:l`,
     operation: (aid, operationId) => `${tag(partitionOf(aid))}:op:${aid}:${digest(operationId)}`,
     directoryPartitionOf,

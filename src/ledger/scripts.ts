@@ -39,13 +39,22 @@ export const loadScript = defineScript<LoadCall, unknown[][]>({
 })
 
 export const expiredScript = defineScript<
-  { expiry: string; tombstones: string; nowMs: number; leaseMs: number; limit: number },
-  { expired: string[]; forgettable: string[] }
+  {
+    expiry: string
+    tombstones: string
+    lease: string
+    nowMs: number
+    leaseMs: number
+    limit: number
+    token: string
+  },
+  { expired: string[]; forgettable: string[] } | null
 >({
   name: 'expired',
-  keys: (call) => [call.expiry, call.tombstones],
-  args: (call) => [call.nowMs, call.leaseMs, call.limit],
+  keys: (call) => [call.expiry, call.tombstones, call.lease],
+  args: (call) => [call.nowMs, call.leaseMs, call.limit, call.token],
   reply: (raw) => {
+    if (raw === null) return null
     const [expired, forgettable] = readReplies(raw, 2)
     return { expired: readMembers(expired), forgettable: readMembers(forgettable) }
   },
@@ -54,7 +63,7 @@ export const expiredScript = defineScript<
 export const forgetScript = defineScript<
   {
     tombstones: string
-    score: number
+    nowMs: number
     members: { member: string; owner: string; sessionKey: string }[]
   },
   number
@@ -62,8 +71,28 @@ export const forgetScript = defineScript<
   name: 'forget',
   keys: (call) => [call.tombstones, ...call.members.map((entry) => entry.owner)],
   args: (call) => [
-    call.score,
+    call.nowMs,
     ...call.members.flatMap(({ member, sessionKey }) => [member, sessionKey]),
+  ],
+  reply: readCount,
+})
+
+export const reindexScript = defineScript<
+  {
+    index: string
+    lease: string
+    nowMs: number
+    token: string
+    members: { member: string; score: number }[]
+  },
+  number
+>({
+  name: 'reindex',
+  keys: (call) => [call.index, call.lease],
+  args: (call) => [
+    call.nowMs,
+    call.token,
+    ...call.members.flatMap(({ member, score }) => [score, member]),
   ],
   reply: readCount,
 })
@@ -108,5 +137,6 @@ export const allScripts = [
   loadScript,
   expiredScript,
   forgetScript,
+  reindexScript,
   fenceScript,
 ]

@@ -139,6 +139,7 @@ function packSegment(segment: Segment): Packed {
     segment.firstMs,
     segment.lastMs,
     segment.payments.map(packPayment),
+    segment.late,
   ]
 }
 
@@ -170,6 +171,7 @@ function unpackSegment(fields: Packed): Segment {
     firstMs: firstMs as number,
     lastMs: lastMs as number,
     payments: (payments as Packed[]).map(unpackPayment),
+    late: fields[10] === true,
   }
 }
 

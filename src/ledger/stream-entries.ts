@@ -76,7 +76,7 @@ export async function resolveEntries(
 
 interface State {
   owner: OwnerState
-  /** Lines of the segments that its sessions have open. */
+  /** Lines of the segments that its sessions have open, or had when they expired. */
   lines: Line[]
 }
 
@@ -180,17 +180,18 @@ function merged(
 
 function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
   const lines = loaded.sessions.flatMap((session, index) =>
-    session === null ? [] : openLines(session, sessionKeys[index] as string),
+    session === null ? [] : standingLines(session, sessionKeys[index] as string),
   )
   return { owner: loaded.state, lines }
 }
 
-/** The lines of the segments that a session has open: they stand in it whole. */
-function openLines(session: Session, sessionKey: string): Line[] {
+/** The lines of the segments that stand in a session: whole, and as the record has them. */
+function standingLines(session: Session, sessionKey: string): Line[] {
+  const state = session.state === 'open' ? 'open' : 'expired'
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []
     const tag = serviceTagOf(sessionKey, session, index)
-    return [lineOf(session, service, { segment, state: 'open' }, tag)]
+    return [lineOf(session, service, { segment, state }, tag)]
   })
 }

@@ -1,27 +1,28 @@
 /**
  * The sweep: gives back what abandoned sessions hold, and forgets tombstones whose time is over.
- * Any number of processes may sweep: a lease keeps them apart, the commit by version keeps them
- * right.
+ * Any number of processes may sweep: a lease per partition and batch keeps them apart, the commit
+ * by version keeps them right, also when a lease was lost.
  */
-import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
-import { type ExpiredSession, expireSession } from '../domain/expire.ts'
-import type { Line } from '../domain/line.ts'
-import type { Session } from '../domain/session.ts'
-import type { AccountCommit, SessionCommit } from './commit-layout.ts'
+import { present } from '../domain/assert.ts'
+import { AccountSweep, type DueSession } from './account-sweep.ts'
 import { indexMember, parseMember } from './keys.ts'
-import type { Ledger, LoadedOwner } from './ledger.ts'
-import { CorruptValueError } from './owner-packing.ts'
+import type { CommitReply, Ledger } from './ledger.ts'
 import { runScript } from './script.ts'
-import { expiredScript, forgetScript } from './scripts.ts'
+import { expiredScript, forgetScript, reindexScript } from './scripts.ts'
 
 export interface SweepSettings {
   /** Most sessions and tombstones of one partition at once. */
   batchMax: number
+  /** Longer than a batch takes. What could not be swept comes due again after so long. */
   leaseMs: number
   replayMs: number
+  /** Tells this sweeper from all others. */
+  token: string
 }
 
 export interface SweepResult {
+  /** `more`: as much was due as a batch takes. `taken`: another sweeper is there. */
+  status: 'done' | 'more' | 'taken'
   expired: number
   /** Sessions that had lived on and were put back in their place. */
   moved: number
@@ -32,41 +33,176 @@ export interface SweepResult {
   corrupt: number
 }
 
-interface DueSession {
-  aid: number
-  sid: number
-  sessionKey: string
-}
+/** What one script call reads or writes: Redis must not be held up while it charges. */
+const ACCOUNTS_PER_CALL_MAX = 64
+const SESSIONS_PER_CALL_MAX = 500
+/** Upon a conflict the account is settled again, from the second time on with the turn. */
+const ATTEMPTS_MAX = 4
 
-/** One pass over one partition. Throws `StoreDownError`. */
+/** One batch of one partition. Throws `StoreDownError`; then the lease ends by itself. */
 export async function sweepPartition(
   ledger: Ledger,
   partition: number,
   settings: SweepSettings,
   nowMs: number,
 ): Promise<SweepResult> {
-  const { keys, redis } = ledger
-  const expiry = keys.expiry(partition)
-  const tombstones = keys.tombstones(partition)
-  const { leaseMs, batchMax: limit } = settings
-  const call = { expiry, tombstones, nowMs, leaseMs, limit }
-  const due = await runScript(redis, expiredScript, call)
-  const result: SweepResult = { expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
-  if (due.forgettable.length > 0) {
-    const members = due.forgettable.flatMap((member) => {
+  const batch = new Batch(ledger, partition, settings, nowMs)
+  await batch.run()
+  return batch.result
+}
+
+class Batch {
+  readonly result: SweepResult = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
+  /** Members of the expiry index that stay, and where; score 0 for what has nothing behind it. */
+  private readonly staying: { member: string; score: number }[] = []
+  private readonly ledger: Ledger
+  private readonly partition: number
+  private readonly settings: SweepSettings
+  private readonly nowMs: number
+  private readonly lease: string
+
+  constructor(ledger: Ledger, partition: number, settings: SweepSettings, nowMs: number) {
+    this.ledger = ledger
+    this.partition = partition
+    this.settings = settings
+    this.nowMs = nowMs
+    this.lease = ledger.keys.sweepLease(partition)
+  }
+
+  async run(): Promise<void> {
+    const { nowMs, lease, result } = this
+    const { keys, redis } = this.ledger
+    const { leaseMs, batchMax: limit, token } = this.settings
+    const expiry = keys.expiry(this.partition)
+    const tombstones = keys.tombstones(this.partition)
+    const call = { expiry, tombstones, lease, nowMs, leaseMs, limit, token }
+    const due = await runScript(redis, expiredScript, call)
+    if (due === null) {
+      result.status = 'taken'
+      return
+    }
+    const { expired, forgettable } = due
+    if (expired.length + forgettable.length === 0) return
+    if (Math.max(expired.length, forgettable.length) >= limit) result.status = 'more'
+    if (forgettable.length > 0) await this.forget(tombstones, forgettable)
+    for (const accounts of callsFor(expired.flatMap((member) => this.parse(member)))) {
+      await this.sweepAccounts(accounts)
+    }
+    const members = this.staying
+    await runScript(redis, reindexScript, { index: expiry, lease, nowMs, token, members })
+  }
+
+  private parse(member: string): DueSession[] {
+    const parsed = parseMember(member)
+    if (parsed !== null) return [parsed]
+    this.staying.push({ member, score: this.laterMs() })
+    return []
+  }
+
+  private async forget(tombstones: string, forgettable: readonly string[]): Promise<void> {
+    const { nowMs, ledger } = this
+    const odd: { member: string; score: number }[] = []
+    const members = forgettable.flatMap((member) => {
       const parsed = parseMember(member)
+      if (parsed === null) odd.push({ member, score: this.laterMs() })
       if (parsed === null) return []
       const { aid, sid, sessionKey } = parsed
-      return [{ member, owner: keys.owner(aid, sid), sessionKey }]
+      return [{ member, owner: ledger.keys.owner(aid, sid), sessionKey }]
     })
-    const forget = { tombstones, score: nowMs + leaseMs, members }
-    result.forgotten = await runScript(redis, forgetScript, forget)
+    const call = { tombstones, nowMs, members }
+    this.result.forgotten = await runScript(ledger.redis, forgetScript, call)
+    if (odd.length === 0) return
+    const moving = { index: tombstones, lease: this.lease, nowMs, token: '', members: odd }
+    await runScript(ledger.redis, reindexScript, moving)
   }
-  const sessions = due.expired.flatMap((member) => parseMember(member) ?? [])
-  for (const account of groupByAccount(sessions)) {
-    await sweepAccount(ledger, account, settings, nowMs, result)
+
+  /** Until each account is committed, or has lost to live traffic too often. */
+  private async sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
+    let left = accounts
+    for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
+      left = await this.attempt(left, attempt > 1)
+    }
+    for (const due of left) this.postpone(due)
   }
-  return result
+
+  /** Two script calls. Gives the accounts that somebody else has written meanwhile. */
+  private async attempt(
+    accounts: readonly DueSession[][],
+    wantsTurn: boolean,
+  ): Promise<DueSession[][]> {
+    const { ledger, nowMs, settings } = this
+    const wanted = accounts.map(ownersOf)
+    const loaded = await ledger.load(wanted.flat())
+    let at = 0
+    const works = accounts.map((due, index) => {
+      const owners = present(wanted[index], 'owners of an account')
+      const states = loaded.slice(at, at + owners.length)
+      at += owners.length
+      return new AccountSweep(due, owners, states, settings.replayMs, nowMs)
+    })
+    const writing = works.filter((work) => work.expired > 0)
+    const commits = writing.map((work) => work.commit(wantsTurn))
+    const replies = commits.length === 0 ? [] : await ledger.commit(commits, nowMs)
+    const again: DueSession[][] = []
+    for (const work of works) {
+      const reply = replies[writing.indexOf(work)] ?? null
+      if (!this.take(work, reply)) again.push(work.due)
+    }
+    return again
+  }
+
+  /** Counts what became of an account; false if it has to be settled again. */
+  private take(work: AccountSweep, reply: CommitReply | null): boolean {
+    const { result } = this
+    if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
+    if (reply?.kind === 'committed') result.expired += work.expired
+    if (reply?.kind === 'corrupt') {
+      result.corrupt += work.expired
+      this.postpone(work.due)
+      return true
+    }
+    result.corrupt += work.corrupt.length
+    result.moved += work.living.length
+    this.postpone(work.corrupt)
+    for (const { session, expiresMs } of work.living) {
+      this.staying.push({ member: memberOf(session), score: expiresMs })
+    }
+    return true
+  }
+
+  private postpone(due: readonly DueSession[]): void {
+    for (const session of due) {
+      this.staying.push({ member: memberOf(session), score: this.laterMs() })
+    }
+  }
+
+  private laterMs(): number {
+    return this.nowMs + this.settings.leaseMs
+  }
+}
+
+function memberOf({ aid, sid, sessionKey }: DueSession): string {
+  return indexMember(aid, sid, sessionKey)
+}
+
+/** The accounts of each call: few enough, and none in it twice. */
+function callsFor(due: readonly DueSession[]): DueSession[][][] {
+  const calls: DueSession[][][] = []
+  let sessions = 0
+  for (const account of groupByAccount(due)) {
+    for (let from = 0; from < account.length; from += SESSIONS_PER_CALL_MAX) {
+      const part = account.slice(from, from + SESSIONS_PER_CALL_MAX)
+      const isFull = calls.at(-1)?.length === ACCOUNTS_PER_CALL_MAX
+      sessions += part.length
+      if (calls.length > 0 && !isFull && sessions <= SESSIONS_PER_CALL_MAX) {
+        calls.at(-1)?.push(part)
+        continue
+      }
+      calls.push([part])
+      sessions = part.length
+    }
+  }
+  return calls
 }
 
 function groupByAccount(due: readonly DueSession[]): DueSession[][] {
@@ -76,154 +212,18 @@ function groupByAccount(due: readonly DueSession[]): DueSession[][] {
     if (known === undefined) accounts.set(session.aid, [session])
     else known.push(session)
   }
-  return [...accounts.values()].flatMap(inParts)
+  return [...accounts.values()]
 }
 
-/** A script can hand on only so many values at once. */
-const SESSIONS_PER_COMMIT_MAX = 500
-
-function inParts(due: DueSession[]): DueSession[][] {
-  const parts: DueSession[][] = []
-  for (let at = 0; at < due.length; at += SESSIONS_PER_COMMIT_MAX) {
-    parts.push(due.slice(at, at + SESSIONS_PER_COMMIT_MAX))
-  }
-  return parts
-}
-
-/** Expires the due sessions of one account. Upon a conflict the lease brings them back later. */
-async function sweepAccount(
-  ledger: Ledger,
-  due: readonly DueSession[],
-  settings: SweepSettings,
-  nowMs: number,
-  result: SweepResult,
-): Promise<void> {
-  const aid = due[0]?.aid ?? 0
-  const [shared, ...owners] = await ledger.load([
-    { aid, sid: 0, sessionKeys: [] },
-    ...groupBySubscriber(due),
-  ])
-  if (shared === undefined || shared instanceof CorruptValueError) {
-    result.corrupt += due.length
-    return
-  }
-  const work = new AccountSweep(aid, shared.state, settings, nowMs)
-  const wanted = groupBySubscriber(due)
-  for (const [index, owner] of owners.entries()) {
-    const sessionKeys = wanted[index]?.sessionKeys ?? []
-    if (owner instanceof CorruptValueError) result.corrupt += sessionKeys.length
-    else work.owner(owner, sessionKeys)
-  }
-  await work.reindex(ledger)
-  result.moved += work.living.length
-  result.corrupt += work.corrupt
-  if (work.expired === 0) return
-  const [reply] = await ledger.commit([work.commit()], nowMs)
-  if (reply?.kind === 'committed') result.expired += work.expired
-  if (reply?.kind === 'corrupt') result.corrupt += work.expired
-}
-
-function groupBySubscriber(due: readonly DueSession[]) {
+/** The account's shared buckets first, then its subscribers with their sessions. */
+function ownersOf(due: readonly DueSession[]) {
   const wanted = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
-  for (const { aid, sid, sessionKey } of due) {
+  const aid = due[0]?.aid ?? 0
+  wanted.set(0, { aid, sid: 0, sessionKeys: [] })
+  for (const { sid, sessionKey } of due) {
     const known = wanted.get(sid)
     if (known === undefined) wanted.set(sid, { aid, sid, sessionKeys: [sessionKey] })
     else known.sessionKeys.push(sessionKey)
   }
   return [...wanted.values()]
-}
-
-/** What the sweep does to one account, gathered for a single commit. */
-class AccountSweep {
-  expired = 0
-  corrupt = 0
-  /** Members to move to their real expiry, or (score 0) to drop: nothing stands behind them. */
-  readonly living: { member: string; expiresMs: number }[] = []
-  private readonly aid: number
-  private shared: OwnerState
-  private readonly sharedBefore: OwnerState
-  private readonly settings: SweepSettings
-  private readonly nowMs: number
-  private readonly owners: AccountCommit['owners'] = []
-  private readonly lines: Line[] = []
-
-  constructor(aid: number, shared: OwnerState, settings: SweepSettings, nowMs: number) {
-    this.aid = aid
-    this.shared = shared
-    this.sharedBefore = shared
-    this.settings = settings
-    this.nowMs = nowMs
-  }
-
-  owner(loaded: LoadedOwner, sessionKeys: readonly string[]): void {
-    let subscriber = loaded.state
-    const sessions: SessionCommit[] = []
-    for (const [index, sessionKey] of sessionKeys.entries()) {
-      const session = loaded.sessions[index] ?? null
-      if (!this.isDue(session, subscriber.sid, sessionKey)) continue
-      const expired = this.expire(subscriber, session, sessionKey)
-      if (expired === null) continue
-      subscriber = expired.subscriber
-      this.shared = expired.account
-      this.lines.push(...expired.lines)
-      sessions.push({ sessionKey, session: expired.session, before: 'open' })
-      this.expired += 1
-    }
-    if (sessions.length === 0) return
-    const state = { ...subscriber, version: loaded.state.version + 1 }
-    this.owners.push({ state, fence: -1, sessions })
-  }
-
-  /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
-  private expire(
-    subscriber: OwnerState,
-    session: Session,
-    sessionKey: string,
-  ): ExpiredSession | null {
-    const { nowMs, shared: account } = this
-    try {
-      const expiring = { subscriber, account, session, sessionKey }
-      return expireSession(expiring, nowMs, this.settings.replayMs)
-    } catch {
-      this.corrupt += 1
-      return null
-    }
-  }
-
-  private isDue(session: Session | null, sid: number, key: string): session is Session {
-    if (session?.state === 'open' && session.expiresMs <= this.nowMs) return true
-    const member = indexMember(this.aid, sid, key)
-    const lives = session?.state === 'open'
-    this.living.push({ member, expiresMs: lives ? session.expiresMs : 0 })
-    return false
-  }
-
-  async reindex(ledger: Ledger): Promise<void> {
-    if (this.living.length === 0) return
-    const expiry = ledger.keys.expiry(ledger.keys.partitionOf(this.aid))
-    const pipeline = ledger.redis.client.pipeline()
-    for (const { member, expiresMs } of this.living) {
-      // Only what is still there moves: the session may have been closed meanwhile.
-      if (expiresMs > 0) pipeline.zadd(expiry, 'XX', expiresMs, member)
-      else pipeline.zrem(expiry, member)
-    }
-    await ledger.redis.guard(pipeline.exec())
-  }
-
-  commit(): AccountCommit {
-    const changed = !isUnchanged(this.sharedBefore, this.shared)
-    const version = this.sharedBefore.version
-    return {
-      aid: this.aid,
-      owners: this.owners,
-      shared: {
-        expectedVersion: version,
-        state: changed ? { ...this.shared, version: version + 1 } : null,
-      },
-      claims: [],
-      operation: null,
-      lines: this.lines,
-      wantsTurn: false,
-    }
-  }
 }

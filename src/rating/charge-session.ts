@@ -2,14 +2,12 @@
  * One request against one session, decided in memory: what is answered, and what is to be
  * committed. Pure: the hot path, `pretend` and the tests call it with the states they hold.
  */
-import { type BucketRef, bucketOrder, type OwnerState } from '../domain/bucket.ts'
+import type { OwnerState } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
-  type BalanceReport,
   type ChargeOutcome,
   plainOutcome,
   type Reason,
-  reasons,
   type ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
@@ -17,8 +15,15 @@ import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, sessionTagOf } from '../domain/lines.ts'
 import { findAnswer, misfit, remember } from '../domain/replay.ts'
 import type { SegmentStart, ServiceSession, Session } from '../domain/session.ts'
-import { emptyService, type SegmentChange, type Settlement, settle } from '../domain/settle.ts'
+import {
+  type ChargeProgram,
+  emptyService,
+  type SegmentChange,
+  type Settlement,
+  settle,
+} from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
+import { balanceReports, denied, leavesTrace, settledOnly, unpriced } from './answers.ts'
 import { buildProgram, needsRating, type RatingContext, rateService } from './program.ts'
 
 /** The states that a request is decided on. */
@@ -72,10 +77,12 @@ export interface ChargeCommit {
 export function needsProfile(request: ChargeRequest, session: Session | null): boolean {
   if (request.kind === 'start' || request.kind === 'event') return true
   if (session === null) return false
-  return request.services.some((service) => {
-    const wanted = request.kind === 'release' ? { ...service, requested: 0 } : service
-    return needsRating(wanted, serviceOf(session, service))
-  })
+  const isLate = session.state === 'expired'
+  // Nothing is settled on another tombstone.
+  if (session.state !== 'open' && !isLate) return false
+  return request.services.some((service) =>
+    needsRating(askedOf(request, service, isLate), serviceOf(session, service), isLate),
+  )
 }
 
 /** Decides a request. Throws nothing but broken invariants. */
@@ -133,6 +140,12 @@ function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
   )
 }
 
+/** Only who is still in session, and goes on, is granted more. */
+function askedOf(request: ChargeRequest, wanted: ServiceRequest, isLate: boolean): ServiceRequest {
+  const isSilent = isLate || request.kind === 'release' || wanted.requested < 0
+  return isSilent ? { ...wanted, requested: 0 } : wanted
+}
+
 function isSame(service: ServiceSession, wanted: ServiceRequest): boolean {
   return service.ratingGroup === wanted.ratingGroup && service.usaget === wanted.usaget
 }
@@ -146,6 +159,8 @@ class SessionWork {
   private readonly request: ChargeRequest
   private readonly identified: IdentifiedRequest
   private readonly context: ChargeContext
+  /** The session has expired: what is reported is settled, and nothing is granted. */
+  private readonly isLate: boolean
 
   constructor(
     view: ChargeView & { session: Session },
@@ -158,12 +173,13 @@ class SessionWork {
     this.identified = identified
     this.request = identified.request
     this.context = context
+    this.isLate = view.session.state === 'expired'
   }
 
   run(): Decision {
     const { request, session } = this
     const services = request.services.map((service) => this.service(service))
-    if (request.kind === 'release') this.closeOthers()
+    if (request.kind === 'release' && !this.isLate) this.closeOthers()
     const reason = this.overall(services)
     const refused = isOpening(request) && reason !== 'granted'
     const outcome: ChargeOutcome = {
@@ -173,19 +189,25 @@ class SessionWork {
       sid: session.sid,
       transactionId: request.pretend ? '' : this.transactionId(),
       services,
-      balances: request.wantBalances ? this.balances() : null,
+      balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
     }
     if (request.pretend || (isOpening(request) && !services.some(leavesTrace))) {
       return { outcome, commit: null }
     }
     this.finish(outcome, refused)
-    const { subscriber, account, lines } = this
-    return { outcome, commit: { subscriber, account, session, lines } }
+    const { lines } = this
+    return { outcome, commit: { ...this.owners(), session, lines } }
+  }
+
+  private owners() {
+    const { subscriber, account } = this
+    return { subscriber, account }
   }
 
   private detail(reason: Reason, services: readonly ServiceOutcome[]): string {
     const { profile } = this.context
-    if (reason === 'granted') return unpriced(services)
+    const late = this.isLate ? ['the session had expired'] : []
+    if (reason === 'granted') return [...late, ...unpriced(services)].join('; ')
     // The code for a missing plan is that of a missing subscriber: only the text tells them apart.
     const isPlanMissing = reason === 'unknownSubscriber' && profile !== null
     return isPlanMissing ? `plan ${profile.plan} is not in the catalogue` : ''
@@ -208,13 +230,14 @@ class SessionWork {
     else if (request.kind === 'release' || request.kind === 'event') session.state = 'closed'
     const open = session.state === 'open'
     session.expiresMs = nowMs + (open ? settings.validityMs + settings.graceMs : settings.replayMs)
-    if (!open) session.services = []
+    if (!open && session.state !== 'expired') session.services = []
   }
 
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
   private service(wanted: ServiceRequest): ServiceOutcome {
+    if (this.isLate && wanted.used === 0) return this.settledOnly(wanted)
     const kept = serviceOf(this.session, wanted)
-    const asked = this.asked(wanted)
+    const asked = askedOf(this.request, wanted, this.isLate)
     const rated = this.rate(asked, kept)
     try {
       if (rated.reason === 'granted') return this.settleRated(wanted, kept, asked, rated)
@@ -222,7 +245,7 @@ class SessionWork {
       const unpriced = asked.used > 0 && kept.segment === null
       if (unpriced) return denied(wanted, rated.reason)
       this.settleOne(kept, { ...asked, requested: 0 }, null, 'none')
-      return asked.requested === 0 ? settledOnly(wanted) : denied(wanted, rated.reason)
+      return asked.requested === 0 ? this.settledOnly(wanted) : denied(wanted, rated.reason)
     } catch (error) {
       if (error instanceof PriceRangeError) return denied(wanted, 'pricing')
       throw error
@@ -236,9 +259,9 @@ class SessionWork {
     rated: Rated,
   ): ServiceOutcome {
     const { kind } = this.request
-    const end = kind === 'release' ? 'closed' : 'none'
+    const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
     const settled = this.settleOne(kept, asked, rated.start, end)
-    if (asked.requested === 0) return settledOnly(wanted)
+    if (asked.requested === 0) return this.settledOnly(wanted)
     if (settled.granted === 0) return { ...denied(wanted, 'noCredit'), finalUnit: true }
     if (kind === 'event') {
       const used = { ...asked, used: settled.granted, requested: 0 }
@@ -255,13 +278,15 @@ class SessionWork {
     }
   }
 
-  private asked(wanted: ServiceRequest): ServiceRequest {
-    const silent = this.request.kind === 'release' || wanted.requested < 0
-    return silent ? { ...wanted, requested: 0 } : wanted
+  /** Who reports late and means to go on is told that there is no more. */
+  private settledOnly(wanted: ServiceRequest): ServiceOutcome {
+    const finalUnit = this.isLate && this.request.kind === 'update'
+    return { ...settledOnly(wanted), finalUnit }
   }
 
   private rate(asked: ServiceRequest, kept: ServiceSession): Rated {
-    if (!needsRating(asked, kept)) return { reason: 'granted', start: null, untilMs: 0 }
+    if (!needsRating(asked, kept, this.isLate))
+      return { reason: 'granted', start: null, untilMs: 0 }
     const { profile } = this.context
     if (profile === null) return { reason: 'unknownSubscriber', start: null, untilMs: 0 }
     const rated = rateService(this.context, profile, asked, this.request.eventTimeMs)
@@ -273,13 +298,13 @@ class SessionWork {
     service: ServiceSession,
     asked: ServiceRequest,
     next: SegmentStart | null,
-    end: 'none' | 'closed',
+    end: ChargeProgram['end'],
   ): Settlement {
-    const { subscriber, account } = this
+    const owners = this.owners()
     const exact = this.request.kind === 'event'
     const { eventTimeMs } = this.request
-    const program = buildProgram({ subscriber, account }, asked, next, eventTimeMs, end, exact)
-    const settled = settle({ subscriber, account, service }, program)
+    const program = buildProgram(owners, asked, next, eventTimeMs, end, exact)
+    const settled = settle({ ...owners, service }, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
     this.keep(settled.service)
@@ -321,34 +346,6 @@ class SessionWork {
     const left = Math.min(this.context.settings.validityMs, untilMs - this.request.eventTimeMs)
     return Math.max(1000, Math.floor(left / 1000) * 1000)
   }
-
-  private balances(): BalanceReport[] {
-    const reports: BalanceReport[] = []
-    const usagets = new Set(['', ...this.request.services.map((service) => service.usaget)])
-    const seen = new Set<string>()
-    for (const usaget of usagets) {
-      const order = bucketOrder(this.subscriber, this.account, usaget, this.request.eventTimeMs)
-      for (const ref of order) {
-        const id = `${ref.owner}:${ref.id}`
-        if (!seen.has(id)) reports.push(this.report(ref))
-        seen.add(id)
-      }
-    }
-    return reports
-  }
-
-  private report(ref: BucketRef): BalanceReport {
-    const owner = ref.owner === 0 ? this.subscriber : (this.account ?? this.subscriber)
-    const bucket = owner.buckets.find((candidate) => candidate.id === ref.id)
-    return {
-      prepaidIncludeId: bucket?.prepaidIncludeId ?? 0,
-      kind: bucket?.kind === 'units' ? 'units' : 'money',
-      usaget: bucket?.usaget ?? '',
-      free: bucket?.free ?? 0,
-      reserved: bucket?.reserved ?? 0,
-      toMs: bucket?.toMs ?? 0,
-    }
-  }
 }
 
 interface Rated {
@@ -359,26 +356,4 @@ interface Rated {
 
 function isOpening(request: ChargeRequest): boolean {
   return request.kind === 'start' || request.kind === 'event'
-}
-
-/** Whether an opening request with this answer is worth remembering: it moved or tried to move. */
-function leavesTrace(service: ServiceOutcome): boolean {
-  return service.reason === 'granted' || service.reason === 'noCredit'
-}
-
-/** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
-function unpriced(services: readonly ServiceOutcome[]): string {
-  const lost = services.filter(({ reason }) => reason !== 'granted' && reason !== 'noCredit')
-  return lost
-    .map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
-    .join('; ')
-}
-
-function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
-  return { ...settledOnly(wanted), reason }
-}
-
-function settledOnly(wanted: ServiceRequest): ServiceOutcome {
-  const { ratingGroup, usaget } = wanted
-  return { ratingGroup, usaget, reason: 'granted', granted: 0, validityMs: 0, finalUnit: false }
 }

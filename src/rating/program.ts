@@ -49,9 +49,16 @@ export function rateService(
   }
 }
 
-/** Whether the catalogue is needed at all: what was granted keeps its own price. */
-export function needsRating(request: ServiceRequest, service: ServiceSession): boolean {
-  const isGranted = service.segment !== null && service.reservation.units > 0
+/**
+ * Whether the catalogue is needed at all: what was granted keeps its own price, and so does what is
+ * reported late.
+ */
+export function needsRating(
+  request: ServiceRequest,
+  service: ServiceSession,
+  isLate: boolean,
+): boolean {
+  const isGranted = service.segment !== null && (isLate || service.reservation.units > 0)
   return request.requested > 0 || (request.used > 0 && !isGranted)
 }
 

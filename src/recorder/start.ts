@@ -49,7 +49,9 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const ledger = ledgerOn(redis, config)
   const { intervalMs, batchMax } = config.sweep
   const { replayMs } = config.ledger
-  const sweeper = startSweeper({ ledger, log, metrics, clock, intervalMs, batchMax, replayMs })
+  const token = String(randomInt(1, TOKEN_MAX))
+  const sweep = { intervalMs, batchMax, replayMs, token }
+  const sweeper = startSweeper({ ledger, log, metrics, clock, ...sweep })
   const gauges = startGauges(ledger, metrics)
   return {
     async stop(drainMs) {

@@ -1,8 +1,12 @@
-/** Sweeps all partitions once per interval, evenly spread, so that no moment has all the work. */
+/**
+ * Sweeps all partitions once per interval, evenly spread, so that no moment has all the work. Where
+ * more is due than a batch takes it stays, and rests between batches as long as they take: half of
+ * the time, at least, is for charging.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ledger } from '../ledger/ledger.ts'
-import { sweepPartition } from '../ledger/sweep.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type SweepResult, sweepPartition } from '../ledger/sweep.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { createOutage } from './outage.ts'
@@ -15,15 +19,19 @@ export interface SweeperOptions {
   intervalMs: number
   batchMax: number
   replayMs: number
+  /** Tells this sweeper from those of other processes. */
+  token: string
 }
 
 export interface Sweeper {
   stop(): Promise<void>
 }
 
-/** A sweep that was cut off, or met a conflict, is repeated after so long. */
+/** A batch that was cut off, or lost to live traffic, is repeated after so long. */
 const LEASE_MS = 5_000
 const PAUSE_MS_MAX = 1_000
+/** Then the other partitions have their turn. */
+const BATCHES_IN_A_ROW_MAX = 16
 
 export function startSweeper(options: SweeperOptions): Sweeper {
   const { ledger, log, metrics, clock, intervalMs } = options
@@ -34,23 +42,37 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     batchMax: options.batchMax,
     leaseMs: LEASE_MS,
     replayMs: options.replayMs,
+    token: options.token,
   }
 
-  const sweep = async (partition: number): Promise<void> => {
+  const sweep = async (partition: number): Promise<SweepResult['status']> => {
     const swept = await sweepPartition(ledger, partition, settings, clock.nowMs())
     outage.over()
     if (swept.expired > 0) metrics.sessionsExpired(swept.expired)
     if (swept.corrupt > 0) {
       log.error({ partition, sessions: swept.corrupt }, 'sessions of damaged owners not swept')
     }
+    return swept.status
+  }
+
+  const rest = async (pauseMs: number): Promise<void> => {
+    await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => undefined)
+  }
+
+  const sweepAll = async (partition: number): Promise<void> => {
+    for (let batch = 1; batch <= BATCHES_IN_A_ROW_MAX && !abort.signal.aborted; batch += 1) {
+      const beginMs = monotonicMs()
+      if ((await sweep(partition)) !== 'more') return
+      await rest(Math.min(monotonicMs() - beginMs, PAUSE_MS_MAX))
+    }
   }
 
   const run = async (): Promise<void> => {
     for (let partition = 0; !abort.signal.aborted; ) {
       // A partition that fails must not keep the others waiting: its turn comes again.
-      await sweep(partition).catch((error: unknown) => outage.failed(error))
+      await sweepAll(partition).catch((error: unknown) => outage.failed(error))
       partition = (partition + 1) % ledger.keys.partitions
-      await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => undefined)
+      await rest(pauseMs)
     }
   }
 

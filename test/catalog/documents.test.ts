@@ -30,6 +30,7 @@ const line: Line = {
   firstMs: Date.UTC(2026, 2, 20),
   lastMs: Date.UTC(2026, 2, 21),
   state: 'open',
+  late: false,
 }
 
 describe('line', () => {
@@ -40,6 +41,7 @@ describe('line', () => {
       type: 'realtime',
       source: 'realtime',
       state: 'open',
+      late: false,
       aid: 17,
       sid: 18,
       origin: 'gw1',

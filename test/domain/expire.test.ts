@@ -72,11 +72,41 @@ describe('an abandoned session', () => {
     ])
   })
 
-  it('stays as a tombstone with its answers', () => {
-    expect(expired.session).toEqual({
+  it('stays as a tombstone with its answers, and with services that hold nothing', () => {
+    const { services, ...rest } = expired.session
+    expect({ ...rest, services: session.services }).toEqual({
       ...session,
-      ...{ state: 'expired', expiresMs: 10_600, services: [] },
+      ...{ state: 'expired', expiresMs: 10_600 },
     })
+    const nothing = { units: 0, slices: [], money: [] }
+    expect(services.map(({ reservation }) => reservation)).toEqual([nothing, nothing, nothing])
+    const segments = services.map(({ segment }) => [segment?.number, segment?.version])
+    expect(segments).toEqual([
+      [1, 2],
+      [1, 0],
+      [1, 2],
+    ])
+  })
+
+  it('takes late usage into the line that it had, and continues its price', () => {
+    const { subscriber, account } = expired
+    const order = bucketOrder(subscriber, account, 'data', 700)
+    const late = { used: 50, requested: 0, exact: false, order, next: null, atMs: 700 }
+    const [, , service] = expired.session.services
+    const settled = settle({ subscriber, account, service: service! }, { ...late, end: 'expired' })
+    const [change] = settled.changes
+    expect(settled.changes).toHaveLength(1)
+    expect(change).toMatchObject({ state: 'expired', segment: { number: 1, version: 3 } })
+    // 38 units of the account, then 10 micros, then debt: 52 in all with the two before.
+    expect(change?.segment).toMatchObject({
+      late: true,
+      used: 52,
+      priced: 12,
+      charged: 12,
+      debt: 2,
+    })
+    expect(settled.service.segment).toBe(change?.segment)
+    expect(settled.subscriber.owed).toBe(2)
   })
 
   it('is not changed in place', () => {

@@ -62,6 +62,7 @@ export interface ModelSegment {
   debt: bigint
   lapsedUnits: bigint
   lapsedMicros: bigint
+  late: boolean
   paid: Map<ModelBucket, bigint>
 }
 
@@ -146,7 +147,12 @@ export class ModelAccount {
       if (service.segment === null) begin(service, step)
       this.grant(service, service.segment!, step, answer)
     }
-    if (step.end !== 'none' && service.segment !== null) finish(service, step.end, answer)
+    const last = service.segment
+    if (last !== null && step.end === 'closed') finish(service, 'closed', answer)
+    if (last !== null && step.end === 'expired') {
+      if (step.used > 0) last.late = true
+      conclude(last, 'expired', answer)
+    }
     return answer
   }
 
@@ -311,6 +317,7 @@ function begin(service: ModelService, step: ModelStep): void {
     debt: 0n,
     lapsedUnits: 0n,
     lapsedMicros: 0n,
+    late: false,
     paid: new Map(),
   }
 }
@@ -329,6 +336,10 @@ function finish(service: ModelService, state: string, answer: ModelAnswer): void
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0n) service.accessBorne = true
+  conclude(segment, state, answer)
+}
+
+function conclude(segment: ModelSegment, state: string, answer: ModelAnswer): void {
   if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0n) return
   const written = answer.lines.find(({ number }) => number === segment.number)
   if (written === undefined) grow(segment, state, answer)

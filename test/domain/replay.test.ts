@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
 import { ANSWERS_KEPT_UNNUMBERED, findAnswer, misfit, remember } from '../../src/domain/replay.ts'
 import type { SessionState } from '../../src/domain/session.ts'
-import { outcomeOf, requestOf, sessionOf } from './requests.ts'
+import { outcomeOf, requestOf, serviceRequest, sessionOf } from './requests.ts'
 import { readTable } from './table.ts'
 
 /** How a request that was not answered before fits a session whose last number is 5 (– : none). */
@@ -52,6 +52,25 @@ describe('a request that was not answered before', () => {
     const problem = misfit(session, requestOf({ kind, requestNumber: numberOf(row['number']!) }))
     expect(problem?.reason ?? 'yes').toBe(row['fits'])
   })
+
+  it.each([
+    ['update', 6, 1, 'yes'],
+    ['release', 6, 1, 'yes'],
+    ['update', -1, 1, 'yes'],
+    ['update', 6, 0, 'sessionClosed'],
+    ['release', 6, 0, 'sessionClosed'],
+    ['update', 5, 1, 'numberReused'],
+    ['update', 4, 1, 'outOfOrder'],
+    ['start', 6, 1, 'sessionClosed'],
+  ] as const)(
+    '%s %i with usage %i in an expired session: %s',
+    (kind, requestNumber, used, fits) => {
+      const session = sessionOf({ state: 'expired', lastNumber: 5 })
+      const services = [serviceRequest({ usaget: 'call' }), serviceRequest({ used })]
+      const problem = misfit(session, requestOf({ kind, requestNumber, services }))
+      expect(problem?.reason ?? 'yes').toBe(fits)
+    },
+  )
 
   it('is told which number was answered, and that a session expired', () => {
     const open = sessionOf({ lastNumber: 5 })

@@ -49,6 +49,13 @@ interface DrawnStep {
   topUp: { bucket: number; amount: number } | null
 }
 
+interface DrawnLate {
+  service: number
+  later: number
+  used: number
+  rate: number
+}
+
 const bucketArbitrary: fc.Arbitrary<DrawnBucket> = fc.record({
   slot: fc.constantFrom(0, 0, 1),
   kind: fc.constantFrom('units', 'units', 'cost', 'totalCost', 'totalCost'),
@@ -75,16 +82,26 @@ const stepArbitrary: fc.Arbitrary<DrawnStep> = fc.record({
   ),
 })
 
+/** Usage that is reported when the services have expired. */
+const lateArbitrary: fc.Arbitrary<DrawnLate> = fc.record({
+  service: fc.nat({ max: SERVICES.length - 1 }),
+  later: fc.integer({ min: 0, max: 12 }),
+  used: fc.integer({ min: 1, max: 40 }),
+  rate: fc.constantFrom(0, 1, 2),
+})
+
 const story = fc.record({
   buckets: fc.array(bucketArbitrary, { maxLength: 6 }),
   tariffs: fc.tuple(tariffOf(SMALL), tariffOf(SMALL), tariffOf(SMALL)),
   steps: fc.array(stepArbitrary, { minLength: 1, maxLength: 14 }),
+  late: fc.array(lateArbitrary, { maxLength: 5 }),
 })
 
 interface Story {
   buckets: DrawnBucket[]
   tariffs: Tariff[]
   steps: DrawnStep[]
+  late: DrawnLate[]
 }
 
 /** The same story told to the code and to the judge, step by step. */
@@ -129,7 +146,16 @@ class Trial {
     }
   }
 
-  private settle(index: number, step: SettleStep): void {
+  /** It goes on with the segment that the service had, at its price; else it begins one. */
+  late({ service: index, later, used, rate }: DrawnLate): void {
+    this.now += later
+    const kept = this.services[index]!.segment?.key
+    const known = [0, 1, 2].find((candidate) => `rate ${candidate}` === kept)
+    const step = { used, asked: 0, exact: false, end: 'expired' as const }
+    this.settle(index, { ...step, rate: known ?? rate }, known !== undefined)
+  }
+
+  private settle(index: number, step: SettleStep, isKept = false): void {
     const { used, asked, exact, end } = step
     const usaget = SERVICES[index]!
     const tariff = this.tariffs[step.rate]!
@@ -142,7 +168,7 @@ class Trial {
     const { now: atMs } = this
     const settled = settle(
       { ...this.owners, service: before },
-      { used, requested: asked, exact, order, next, atMs, end },
+      { used, requested: asked, exact, order, next: isKept ? null : next, atMs, end },
     )
     const judged = this.modelServices[index]!
     const modelStep = { used, asked, exact, key, tariff: modelTariff(tariff), at: atMs, end }
@@ -241,7 +267,7 @@ function judgeService(service: ServiceSession, judged: ModelService): void {
 
 function totals(segment: Segment) {
   const { key, number, version, access, used, priced, charged, debt } = segment
-  const { lapsedUnits, lapsedMicros } = segment
+  const { lapsedUnits, lapsedMicros, late } = segment
   const paid = Object.fromEntries(
     segment.payments.map((payment) => [`${payment.owner}:${payment.bucketId}`, payment.amount]),
   )
@@ -256,17 +282,18 @@ function totals(segment: Segment) {
     debt,
     lapsedUnits,
     lapsedMicros,
+    late,
     paid,
   }
 }
 
 function modelTotals(segment: ModelSegment): ReturnType<typeof totals> {
-  const { key, number, version, access } = segment
+  const { key, number, version, access, late } = segment
   const paid = Object.fromEntries(
     [...segment.paid].map(([bucket, amount]) => [`${bucket.slot}:${bucket.id}`, Number(amount)]),
   )
   return {
-    ...{ key, number, version, access, paid },
+    ...{ key, number, version, access, paid, late },
     used: Number(segment.used),
     priced: Number(segment.priced),
     charged: Number(segment.charged),
@@ -319,6 +346,7 @@ describe('settlement against an exact model', () => {
         const trial = new Trial(drawn)
         for (const step of drawn.steps) trial.step(step)
         trial.close(end)
+        if (end === 'expired') for (const report of drawn.late) trial.late(report)
       }),
       propertyRuns(600),
     )

@@ -103,7 +103,11 @@ describe.each(names)('%s.lua', (name) => {
 describe('declared keys and arguments', () => {
   const declared = new Map(allScripts.map((script) => [script.name, script]))
   const inputs: Record<string, unknown> = {
-    expired: { expiry: 'x', tombstones: 't', nowMs: 1, leaseMs: 2, limit: 3 },
+    expired: {
+      ...{ expiry: 'x', tombstones: 't', lease: 's' },
+      ...{ nowMs: 1, leaseMs: 2, limit: 3, token: 'a' },
+    },
+    reindex: { index: 'x', lease: 's', nowMs: 1, token: 'a', members: [] },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
   }
 
@@ -111,13 +115,11 @@ describe('declared keys and arguments', () => {
     const script = declared.get(name)
     const body = bodyOf(scriptText(name))
     const input = inputs[name] as never
-    const indexed = (table: 'KEYS' | 'ARGV') =>
-      table === 'KEYS' && /KEYS\[index\]/.test(body) ? 2 : highestIndex(body, table)
-    expect(script?.keys(input)).toHaveLength(indexed('KEYS'))
-    expect(script?.args(input)).toHaveLength(indexed('ARGV'))
+    expect(script?.keys(input)).toHaveLength(highestIndex(body, 'KEYS'))
+    expect(script?.args(input)).toHaveLength(highestIndex(body, 'ARGV'))
   })
 
-  it('load and forget: per owner and member what their headers say', () => {
+  it('load, forget and reindex: per owner and member what their headers say', () => {
     const load = {
       epoch: { key: 'e', text: '1-x' },
       owners: [
@@ -128,8 +130,12 @@ describe('declared keys and arguments', () => {
     expect(declared.get('load')?.keys(load as never)).toEqual(['e', 'a', 'b'])
     expect(declared.get('load')?.args(load as never)).toEqual(['1-x', 2, 'f', 'g', 0])
     const members = [{ member: 'm', owner: 'o', sessionKey: 'f' }]
-    const forget = { tombstones: 't', score: 9, members } as never
+    const forget = { tombstones: 't', nowMs: 9, members } as never
     expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'o'])
     expect(declared.get('forget')?.args(forget)).toEqual([9, 'm', 'f'])
+    const moving = { ...{ index: 'x', lease: 's', nowMs: 9, token: 'a' } }
+    const reindex = { ...moving, members: [{ member: 'm', score: 7 }] } as never
+    expect(declared.get('reindex')?.keys(reindex)).toEqual(['x', 's'])
+    expect(declared.get('reindex')?.args(reindex)).toEqual([9, 'a', 7, 'm'])
   })
 })

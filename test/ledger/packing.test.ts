@@ -72,6 +72,7 @@ const segment = fc.record({
   ...{ access: fc.boolean(), used: amount, priced: amount, charged: amount, debt: amount },
   ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
   payments: fc.array(payment, { maxLength: 3 }),
+  late: fc.boolean(),
 })
 
 const service = fc.record({
@@ -130,6 +131,7 @@ const line: fc.Arbitrary<Line> = fc.record({
   ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
   payments: fc.array(payment, { maxLength: 3 }),
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
+  late: fc.boolean(),
 })
 
 /** Packed bytes with a few of them changed, or cut off, or with something behind. */

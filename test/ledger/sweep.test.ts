@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
+import { coalesce } from '../../src/recorder/coalesce.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
@@ -24,7 +25,7 @@ let scene: Scene
 let other: Scene
 
 const LIFE_MS = VALIDITY_MS + GRACE_MS
-const SETTINGS = { batchMax: 100, leaseMs: 5000, replayMs: REPLAY_MS }
+const SETTINGS = { batchMax: 100, leaseMs: 5000, replayMs: REPLAY_MS, token: 'one' }
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
@@ -40,19 +41,15 @@ beforeEach(async () => {
   }
 })
 
-async function sweep(
-  nowMs: number,
-  aid = 1,
-  by = scene,
-  settings = SETTINGS,
-): Promise<SweepResult> {
+async function sweep(nowMs: number, aid = 1, by = scene): Promise<SweepResult> {
+  const settings = by === scene ? SETTINGS : { ...SETTINGS, token: 'two' }
   return sweepPartition(by.ledger, by.ledger.keys.partitionOf(aid), settings, nowMs)
 }
 
 const amounts = async (sid: number) =>
   (await scene.owner(sid)).state.buckets.map(({ spent, reserved, free }) => [spent, reserved, free])
 
-const NOTHING = { expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
+const NOTHING = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
 
 describe('an abandoned session', () => {
   it('gives everything back to the buckets that held it, and its line says so', async () => {
@@ -76,8 +73,8 @@ describe('an abandoned session', () => {
     const reader = await openStreamReader(scene.ledger, 'test')
     const lines = (await reader.read(100, 1)).entries.flatMap((entry) => entry.lines)
     expect(lines.at(-1)).toMatchObject({ state: 'expired', used: 400_000 })
-    const [late] = await other.charge(request('update', 1, 2, [service(-1, 100)]))
-    expect(late).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
+    const [asking] = await other.charge(request('update', 1, 2, [service(100)]))
+    expect(asking).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
     expect(await scene.redis.client.zcard(scene.ledger.keys.expiry(1))).toBe(0)
   })
 
@@ -91,27 +88,7 @@ describe('an abandoned session', () => {
     expect(await sweep(NOW_MS + LIFE_MS + 500_000)).toEqual({ ...NOTHING, expired: 1 })
   })
 
-  it('is expired once by two sweepers at once, many sessions in several parts', async () => {
-    await scene.credit(1, SHARED_DATA, 10_000_000)
-    const starts = Array.from({ length: 60 }, (_, index) =>
-      request('start', (index % 99) + 1, 0, [service(1_000)], { sessionId: `many-${index}` }),
-    )
-    await scene.charge(...starts)
-    const settings = { ...SETTINGS, batchMax: 25 }
-    let expired = 0
-    for (let round = 0; round < 3; round += 1) {
-      const nowMs = NOW_MS + LIFE_MS + round * 6000
-      const results = await Promise.all([
-        sweep(nowMs, 1, scene, settings),
-        sweep(nowMs, 1, other, settings),
-      ])
-      expired += results.reduce((sum, result) => sum + result.expired, 0)
-    }
-    expect(expired).toBe(60)
-    expect(await amounts(0)).toEqual([[0, 0, 10_000_000]])
-  })
-
-  it('comes back after the lease when live traffic was first', async () => {
+  it('is expired at once when live traffic of its owner was first', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const second = { sessionId: 'second' }
@@ -119,16 +96,100 @@ describe('an abandoned session', () => {
     const nowMs = NOW_MS + LIFE_MS
     scene.clock.set(nowMs)
     // Between the sweep's reading and its commit another request of the same owner is charged.
+    let charged = 0
     const load: typeof other.ledger.load = async (wanted) => {
       const loaded = await other.ledger.load(wanted)
-      await scene.charge(request('update', 1, 1, [service(1_000_000, 5)], second))
+      charged += 1
+      if (charged > 2) return loaded
+      await scene.charge(request('update', 1, charged, [service(1_000_000, 5)], second))
       return loaded
     }
-    const late = { ...other, ledger: { ...other.ledger, load } }
-    expect(await sweep(nowMs, 1, late)).toEqual(NOTHING)
-    expect(await sweep(nowMs + 4999)).toEqual(NOTHING)
-    expect(await sweep(nowMs + 5000)).toEqual({ ...NOTHING, expired: 1, moved: 1 })
+    const slow = { ...other, ledger: { ...other.ledger, load } }
+    expect(await sweep(nowMs, 1, slow)).toEqual({ ...NOTHING, expired: 1, moved: 1 })
+    expect(charged).toBe(3)
     expect(await amounts(1)).toEqual([[10_000, 10_000, 980_000]])
+  })
+
+  it('comes due again after the lease when its account is never free', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(1_000_000)]))
+    const nowMs = NOW_MS + LIFE_MS
+    const turn = Buffer.alloc(16)
+    turn.writeDoubleLE(77, 0)
+    turn.writeDoubleLE(nowMs + 50, 8)
+    await scene.redis.client.hset(scene.ledger.keys.owner(1, 0), 't', turn)
+    expect(await sweep(nowMs)).toEqual(NOTHING)
+    expect(await sweep(nowMs + SETTINGS.leaseMs - 1, 1, other)).toEqual(NOTHING)
+    expect(await sweep(nowMs + SETTINGS.leaseMs, 1, other)).toEqual({ ...NOTHING, expired: 1 })
+  })
+})
+
+describe('usage that is reported after the sweep', () => {
+  const late = (kind: 'update' | 'release', requestNumber: number, used: number) =>
+    request(kind, 1, requestNumber, [service(1_000_000, used)])
+  const setClocks = (nowMs: number) => {
+    for (const node of [scene, other]) node.clock.set(nowMs)
+  }
+  const newestLines = async () => {
+    const reader = await openStreamReader(scene.ledger, 'test')
+    const { lines } = coalesce((await reader.read(1000, 1)).entries)
+    return [...lines.values()].map(({ version, state, used, late: isLate }) => ({
+      ...{ version, state, used, late: isLate },
+    }))
+  }
+
+  beforeEach(async () => {
+    await scene.credit(1, DATA_UNITS, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(600_000)]))
+    await scene.charge(late('update', 1, 500_000))
+    expect((await sweep(NOW_MS + LIFE_MS)).expired).toBe(1)
+    expect(await amounts(1)).toEqual([[500_000, 0, 500_000]])
+    setClocks(NOW_MS + LIFE_MS + 1)
+  })
+
+  it('is settled once, whichever node it reaches, and marked on the line', async () => {
+    const [first] = await scene.charge(late('update', 2, 400_000))
+    expect(first).toMatchObject({ reason: 'granted', detail: 'the session had expired' })
+    expect(first?.services).toMatchObject([{ granted: 0, finalUnit: true }])
+    expect(await other.charge(late('update', 2, 400_000))).toEqual([first])
+    expect(await amounts(1)).toEqual([[900_000, 0, 100_000]])
+    const [last] = await other.charge(late('release', 3, 300_000))
+    expect(last).toMatchObject({ reason: 'granted', detail: 'the session had expired' })
+    expect(await scene.charge(late('release', 3, 300_000))).toEqual([last])
+    expect(await amounts(1)).toEqual([[1_000_000, 0, 0]])
+    // 200,000 that nothing could pay are one begun interval.
+    expect((await scene.owner(1)).state.owed).toBe(10_000)
+    expect((await scene.charge(late('update', 4, 1)))[0]?.reason).toBe('sessionClosed')
+    expect(await newestLines()).toEqual([
+      { version: 4, state: 'expired', used: 1_200_000, late: true },
+    ])
+    expect([scene.defects, other.defects]).toEqual([[], []])
+  })
+
+  it('makes the recorder see the line as expired, also while its tombstone stands', async () => {
+    expect(await newestLines()).toEqual([
+      { version: 2, state: 'expired', used: 500_000, late: false },
+    ])
+    await scene.charge(late('update', 2, 1))
+    expect(await newestLines()).toEqual([
+      { version: 3, state: 'expired', used: 500_001, late: true },
+    ])
+  })
+
+  it('is of an unknown session when the tombstone is over, which it prolongs', async () => {
+    setClocks(NOW_MS + LIFE_MS + REPLAY_MS - 1)
+    expect((await other.charge(late('update', 2, 1)))[0]?.reason).toBe('granted')
+    expect(await sweep(NOW_MS + LIFE_MS + REPLAY_MS)).toEqual(NOTHING)
+    setClocks(NOW_MS + LIFE_MS + 2 * REPLAY_MS)
+    expect((await scene.charge(late('update', 3, 1)))[0]?.reason).toBe('unknownSession')
+    expect(await sweep(NOW_MS + LIFE_MS + 2 * REPLAY_MS)).toEqual({ ...NOTHING, forgotten: 1 })
+  })
+
+  it('does not let its session id be opened by another account meanwhile', async () => {
+    const sessionId = 'session-1'
+    const [taken] = await scene.charge(request('start', 200, 9, [service(5)], { sessionId }))
+    expect(taken?.reason).toBe('sessionClosed')
+    expect((await scene.charge(late('update', 2, 1)))[0]?.reason).toBe('granted')
   })
 })
 
@@ -211,6 +272,6 @@ describe('what is damaged', () => {
     await scene.charge(request('event', 1, 0, [service(1_000_000)], { sessionId: 'event' }))
     await scene.redis.client.set(scene.ledger.keys.owner(1, 1), 'of another type')
     const swept = await sweep(NOW_MS + LIFE_MS)
-    expect(swept).toEqual({ expired: 1, moved: 0, forgotten: 1, corrupt: 1 })
+    expect(swept).toEqual({ ...NOTHING, expired: 1, forgotten: 1, corrupt: 1 })
   })
 })

@@ -25,6 +25,7 @@ const requestArbitrary = fc.record({
   retransmit: fc.boolean(),
   pretend: fc.constantFrom(false, false, false, true),
   topUp: fc.constantFrom(0, 0, 0, 30),
+  expires: fc.constantFrom(false, false, true),
 })
 
 type Drawn = typeof requestArbitrary extends fc.Arbitrary<infer T> ? T : never
@@ -32,6 +33,7 @@ type Drawn = typeof requestArbitrary extends fc.Arbitrary<infer T> ? T : never
 function play(scene: Scene, numbers: Map<string, number>, drawn: Drawn): void {
   scene.nowMs += drawn.laterMs
   if (drawn.topUp > 0) scene.topUp('MONEY', drawn.topUp)
+  if (drawn.expires) scene.expire(drawn.session)
   const last = numbers.get(drawn.session) ?? 0
   const opens = drawn.kind === 'start' || drawn.kind === 'event'
   const requestNumber = { next: last + 1, same: last, older: last - 1, none: -1 }[drawn.numbering]

@@ -85,7 +85,13 @@ describe('the catalogue', () => {
     ['nothing happens', {}, idle, false],
     ['zero units are asked for', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
-    expect(needsRating(serviceRequest(request), service)).toBe(needed)
+    expect(needsRating(serviceRequest(request), service, false)).toBe(needed)
+  })
+
+  it('is not needed for late usage of a service whose price the session kept', () => {
+    const used = serviceRequest({ used: 1 })
+    expect(needsRating(used, { ...idle, segment }, true)).toBe(false)
+    expect(needsRating(used, idle, true)).toBe(true)
   })
 })
 

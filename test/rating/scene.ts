@@ -7,6 +7,7 @@ import type { ChargeRequest, RequestKind, ServiceRequest } from '../../src/domai
 import { credit } from '../../src/domain/credit.ts'
 import { cycleAt } from '../../src/domain/cycle.ts'
 import { digestOf } from '../../src/domain/digest.ts'
+import { expireSession } from '../../src/domain/expire.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { chargeSession, type Decision } from '../../src/rating/charge-session.ts'
@@ -90,6 +91,19 @@ export class Scene {
     return outcome
   }
 
+  /** What the sweep does when the time of an open session is over. */
+  expire(sessionId: string): void {
+    const session = this.sessions.get(sessionId)
+    if (session?.state !== 'open') return
+    const { subscriber, account, nowMs } = this
+    const expiring = { subscriber, account, session, sessionKey: sessionId }
+    const expired = expireSession(expiring, nowMs, SETTINGS.replayMs)
+    this.subscriber = expired.subscriber
+    this.account = expired.account
+    this.sessions.set(sessionId, expired.session)
+    this.lines.push(...expired.lines)
+  }
+
   topUp(name: string, amount: number): void {
     const { slot, bucket } = this.names[name]!
     const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
@@ -124,6 +138,7 @@ export class Scene {
     const action = rows[0]!['request']!
     const [verb = '', what = '', amount] = action.split(' ')
     if (verb === 'top-up') this.topUp(what, Number(amount))
+    else if (verb === 'expire') this.expire('s')
     else if (verb === 'wait') this.nowMs += Number(what) * DAY_MS
     else {
       const named = rows.filter((row) => row['service'] !== '')

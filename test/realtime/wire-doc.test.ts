@@ -19,6 +19,7 @@ describe('docs/WIRE.md', () => {
       'update',
       'release',
       'services',
+      'late',
       'event',
       'denied',
       'failed',

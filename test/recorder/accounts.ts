@@ -97,7 +97,7 @@ export function lineOf(aid: number, sid: number, stamp: string): Line {
     ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
     ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
     ...{ used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
-    ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open' },
+    ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open', late: false },
   }
 }
 
@@ -134,6 +134,7 @@ function newSegment(): Segment {
     ...{ tariff: { tiers: [], access: 0, extraDigits: 0 } },
     ...{ number: 1, version: 0, access: false, used: 0, priced: 0, charged: 0, debt: 0 },
     ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
+    late: false,
   }
 }
 

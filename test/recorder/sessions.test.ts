@@ -78,7 +78,7 @@ async function recorded(sid: number) {
 /** Forgets the sessions of an account that have ended, as the sweep does in the end. */
 async function forgetEnded(sid: number): Promise<void> {
   const partition = scene.ledger.keys.partitionOf(aidOf(sid))
-  const settings = { batchMax: 100, leaseMs: 1_000, replayMs: REPLAY_MS }
+  const settings = { batchMax: 100, leaseMs: 1_000, replayMs: REPLAY_MS, token: 'test' }
   const endMs = NOW_MS + REPLAY_MS + 1
   const { forgotten } = await sweepPartition(scene.ledger, partition, settings, endMs)
   expect(forgotten).toBe(1)

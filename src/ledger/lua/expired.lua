@@ -1,17 +1,17 @@
--- Leases what is due in a partition: open sessions that expired, and tombstones to forget.
+-- Takes the sweep of a partition for one batch, and lists what is due there.
 --
--- KEYS  [1] expiry, [2] tombstones
--- ARGV  now (ms), lease (ms), most members of each kind
--- REPLY { expired members, tombstone members }
--- EFFECTS the members returned come due again only after the lease
+-- KEYS  [1] expiry, [2] tombstones, [3] lease
+-- ARGV  [1] now (ms), [2] lease (ms), [3] most members of each kind, [4] token of the sweeper
+-- REPLY { expired members, tombstone members }, or nothing while another sweeper has it
+-- EFFECTS where something is due, the lease is the sweeper's until it gives it back (reindex.lua)
+--       or its time is over. Redis counts that time: a sweeper's clock cannot prolong it. The
+--       members keep their places, so that after a sweeper has died they are due as before.
 
-local now, lease, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local reply = {}
-for index = 1, 2 do
-  local due = redis.call('ZRANGEBYSCORE', KEYS[index], '-inf', ARGV[1], 'LIMIT', 0, limit)
-  for _, member in ipairs(due) do
-    redis.call('ZADD', KEYS[index], string.format('%d', now + lease), member)
-  end
-  reply[index] = due
+local holder = redis.call('GET', KEYS[3])
+if holder and holder ~= ARGV[4] then return false end
+local function due(key)
+  return redis.call('ZRANGEBYSCORE', key, '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
 end
-return reply
+local sessions, forgettable = due(KEYS[1]), due(KEYS[2])
+if #sessions + #forgettable > 0 then redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[2]) end
+return { sessions, forgettable }

@@ -1,15 +1,16 @@
--- Drops tombstones that this sweeper has leased.
+-- Drops tombstones whose time is over.
 --
 -- KEYS  [1] tombstones, then the owner of each member
--- ARGV  the score that the lease set, then per member: member, session field
+-- ARGV  now (ms), then per member: member, session field
 -- REPLY how many were dropped
--- EFFECTS a member whose score is another (leased again, or its session id opened anew) stays;
---       of an owner that is damaged only the member goes
+-- EFFECTS a member that is not due any more (reported to late, or its id opened anew) stays; of an
+--       owner that is damaged only the member goes
 
-local dropped = 0
+local now, dropped = tonumber(ARGV[1]), 0
 for index = 2, #KEYS do
   local member, field = ARGV[index * 2 - 2], ARGV[index * 2 - 1]
-  if redis.call('ZSCORE', KEYS[1], member) == ARGV[1] then
+  local place = redis.call('ZSCORE', KEYS[1], member)
+  if place and tonumber(place) <= now then
     redis.call('ZREM', KEYS[1], member)
     redis.pcall('HDEL', KEYS[index], field)
     dropped = dropped + 1

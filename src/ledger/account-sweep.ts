@@ -1,0 +1,111 @@
+/** What the sweep does to one account: its due sessions expire in a single commit. Pure. */
+import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
+import { expireSession } from '../domain/expire.ts'
+import type { Line } from '../domain/line.ts'
+import type { Session } from '../domain/session.ts'
+import type { AccountCommit, SessionCommit } from './commit-layout.ts'
+import type { LoadedOwner, OwnerWanted } from './ledger.ts'
+import { CorruptValueError } from './owner-packing.ts'
+
+export interface DueSession {
+  aid: number
+  sid: number
+  sessionKey: string
+}
+
+export class AccountSweep {
+  readonly due: DueSession[]
+  expired = 0
+  /** Sessions that are damaged, or their owner is. */
+  readonly corrupt: DueSession[] = []
+  /** Sessions that are not due, and when they are; 0: nothing stands behind them. */
+  readonly living: { session: DueSession; expiresMs: number }[] = []
+  private shared: OwnerState | null = null
+  private sharedBefore: OwnerState | null = null
+  private readonly replayMs: number
+  private readonly nowMs: number
+  private readonly owners: AccountCommit['owners'] = []
+  private readonly lines: Line[] = []
+
+  /** `wanted` and `loaded`: the shared owner first, then the subscribers. */
+  constructor(
+    due: DueSession[],
+    wanted: readonly OwnerWanted[],
+    loaded: readonly (LoadedOwner | CorruptValueError)[],
+    replayMs: number,
+    nowMs: number,
+  ) {
+    this.due = due
+    this.replayMs = replayMs
+    this.nowMs = nowMs
+    const [shared] = loaded
+    if (shared === undefined || shared instanceof CorruptValueError) {
+      this.corrupt.push(...due)
+      return
+    }
+    this.shared = shared.state
+    this.sharedBefore = shared.state
+    for (const [index, { aid, sid, sessionKeys }] of wanted.entries()) {
+      const owner = loaded[index]
+      if (index === 0 || owner === undefined) continue
+      const sessions = sessionKeys.map((sessionKey) => ({ aid, sid, sessionKey }))
+      if (owner instanceof CorruptValueError) this.corrupt.push(...sessions)
+      else this.owner(owner, sessions)
+    }
+  }
+
+  private owner(loaded: LoadedOwner, due: readonly DueSession[]): void {
+    let subscriber = loaded.state
+    const sessions: SessionCommit[] = []
+    for (const [index, one] of due.entries()) {
+      const session = loaded.sessions[index] ?? null
+      if (session?.state !== 'open' || session.expiresMs > this.nowMs) {
+        const expiresMs = session?.state === 'open' ? session.expiresMs : 0
+        this.living.push({ session: one, expiresMs })
+        continue
+      }
+      const expired = this.expire(subscriber, session, one)
+      if (expired === null) continue
+      subscriber = expired.subscriber
+      sessions.push({ sessionKey: one.sessionKey, session: expired.session, before: 'open' })
+      this.expired += 1
+    }
+    if (sessions.length === 0) return
+    const state = { ...subscriber, version: loaded.state.version + 1 }
+    this.owners.push({ state, fence: -1, sessions })
+  }
+
+  /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
+  private expire(subscriber: OwnerState, session: Session, due: DueSession) {
+    if (this.shared === null) return null
+    try {
+      const { sessionKey } = due
+      const expiring = { subscriber, account: this.shared, session, sessionKey }
+      const expired = expireSession(expiring, this.nowMs, this.replayMs)
+      this.shared = expired.account
+      this.lines.push(...expired.lines)
+      return expired
+    } catch {
+      this.corrupt.push(due)
+      return null
+    }
+  }
+
+  commit(wantsTurn: boolean): AccountCommit {
+    const { shared, sharedBefore } = this
+    const isSame = shared === null || sharedBefore === null || isUnchanged(sharedBefore, shared)
+    const version = sharedBefore?.version ?? -1
+    return {
+      aid: this.due[0]?.aid ?? 0,
+      owners: this.owners,
+      shared: {
+        expectedVersion: version,
+        state: isSame ? null : { ...shared, version: version + 1 },
+      },
+      claims: [],
+      operation: null,
+      lines: this.lines,
+      wantsTurn,
+    }
+  }
+}

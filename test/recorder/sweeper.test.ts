@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openSessions } from '../../src/ledger/streams.ts'
+import { startSweeper } from '../../src/recorder/sweeper.ts'
+import {
+  bucketOf,
+  keyOf,
+  type OpenLedger,
+  openLedger,
+  ownerOf,
+  REPLAY_MS,
+  seed,
+  sessionOf,
+  writing,
+} from '../ledger/fixture.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { waitUntil } from '../support/wait.ts'
+import { log, NOW_MS } from '../workers/scene.ts'
+
+const HOUR_MS = 3_600_000
+/** In the partition where a sweeper begins. */
+const AID = 4
+
+let redis: TestRedis
+let ledger: OpenLedger
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+  ledger = await openLedger(redis.url)
+})
+afterAll(async () => {
+  await ledger.close()
+  await redis.close()
+})
+
+async function openMany(aid: number, sid: number, count: number): Promise<void> {
+  await seed(ledger, sid, 100, aid)
+  const sessions = Array.from({ length: count }, (_, index) => {
+    const sessionId = `${sid}-${index}`
+    const session = sessionOf(sid, sessionId, { aid })
+    return { sessionKey: keyOf(sessionId), session, before: null }
+  })
+  await ledger.commit([writing(ownerOf(sid, 2, [bucketOf(100)], aid), {}, sessions)], NOW_MS)
+}
+
+function sweeperOf(intervalMs: number, expired: number[]) {
+  return startSweeper({
+    ...{ ledger, log, clock: { nowMs: () => NOW_MS + 2000 }, token: 'one' },
+    metrics: { sessionsExpired: (count) => expired.push(count) },
+    ...{ intervalMs, batchMax: 20, replayMs: REPLAY_MS },
+  })
+}
+
+it('goes on with a partition while its batches come back full, and stops at once', async () => {
+  await openMany(AID, 1, 130)
+  const expired: number[] = []
+  // Whoever waits for the next round waits in vain.
+  const sweeper = sweeperOf(HOUR_MS, expired)
+  await waitUntil('all have expired', async () => (await openSessions(ledger)) === 0)
+  await sweeper.stop()
+  expect(expired).toEqual([20, 20, 20, 20, 20, 20, 10])
+})
+
+it('leaves a partition after so many batches, so that the others have their turn', async () => {
+  await openMany(AID, 2, 20 * 17)
+  await openMany(AID + 1, 3, 7)
+  const expired: number[] = []
+  const sweeper = sweeperOf(20, expired)
+  await waitUntil('all have expired', async () => (await openSessions(ledger)) === 0)
+  await sweeper.stop()
+  expect(expired).toEqual([...Array.from({ length: 16 }, () => 20), 7, 20])
+})
