@@ -96,7 +96,7 @@ export class Records {
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, undefined)
     const record = this.#takeRecord(collection)
-    this.storage.docs.putSync(docKey(collection.id, record), asBuffer(bytes))
+    this.storage.put(this.storage.docs, docKey(collection.id, record), asBuffer(bytes))
     for (const [index, { keys: added }] of keys) this.#addEntries(index, added, record)
     this.#noteMultikey(ns, keys)
     return new Row(record, bytes)
@@ -113,7 +113,7 @@ export class Records {
     checkSize(bytes, 'Location17419')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, row.record)
-    this.storage.docs.putSync(docKey(collection.id, row.record), asBuffer(bytes))
+    this.storage.put(this.storage.docs, docKey(collection.id, row.record), asBuffer(bytes))
     keys.forEach(([index, { keys: after }], i) => {
       const before = oldKeys[i]![1].keys
       this.#removeEntries(index, without(before, after), row.record)
@@ -132,7 +132,7 @@ export class Records {
     for (const [index, { keys }] of indexKeys(collection, row.doc)) {
       this.#removeEntries(index, keys, row.record)
     }
-    this.storage.docs.removeSync(docKey(collection.id, row.record))
+    this.storage.remove(this.storage.docs, docKey(collection.id, row.record))
   }
 
   drop(collection: Collection): void {
@@ -188,11 +188,12 @@ export class Records {
 
   #addEntries(index: Index, keys: readonly Buffer[], record: number): void {
     const value = recordBytes(record)
-    for (const key of keys) this.storage.entries.putSync(entryKey(index, key, record), value)
+    for (const key of keys)
+      this.storage.put(this.storage.entries, entryKey(index, key, record), value)
   }
 
   #removeEntries(index: Index, keys: readonly Buffer[], record: number): void {
-    for (const key of keys) this.storage.entries.removeSync(entryKey(index, key, record))
+    for (const key of keys) this.storage.remove(this.storage.entries, entryKey(index, key, record))
   }
 
   #clearEntries(index: Index): void {
