@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Int32 } from 'bson'
 import { CommandError } from '../errors.ts'
 import { compileFilter, type Matcher } from '../query/matcher.ts'
-import { parseSort, type SortField } from '../query/sort.ts'
+import type { SortField } from '../query/sort.ts'
 import { type Doc, decode, encode, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { type Storage, StorageLostError } from './storage.ts'
@@ -183,7 +183,11 @@ export function checkNamespace(ns: string): void {
 
 function makeIndex(id: number, spec: IndexSpec, multikey: boolean): Index {
   const { name, key, unique, sparse, partial } = spec
-  const fields = parseSort(key)
+  const fields = Object.keys(key).map((path) => {
+    const direction = key[path]
+    const descending = isNumeric(direction) && toNumber(direction) < 0
+    return { path, parts: path.split('.'), descending }
+  })
   const covers = partial && compileFilter(partial)
   return { id, name, key, fields, unique, sparse, partial, covers, multikey }
 }

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, type ErrorCodeName } from '../errors.ts'
 import { withId } from '../update/update.ts'
 import {
   DOCUMENT_BYTES_MAX,
@@ -8,6 +8,7 @@ import {
   encode,
   fieldOf,
   isArray,
+  isDoc,
 } from '../values/document.ts'
 import type { Catalog, Collection, Index, IndexSpec } from './catalog.ts'
 import { duplicateKey } from './duplicate-key.ts'
@@ -92,7 +93,7 @@ export class Records {
     const doc = withId(given)
     checkId(doc)
     const bytes = doc === given && givenBytes ? givenBytes : encode(doc)
-    checkSize(bytes, 'BSONObjectTooLarge')
+    checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, undefined)
     const record = this.#takeRecord(collection)
@@ -230,9 +231,18 @@ function checkId(doc: Doc): void {
     const what = isArray(id) ? 'array' : id === undefined ? 'undefined' : 'regex'
     throw new CommandError('InvalidIdField', `The '_id' value cannot be of type ${what}`)
   }
+  const dollar = isDoc(id) ? Object.keys(id).find((name) => name.startsWith('$')) : undefined
+  if (dollar === undefined) return
+  throw new CommandError(
+    'DollarPrefixedFieldName',
+    `_id fields may not contain '$'-prefixed fields: ${dollar} is not valid for storage.`,
+  )
 }
 
-function checkSize(bytes: Uint8Array, code: 'BSONObjectTooLarge' | 'Location17419'): void {
+/** What the server reads at all: a document and a little more. */
+const MESSAGE_DOC_BYTES_MAX = DOCUMENT_BYTES_MAX + 16 * 1024
+
+function checkSize(bytes: Uint8Array, code: ErrorCodeName): void {
   if (bytes.length <= DOCUMENT_BYTES_MAX) return
   throw new CommandError(
     code,
