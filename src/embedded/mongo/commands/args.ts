@@ -136,6 +136,7 @@ export class Args {
   docs(field: string): GivenDoc[] {
     const sequence = this.#sequences.get(field)
     if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
+    if (this.value(field) === undefined) throw missingField(`${this.name}.${field}`)
     return this.array(field).map((value) => {
       return isDoc(value)
         ? { doc: value, bytes: encode(value) }
@@ -171,6 +172,10 @@ export function countIn(field: string, value: Value): number | undefined {
     'Location51024',
     `BSON field '${field}' value must be >= 0, actual value '${number}'`,
   )
+}
+
+export function missingField(field: string): CommandError {
+  return new CommandError('Location40414', `BSON field '${field}' is missing but a required field`)
 }
 
 function wrongType(field: string, value: Value, expected: string): CommandError {

@@ -9,7 +9,7 @@ import type { Row } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
 import { visitPath } from '../values/path.ts'
-import { type Args, countIn } from './args.ts'
+import { type Args, countIn, missingField } from './args.ts'
 import type { Answer, Command, Commands } from './command.ts'
 
 const FIND_UNSUPPORTED = [
@@ -160,10 +160,7 @@ const distinct: Command = async ({ catalog, records }, args) => {
 function requiredString(args: Args, field: string): string {
   const value = args.string(field)
   if (value !== undefined) return value
-  throw new CommandError(
-    'Location40414',
-    `BSON field '${args.name}.${field}' is missing but a required field`,
-  )
+  throw missingField(`${args.name}.${field}`)
 }
 
 /** Takes all results, and lets other clients in now and then. */

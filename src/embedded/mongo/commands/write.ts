@@ -5,7 +5,7 @@ import { compileUpdate } from '../update/update.ts'
 import { typeName } from '../values/compare.ts'
 import { type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
-import type { Args, GivenDoc } from './args.ts'
+import { type Args, type GivenDoc, missingField } from './args.ts'
 import type { Command, Commands } from './command.ts'
 import { WRITE_BATCH_MAX } from './handshake.ts'
 
@@ -92,7 +92,7 @@ function checkUpdate(doc: Doc): void {
   const where = 'update.updates'
   checkFields(where, doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
   docOf(where, doc)
-  if (doc['u'] === undefined) throw missing(`${where}.u`)
+  if (doc['u'] === undefined) throw missingField(`${where}.u`)
 }
 
 function checkDelete(doc: Doc): void {
@@ -100,7 +100,7 @@ function checkDelete(doc: Doc): void {
   checkFields(where, doc, ['q', 'limit'], ['collation', 'hint'])
   docOf(where, doc)
   const { limit } = doc
-  if (limit === undefined) throw missing(`${where}.limit`)
+  if (limit === undefined) throw missingField(`${where}.limit`)
   if (isNumeric(limit) && [0, 1].includes(toNumber(limit))) return
   throw new CommandError('FailedToParse', 'The limit field in delete objects must be 0 or 1.')
 }
@@ -142,16 +142,12 @@ function checkFields(
 }
 
 function docOf(where: string, { q }: Doc): Doc {
-  if (q === undefined) throw missing(`${where}.q`)
+  if (q === undefined) throw missingField(`${where}.q`)
   if (isDoc(q)) return q
   throw new CommandError(
     'TypeMismatch',
     `BSON field '${where}.q' is the wrong type '${typeName(q)}', expected type 'object'`,
   )
-}
-
-function missing(field: string): CommandError {
-  return new CommandError('Location40414', `BSON field '${field}' is missing but a required field`)
 }
 
 function flagOf(value: Value): boolean {
