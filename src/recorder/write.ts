@@ -15,6 +15,8 @@ import type { NameOf } from './include-names.ts'
 const OPERATIONS_MAX = 200
 /** With an upsert "if newer" it says that what is there is as new, or newer. */
 const DUPLICATE_KEY = 11_000
+/** An outage of the store, though it names an operation. */
+const OUT_OF_DISK_SPACE = 14_031
 
 /** The reason names nobody; the error may quote what it refuses. */
 export interface Refusal {
@@ -105,6 +107,11 @@ function refusals(error: unknown): (Refusal & { index: number })[] {
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {
     throw new CatalogUnavailableError(`MongoDB: not written for good: ${notDurable.errmsg}`)
+  }
+  // Without one the command failed as a whole: nobody knows what of it was done.
+  if (error.writeErrors.length === 0) throw error
+  if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
+    throw new CatalogUnavailableError('MongoDB: no room on its disk')
   }
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
