@@ -66,7 +66,8 @@ export class Storage {
   /**
    * Runs `job` in the next transaction and resolves after it is on disk. The job is synchronous
    * and may run again if the transaction of its group fails.
-   * @throws CommandError thrown by the job: what it wrote before is kept; OutOfDiskSpace: nothing is
+   * @throws CommandError thrown by the job: what it wrote before is kept. OutOfDiskSpace: then
+   *   nothing is
    */
   write<T>(job: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
