@@ -16,6 +16,8 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 /** What a new store needs before it has a reserve. */
 const NEW_STORE_BYTES = 1024 * 1024
 const DATA_FILE = 'data.mdb'
+/** What transactions may have taken, by their estimates, before the store is asked. */
+const LOOK_BYTES = CHUNK_BYTES / 2
 const ZEROS = Buffer.alloc(256 * 1024)
 
 /** There is no room on the disk for what was to be written; nothing of it was. */
@@ -58,7 +60,8 @@ export class Reserve {
   begin(): void {
     this.#entries = 0
     this.#entryBytes = 0
-    if (this.#neededBytes() > this.#fileBytes) this.#look()
+    // The estimates are generous: what was really taken is seen by a look, which costs little.
+    if (this.#takenBytes > LOOK_BYTES || this.#neededBytes() > this.#fileBytes) this.#look()
     this.#require()
   }
 
