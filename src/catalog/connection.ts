@@ -161,6 +161,7 @@ const OUTAGE_CODES: ReadonlySet<number> = new Set([
   11602, // InterruptedDueToReplStateChange
   13435, // NotPrimaryNoSecondaryOk
   13436, // NotPrimaryOrSecondary
+  14031, // OutOfDiskSpace
 ])
 
 const CLIENT_OUTAGES = [

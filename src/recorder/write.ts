@@ -15,6 +15,8 @@ import type { NameOf } from './include-names.ts'
 const OPERATIONS_MAX = 200
 /** With an upsert "if newer" it says that what is there is as new, or newer. */
 const DUPLICATE_KEY = 11_000
+/** An outage of the store, though it names an operation. */
+const OUT_OF_DISK_SPACE = 14_031
 
 /** The reason names nobody; the error may quote what it refuses. */
 export interface Refusal {
@@ -109,6 +111,9 @@ function refusals(error: unknown): (Refusal & { index: number })[] {
   }
   // The driver puts a connection that was lost into the same words; what was written is unknown.
   if (error.writeErrors.length === 0) throw error.code === undefined ? lost(error) : error
+  if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
+    throw new CatalogUnavailableError('MongoDB: no room on its disk')
+  }
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
     .map(({ index, code, errmsg = '' }) => ({

@@ -92,7 +92,7 @@ describe('plans', () => {
     [{ urt: 5 }, undefined, 'scan'],
     [{ aid: null }, undefined, 'scan'],
     [{ aid: /x/ }, undefined, 'scan'],
-    [{ tags: 3 }, { tags: 1 }, 'tags x1 sorted'],
+    [{ tags: 3 }, { tags: 1 }, 'tags x1 unsorted'],
     [{ tags: { $gt: 3 } }, { tags: 1 }, 'tags x1 unsorted'],
     [{ 'o.k': 1 }, undefined, 'o.k x1'],
     [{ 'o.k': { $exists: true } }, { 'o.k': 1 }, 'scan'],

@@ -2,12 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { type Db, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { aggregateContract } from './contract/aggregate.ts'
+import { codeContract } from './contract/codes.ts'
+import { concurrencyContract } from './contract/concurrency.ts'
+import { cursorLifetimeContract } from './contract/cursor-lifetime.ts'
 import { cursorContract } from './contract/cursors.ts'
 import { documentContract } from './contract/documents.ts'
 import { indexContract } from './contract/indexes.ts'
 import { planContract } from './contract/plans.ts'
+import { projectionContract } from './contract/projections.ts'
 import { queryContract } from './contract/queries.ts'
 import { refusalContract } from './contract/refusals.ts'
+import { sortContract } from './contract/sorts.ts'
 import { typeContract } from './contract/types.ts'
 import { updateContract } from './contract/updates.ts'
 
@@ -38,6 +43,11 @@ export function mongoContract(name: string, start: () => Promise<Server>): void 
     queryContract(db)
     updateContract(db)
     cursorContract(db)
+    cursorLifetimeContract(db)
+    sortContract(db)
+    projectionContract(db)
+    concurrencyContract(db)
+    codeContract(db)
     indexContract(db)
     planContract(db)
     aggregateContract(db)

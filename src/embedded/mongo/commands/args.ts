@@ -112,14 +112,14 @@ export class Args {
 
   /** A whole number ≥ 0; undefined if it is absent. */
   count(field: string): number | undefined {
+    return countIn(`${this.name}.${field}`, this.value(field))
+  }
+
+  /** A number without its sign: of `count` a negative limit means the same as a positive one. */
+  magnitude(field: string): number | undefined {
     const value = this.value(field)
-    if (value === undefined) return undefined
-    const number = isNumeric(value) ? toNumber(value) : this.#wrongType(field, 'number')
-    if (Number.isSafeInteger(number) && number >= 0) return number
-    throw new CommandError(
-      'Location51024',
-      `BSON field '${field}' value must be >= 0, actual value '${number}'`,
-    )
+    const isNegative = isNumeric(value) && toNumber(value) < 0
+    return isNegative ? Math.abs(Math.trunc(toNumber(value))) : this.count(field)
   }
 
   /** A cursor id, which is a long and nothing else. */
@@ -136,6 +136,7 @@ export class Args {
   docs(field: string): GivenDoc[] {
     const sequence = this.#sequences.get(field)
     if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
+    if (this.value(field) === undefined) throw missingField(`${this.name}.${field}`)
     return this.array(field).map((value) => {
       return isDoc(value)
         ? { doc: value, bytes: encode(value) }
@@ -144,12 +145,7 @@ export class Args {
   }
 
   #wrongType(field: string, expected: string): never {
-    const actual = typeName(this.value(field))
-    throw new CommandError(
-      'TypeMismatch',
-      `BSON field '${this.name}.${field}' is the wrong type '${actual}', ` +
-        `expected type '${expected}'`,
-    )
+    throw wrongType(`${this.name}.${field}`, this.value(field), expected)
   }
 
   /** Every acknowledged write is on disk, and every read sees it: most levels hold anyway. */
@@ -164,4 +160,27 @@ export class Args {
     if (level === undefined || ['local', 'available', 'majority'].includes(String(level))) return
     throw notImplemented(`read concern ${String(level)}`)
   }
+}
+
+/** @throws CommandError if the value of the field is no whole number ≥ 0, or absent (undefined) */
+export function countIn(field: string, value: Value): number | undefined {
+  if (value === undefined) return undefined
+  if (!isNumeric(value)) throw wrongType(field, value, 'number')
+  const number = toNumber(value)
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw new CommandError(
+    'Location51024',
+    `BSON field '${field}' value must be >= 0, actual value '${number}'`,
+  )
+}
+
+export function missingField(field: string): CommandError {
+  return new CommandError('Location40414', `BSON field '${field}' is missing but a required field`)
+}
+
+function wrongType(field: string, value: Value, expected: string): CommandError {
+  return new CommandError(
+    'TypeMismatch',
+    `BSON field '${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
+  )
 }

@@ -15,6 +15,9 @@ const STEPS_PER_TURN = 4
 type Cursor = {
   readonly ns: string
   readonly results: Results<Uint8Array>
+  readonly noTimeout: boolean
+  /** Whether the collection that it reads is still there. */
+  readonly isAlive: () => boolean
   /** Read, but too large for the batch before. */
   pending: Uint8Array | undefined
   /** Results that may still be given, if the query said so. */
@@ -30,6 +33,10 @@ export type CursorOptions = {
   readonly limit: number
   /** Whether the cursor ends with its first batch. */
   readonly singleBatch: boolean
+  /** Whether it stays however long nobody asks for it. */
+  readonly noTimeout?: boolean
+  /** Whether the collection that it reads is still there. */
+  readonly isAlive: () => boolean
 }
 
 /** Results that a client takes batch by batch, over any of its connections. */
@@ -46,9 +53,12 @@ export class Cursors {
 
   async open(results: Results<Uint8Array>, options: CursorOptions): Promise<Batch> {
     const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
+    const { noTimeout = false, isAlive } = options
     const cursor: Cursor = {
       ns,
       results,
+      noTimeout,
+      isAlive,
       pending: undefined,
       remaining: limit,
       usedMs: this.#nowMs(),
@@ -65,14 +75,10 @@ export class Cursors {
     return { field: 'firstBatch', docs, id: Long.fromBigInt(id), ns }
   }
 
-  /** @throws CommandError (CursorNotFound) */
+  /** @throws CommandError (CursorNotFound; Unauthorized, CursorInUse, QueryPlanKilled) */
   async more(id: Long, ns: string, batchSize: number | undefined): Promise<Batch> {
     this.expire()
-    const cursor = this.#cursors.get(id.toString())
-    if (!cursor || cursor.ns !== ns || cursor.isBusy) {
-      const why = cursor ? `is ${cursor.isBusy ? 'in use' : `of ${cursor.ns}`}` : 'not found'
-      throw new CommandError('CursorNotFound', `cursor id ${id.toString()} ${why}`)
-    }
+    const cursor = this.#usable(id, ns)
     cursor.isBusy = true
     try {
       const { docs, isDone } = await this.#fill(cursor, batchSize ?? Number.POSITIVE_INFINITY)
@@ -87,6 +93,24 @@ export class Cursors {
     }
   }
 
+  #usable(id: Long, ns: string): Cursor {
+    const cursor = this.#cursors.get(id.toString())
+    if (!cursor) throw new CommandError('CursorNotFound', `cursor id ${id.toString()} not found`)
+    if (cursor.ns !== ns) {
+      throw new CommandError(
+        'Unauthorized',
+        `Requested getMore on namespace '${ns}', but cursor belongs to a different namespace ` +
+          cursor.ns,
+      )
+    }
+    if (cursor.isBusy) {
+      throw new CommandError('CursorInUse', `cursor id ${id.toString()} is already in use`)
+    }
+    if (cursor.isAlive()) return cursor
+    this.kill(id)
+    throw new CommandError('QueryPlanKilled', `collection dropped: ${ns}`)
+  }
+
   /** Whether there was such a cursor. */
   kill(id: Long): boolean {
     const cursor = this.#cursors.get(id.toString())
@@ -98,7 +122,7 @@ export class Cursors {
   expire(): void {
     const nowMs = this.#nowMs()
     for (const [id, cursor] of this.#cursors) {
-      if (!cursor.isBusy && nowMs - cursor.usedMs > CURSOR_IDLE_MS_MAX) {
+      if (!cursor.isBusy && !cursor.noTimeout && nowMs - cursor.usedMs > CURSOR_IDLE_MS_MAX) {
         this.#cursors.delete(id)
       }
     }

@@ -5,7 +5,8 @@ import type { Answer, Command, Commands } from './command.ts'
 /** That of MongoDB 7.0, whose behaviour is the model here. */
 const WIRE_VERSION_MAX = 21
 const SERVER_VERSION = [7, 0, 0, 0]
-const WRITE_BATCH_MAX = 100_000
+/** Most operations of one bulk. */
+export const WRITE_BATCH_MAX = 100_000
 
 /** A standalone server: so the driver sends neither transactions nor retryable writes. */
 const hello: Command = ({ clock, connectionId }, args): Answer => ({

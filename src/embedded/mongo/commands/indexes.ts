@@ -1,8 +1,7 @@
 import { CommandError, notImplemented } from '../errors.ts'
 import { compileFilter } from '../query/matcher.ts'
-import { parseSort } from '../query/sort.ts'
 import type { Collection, Index, IndexSpec } from '../store/catalog.ts'
-import { equalValues } from '../values/compare.ts'
+import { equalValues, typeName } from '../values/compare.ts'
 import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { arrayIndex } from '../values/path.ts'
@@ -70,24 +69,63 @@ function parseSpec(doc: Doc): IndexSpec {
     throw new CommandError('CannotCreateIndex', 'index names cannot be empty')
   }
   checkKey(key)
+  if (isIdKey(key)) checkIdSpec(doc, key['_id'])
   const isPartial = partial !== undefined
   if (isPartial && !isDoc(partial)) {
     throw new CommandError('TypeMismatch', "The field 'partialFilterExpression' must be an object")
   }
   if (isPartial) checkPartial(partial)
-  const unique = flagOf(doc['unique'])
-  return { key, name, unique, sparse: flagOf(doc['sparse']), partial }
+  const unique = flagOf('unique', doc['unique'])
+  const sparse = flagOf('sparse', doc['sparse'])
+  if (sparse && isPartial) {
+    throw new CommandError(
+      'CannotCreateIndex',
+      'cannot mix "partialFilterExpression" and "sparse" options',
+    )
+  }
+  return { key, name, unique, sparse, partial }
 }
+
+const PLUGINS = ['text', 'hashed', '2d', '2dsphere', 'geoHaystack']
 
 function checkKey(key: Doc): void {
   for (const path of Object.keys(key)) {
-    if (typeof key[path] === 'string') throw notImplemented(`an index of type ${key[path]}`)
+    checkDirection(path, key[path])
     if (path.includes('$**')) throw notImplemented('a wildcard index')
-    if (path.split('.').some((part) => arrayIndex(part) !== undefined)) {
+    const parts = path.split('.')
+    if (parts.some((part) => part === '' || part.startsWith('$'))) {
+      throw new CommandError('CannotCreateIndex', `'${path}' cannot be a field of an index key`)
+    }
+    if (parts.some((part) => arrayIndex(part) !== undefined)) {
       throw notImplemented(`an index on a position of an array ('${path}')`)
     }
   }
-  parseSort(key)
+}
+
+/** Any number gives a direction by its sign. */
+function checkDirection(path: string, direction: Value): void {
+  if (typeof direction === 'string' && PLUGINS.includes(direction)) {
+    throw notImplemented(`an index of type ${direction}`)
+  }
+  if (isNumeric(direction) && Math.abs(toNumber(direction)) > 0) return
+  const what = isNumeric(direction) ? toNumber(direction) : typeName(direction)
+  throw new CommandError(
+    'CannotCreateIndex',
+    `Values in the index key pattern must be numbers other than 0, '${path}' is ${what}`,
+  )
+}
+
+/** The index of `_id` is there anyway: it may be asked for, but not made different. */
+function checkIdSpec(doc: Doc, direction: Value): void {
+  if (isNumeric(direction) && toNumber(direction) !== 1) {
+    throw new CommandError('BadValue', "The field 'key' for an _id index must be {_id: 1}")
+  }
+  const other = Object.keys(doc).find((option) => !['key', 'name', 'v'].includes(option))
+  if (other === undefined) return
+  throw new CommandError(
+    'InvalidIndexSpecificationOption',
+    `The field '${other}' is not valid for an _id index specification.`,
+  )
 }
 
 function checkPartial(partial: Doc): void {
@@ -98,8 +136,10 @@ function checkPartial(partial: Doc): void {
   throw new CommandError('CannotCreateIndex', `unsupported expression in partial index: ${unknown}`)
 }
 
-function flagOf(value: Value): boolean {
-  return value === true || (isNumeric(value) && toNumber(value) !== 0)
+function flagOf(option: string, value: Value): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  if (isNumeric(value)) return toNumber(value) !== 0
+  throw new CommandError('TypeMismatch', `The field '${option}' has value of wrong type`)
 }
 
 /** @throws CommandError if there is one like it that is not quite the same */

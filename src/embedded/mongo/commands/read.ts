@@ -8,9 +8,8 @@ import { parseSort } from '../query/sort.ts'
 import type { Row } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
-import { isNumeric, toNumber } from '../values/numeric.ts'
 import { visitPath } from '../values/path.ts'
-import type { Args } from './args.ts'
+import { type Args, countIn, missingField } from './args.ts'
 import type { Answer, Command, Commands } from './command.ts'
 
 const FIND_UNSUPPORTED = [
@@ -44,7 +43,8 @@ const find: Command = async ({ catalog, records, cursors }, args) => {
   )
   const ns = args.namespace()
   const limit = args.count('limit') || Number.POSITIVE_INFINITY
-  const rows = runQuery(records, catalog.find(ns), {
+  const collection = catalog.find(ns)
+  const rows = runQuery(records, collection, {
     filter: args.doc('filter'),
     sort: parseSort(args.value('sort')),
     skip: args.count('skip') ?? 0,
@@ -55,6 +55,8 @@ const find: Command = async ({ catalog, records, cursors }, args) => {
     batchSize: args.count('batchSize'),
     limit,
     singleBatch: args.boolean('singleBatch'),
+    noTimeout: args.boolean('noCursorTimeout'),
+    isAlive: () => catalog.find(ns)?.id === collection?.id,
   }
   return { batch: await cursors.open(projected(rows, args.doc('projection')), options) }
 }
@@ -106,14 +108,15 @@ const aggregate: Command = async ({ catalog, records, cursors }, args) => {
   if (!isDoc(cursor)) {
     throw new CommandError('FailedToParse', "The 'cursor' option is required")
   }
-  const results = runPipeline(records, catalog.find(ns), args.value('pipeline'))
-  const size = cursor['batchSize']
+  const collection = catalog.find(ns)
+  const results = runPipeline(records, collection, args.value('pipeline'))
   return {
     batch: await cursors.open(results, {
       ns,
-      batchSize: isNumeric(size) ? toNumber(size) : undefined,
+      batchSize: countIn('cursor.batchSize', cursor['batchSize']),
       limit: Number.POSITIVE_INFINITY,
       singleBatch: false,
+      isAlive: () => catalog.find(ns)?.id === collection?.id,
     }),
   }
 }
@@ -123,7 +126,7 @@ const count: Command = async ({ catalog, records }, args) => {
   const collection = catalog.find(args.namespace())
   const filter = args.doc('query')
   const skip = args.count('skip') ?? 0
-  const limit = args.count('limit') || Number.POSITIVE_INFINITY
+  const limit = args.magnitude('limit') || Number.POSITIVE_INFINITY
   if (collection && Object.keys(filter).length === 0) {
     const all = records.count(collection)
     return { n: countValue(Math.min(Math.max(0, all - skip), limit)) }
@@ -157,10 +160,7 @@ const distinct: Command = async ({ catalog, records }, args) => {
 function requiredString(args: Args, field: string): string {
   const value = args.string(field)
   if (value !== undefined) return value
-  throw new CommandError(
-    'Location40414',
-    `BSON field '${args.name}.${field}' is missing but a required field`,
-  )
+  throw missingField(`${args.name}.${field}`)
 }
 
 /** Takes all results, and lets other clients in now and then. */

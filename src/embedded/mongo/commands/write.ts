@@ -2,10 +2,12 @@ import { CommandError, notImplemented } from '../errors.ts'
 import { runQuery } from '../query/run-query.ts'
 import { applyUpdate, settled } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
+import { typeName } from '../values/compare.ts'
 import { type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
-import type { Args, GivenDoc } from './args.ts'
+import { type Args, type GivenDoc, missingField } from './args.ts'
 import type { Command, Commands } from './command.ts'
+import { WRITE_BATCH_MAX } from './handshake.ts'
 
 type WriteError = { readonly index: number; readonly code: number; readonly errmsg: string }
 
@@ -48,23 +50,26 @@ const insert: Command = ({ storage, records }, args) => {
 
 function someOf(args: Args, field: string): GivenDoc[] {
   const docs = args.docs(field)
-  if (docs.length > 0) return docs
-  throw new CommandError('FailedToParse', `${args.name}: ${field} must not be empty`)
+  if (docs.length > 0 && docs.length <= WRITE_BATCH_MAX) return docs
+  throw new CommandError(
+    'InvalidLength',
+    `Write batch sizes must be between 1 and ${WRITE_BATCH_MAX}. Got ${docs.length} operations.`,
+  )
 }
 
 const update: Command = ({ storage, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
   const ops = someOf(args, 'updates')
+  for (const { doc } of ops) checkUpdate(doc)
   const nowMs = clock.nowMs()
   return storage.write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
     const errors = doEach(ops, args.boolean('ordered', true), ({ doc }, index) => {
-      checkFields('update.updates', doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
       const result = applyUpdate(records, ns, {
-        filter: docOf('q', doc['q']),
+        filter: docOf('update.updates', doc),
         update: compileUpdate(doc['u']),
         multi: flagOf(doc['multi']),
         upsert: flagOf(doc['upsert']),
@@ -82,17 +87,38 @@ const update: Command = ({ storage, records, clock }, args) => {
 
 const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
 
+/** What is wrong with the form of an operation refuses the command, before any is done. */
+function checkUpdate(doc: Doc): void {
+  const where = 'update.updates'
+  checkFields(where, doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
+  docOf(where, doc)
+  if (doc['u'] === undefined) throw missingField(`${where}.u`)
+}
+
+function checkDelete(doc: Doc): void {
+  const where = 'delete.deletes'
+  checkFields(where, doc, ['q', 'limit'], ['collation', 'hint'])
+  docOf(where, doc)
+  const { limit } = doc
+  if (limit === undefined) throw missingField(`${where}.limit`)
+  if (isNumeric(limit) && [0, 1].includes(toNumber(limit))) return
+  throw new CommandError('FailedToParse', 'The limit field in delete objects must be 0 or 1.')
+}
+
 const remove: Command = ({ storage, records, catalog }, args) => {
   args.allow(['deletes', 'ordered'], ['let'])
   const ns = args.namespace()
   const ops = someOf(args, 'deletes')
+  for (const { doc } of ops) checkDelete(doc)
   return storage.write(() => {
     let n = 0
     const errors = doEach(ops, args.boolean('ordered', true), ({ doc }) => {
-      checkFields('delete.deletes', doc, ['q', 'limit'], ['collation', 'hint'])
       const collection = catalog.find(ns)
       const limit = isNumeric(doc['limit']) && toNumber(doc['limit']) === 1 ? 1 : undefined
-      const found = runQuery(records, collection, { filter: docOf('q', doc['q']), limit })
+      const found = runQuery(records, collection, {
+        filter: docOf('delete.deletes', doc),
+        limit,
+      })
       for (const row of settled(records, collection, found, limit === undefined)) {
         if (collection) records.remove(collection, row)
         n += 1
@@ -115,9 +141,13 @@ function checkFields(
   }
 }
 
-function docOf(field: string, value: Value): Doc {
-  if (isDoc(value)) return value
-  throw new CommandError('TypeMismatch', `the field '${field}' must be an object`)
+function docOf(where: string, { q }: Doc): Doc {
+  if (q === undefined) throw missingField(`${where}.q`)
+  if (isDoc(q)) return q
+  throw new CommandError(
+    'TypeMismatch',
+    `BSON field '${where}.q' is the wrong type '${typeName(q)}', expected type 'object'`,
+  )
 }
 
 function flagOf(value: Value): boolean {

@@ -127,6 +127,11 @@ function compileStage(spec: StageSpec): Stage {
       return counting(spec)
     case '$group':
       return grouping(documentOf(spec))
+    case '$changeStream':
+      throw new CommandError(
+        'Location40573',
+        'The $changeStream stage is only supported on replica sets',
+      )
     default:
       throw new CommandError('Location40324', `Unrecognized pipeline stage name: '${spec.name}'`)
   }

@@ -4,6 +4,7 @@ import { asDoc, type Doc, isArray, isDoc, setField, type Value } from '../values
 import { isNumeric } from '../values/numeric.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
 import { isOperator } from './expression-operators.ts'
+import { fieldPath } from './field-path.ts'
 
 export type Projection = (doc: Doc) => Doc
 
@@ -31,13 +32,8 @@ function leavesOf(spec: Doc, prefix: string): Leaf[] {
   for (const name of Object.keys(spec)) {
     const path = prefix + name
     const value = spec[name]
-    if (path.split('.').some((part) => part === '' || part.startsWith('$'))) {
-      if (path.endsWith('.$')) throw notImplemented(`the positional projection '${path}'`)
-      throw new CommandError(
-        'Location16410',
-        `FieldPath field names may not start with '$': ${path}`,
-      )
-    }
+    if (path.endsWith('.$')) throw notImplemented(`the positional projection '${path}'`)
+    fieldPath(path)
     if (isNumeric(value) || typeof value === 'boolean') {
       leaves.push([path, isTruthy(value) ? 'keep' : 'drop'])
     } else if (isNested(value)) leaves.push(...leavesOf(value, `${path}.`))
@@ -78,6 +74,10 @@ function modeOf(leaves: readonly Leaf[]): 'keep' | 'drop' {
       const message = `Cannot do exclusion on field ${path} in inclusion projection`
       throw new CommandError('Location31254', message)
     }
+    if (rule !== 'keep') {
+      const message = `Cannot use an expression for ${path} in an exclusion projection`
+      throw new CommandError('Location31252', message)
+    }
     const message = `Cannot do inclusion on field ${path} in exclusion projection`
     throw new CommandError('Location31253', message)
   }
@@ -94,7 +94,7 @@ function addRule(tree: Tree, path: string, rule: Rule): void {
     level.set(part, next)
     level = next
   }
-  if (level.has(last)) throw collision(path)
+  if (level.has(last)) throw new CommandError('Location31250', `Path collision at ${path}`)
   level.set(last, rule)
 }
 
@@ -164,12 +164,7 @@ export function compileAddFields(spec: Doc): Projection {
   const tree: Tree = new Map()
   for (const name of Object.keys(spec)) {
     const value = spec[name]
-    if (name === '' || name.startsWith('$')) {
-      throw new CommandError(
-        'Location16410',
-        `FieldPath field names may not start with '$': ${name}`,
-      )
-    }
+    fieldPath(name)
     addRule(tree, name, compileExpression(value))
   }
   return (doc) => addFields(doc, tree, doc)

@@ -3,6 +3,8 @@ import { asDoc, type Doc, isDoc, type Value } from '../values/document.ts'
 import { encodeKey } from '../values/key-encoding.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { pathValues } from '../values/path.ts'
+import { tuplesAt } from '../values/tuples.ts'
+import { fieldPath } from './field-path.ts'
 
 export type SortField = {
   readonly path: string
@@ -17,36 +19,54 @@ export function parseSort(spec: Value): SortField[] {
   return Object.keys(spec).map((path) => {
     const direction = spec[path]
     if (asDoc(direction)) throw notImplemented(`the sort order of '${path}' by an expression`)
-    const sign = isNumeric(direction) ? toNumber(direction) : 0
+    if (!isNumeric(direction)) {
+      throw new CommandError('Location15974', `Illegal key in $sort specification: '${path}'`)
+    }
+    const sign = toNumber(direction)
     if (sign !== 1 && sign !== -1) {
       throw new CommandError(
         'Location15975',
         `$sort key ordering must be 1 (for ascending) or -1 (for descending): '${path}'`,
       )
     }
-    const parts = path.split('.')
-    if (parts.some((part) => part === '' || part.startsWith('$'))) {
-      throw new CommandError('Location16410', `'${path}' cannot be a sort key`)
-    }
-    return { path, parts, descending: sign === -1 }
+    return { path, parts: fieldPath(path), descending: sign === -1 }
   })
 }
 
 /**
  * Bytes that order documents as the sort demands. An array sorts by its least element, descending
  * by its greatest; a missing field as null.
+ * @throws CommandError if two fields lead into different arrays
  */
 export function sortKey(doc: Doc, fields: readonly SortField[]): Buffer {
-  const keys = fields.map(({ parts, descending }) => {
-    let best: Buffer | undefined
-    for (const value of pathValues(doc, parts).values) {
-      const key = encodeKey(value, descending)
-      // Inverted bytes put the greatest first, so the least key is wanted in both directions.
-      if (!best || Buffer.compare(key, best) < 0) best = key
-    }
-    return best ?? encodeKey(null, descending)
+  const found = fields.map(({ parts }) => pathValues(doc, parts))
+  if (found.filter(({ arrayPath }) => arrayPath !== undefined).length > 1) {
+    return sharedKey(doc, fields)
+  }
+  const keys = found.map(({ values }, i) => {
+    const { descending } = fields[i]!
+    // Inverted bytes put the greatest first, so the least key is wanted in both directions.
+    return least(values.map((value) => encodeKey(value, descending)))
   })
   return keys.length === 1 && keys[0] ? keys[0] : Buffer.concat(keys)
+}
+
+/** Of several fields within one array the values of one element decide together. */
+function sharedKey(doc: Doc, fields: readonly SortField[]): Buffer {
+  const paths = fields.map(({ parts }) => parts)
+  const tuples = tuplesAt(doc, paths)
+  if (!tuples) {
+    throw new CommandError('BadValue', 'cannot sort with keys that are parallel arrays')
+  }
+  return least(
+    tuples.map((tuple) =>
+      Buffer.concat(tuple.map((value, i) => encodeKey(value, fields[i]!.descending))),
+    ),
+  )
+}
+
+function least(keys: readonly Buffer[]): Buffer {
+  return keys.reduce((best, key) => (Buffer.compare(key, best) < 0 ? key : best))
 }
 
 /** What a sort may hold in memory, in bytes of documents: the server's own limit. */

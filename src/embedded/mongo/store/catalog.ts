@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Int32 } from 'bson'
 import { CommandError } from '../errors.ts'
 import { compileFilter, type Matcher } from '../query/matcher.ts'
-import { parseSort, type SortField } from '../query/sort.ts'
+import type { SortField } from '../query/sort.ts'
 import { type Doc, decode, encode, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { type Storage, StorageLostError } from './storage.ts'
@@ -67,8 +67,8 @@ export class Catalog {
           `the embedded store has format ${format.readUInt32BE(0)}, this version reads ${FORMAT}`,
         )
       }
-      meta.putSync(KEY_FORMAT, uint32(FORMAT))
-      meta.putSync(KEY_OWNER, this.#token)
+      this.#storage.put(meta, KEY_FORMAT, uint32(FORMAT))
+      this.#storage.put(meta, KEY_OWNER, this.#token)
     })
     this.#storage.guard(() => this.#assertOwner())
     this.reload()
@@ -128,19 +128,23 @@ export class Catalog {
   }
 
   remove(ns: string): void {
-    this.#storage.meta.removeSync(collectionKey(ns))
+    this.#storage.remove(this.#storage.meta, collectionKey(ns))
     this.#collections.delete(ns)
   }
 
   #store(collection: Collection): Collection {
-    this.#storage.meta.putSync(collectionKey(collection.ns), encodeCollection(collection))
+    this.#storage.put(
+      this.#storage.meta,
+      collectionKey(collection.ns),
+      encodeCollection(collection),
+    )
     this.#collections.set(collection.ns, collection)
     return collection
   }
 
   #takeId(): number {
     const id = this.#nextId++
-    this.#storage.meta.putSync(KEY_NEXT_ID, uint32(this.#nextId))
+    this.#storage.put(this.#storage.meta, KEY_NEXT_ID, uint32(this.#nextId))
     return id
   }
 
@@ -179,7 +183,11 @@ export function checkNamespace(ns: string): void {
 
 function makeIndex(id: number, spec: IndexSpec, multikey: boolean): Index {
   const { name, key, unique, sparse, partial } = spec
-  const fields = parseSort(key)
+  const fields = Object.keys(key).map((path) => {
+    const direction = key[path]
+    const descending = isNumeric(direction) && toNumber(direction) < 0
+    return { path, parts: path.split('.'), descending }
+  })
   const covers = partial && compileFilter(partial)
   return { id, name, key, fields, unique, sparse, partial, covers, multikey }
 }

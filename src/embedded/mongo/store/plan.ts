@@ -201,11 +201,13 @@ function boundsOf(demand: Demand, descending: boolean, multikey: boolean): Bound
  * forwards, true backwards, undefined neither.
  */
 function orderOf(index: Index, fixed: number, sort: readonly SortField[]): boolean | undefined {
+  if (sort.length === 0) return false
+  // An array has an entry for each of its elements, and sorts by one of them: maybe not by the one
+  // that was looked for.
+  if (index.multikey) return undefined
   const constant = new Set(index.fields.slice(0, fixed).map(({ path }) => path))
   const wanted = sort.filter(({ path }) => !constant.has(path))
   if (wanted.length === 0) return false
-  // An array sorts by one of its elements but has an entry for each.
-  if (index.multikey) return undefined
   const given = index.fields.slice(fixed)
   const [first] = given
   if (!first || wanted.length > given.length) return undefined

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError } from '../errors.ts'
+import { CommandError, type ErrorCodeName } from '../errors.ts'
 import { withId } from '../update/update.ts'
 import {
   DOCUMENT_BYTES_MAX,
@@ -8,6 +8,7 @@ import {
   encode,
   fieldOf,
   isArray,
+  isDoc,
 } from '../values/document.ts'
 import type { Catalog, Collection, Index, IndexSpec } from './catalog.ts'
 import { duplicateKey } from './duplicate-key.ts'
@@ -92,11 +93,11 @@ export class Records {
     const doc = withId(given)
     checkId(doc)
     const bytes = doc === given && givenBytes ? givenBytes : encode(doc)
-    checkSize(bytes, 'BSONObjectTooLarge')
+    checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, undefined)
     const record = this.#takeRecord(collection)
-    this.storage.docs.putSync(docKey(collection.id, record), asBuffer(bytes))
+    this.storage.put(this.storage.docs, docKey(collection.id, record), asBuffer(bytes))
     for (const [index, { keys: added }] of keys) this.#addEntries(index, added, record)
     this.#noteMultikey(ns, keys)
     return new Row(record, bytes)
@@ -113,7 +114,7 @@ export class Records {
     checkSize(bytes, 'Location17419')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, row.record)
-    this.storage.docs.putSync(docKey(collection.id, row.record), asBuffer(bytes))
+    this.storage.put(this.storage.docs, docKey(collection.id, row.record), asBuffer(bytes))
     keys.forEach(([index, { keys: after }], i) => {
       const before = oldKeys[i]![1].keys
       this.#removeEntries(index, without(before, after), row.record)
@@ -132,7 +133,7 @@ export class Records {
     for (const [index, { keys }] of indexKeys(collection, row.doc)) {
       this.#removeEntries(index, keys, row.record)
     }
-    this.storage.docs.removeSync(docKey(collection.id, row.record))
+    this.storage.remove(this.storage.docs, docKey(collection.id, row.record))
   }
 
   drop(collection: Collection): void {
@@ -188,11 +189,12 @@ export class Records {
 
   #addEntries(index: Index, keys: readonly Buffer[], record: number): void {
     const value = recordBytes(record)
-    for (const key of keys) this.storage.entries.putSync(entryKey(index, key, record), value)
+    for (const key of keys)
+      this.storage.put(this.storage.entries, entryKey(index, key, record), value)
   }
 
   #removeEntries(index: Index, keys: readonly Buffer[], record: number): void {
-    for (const key of keys) this.storage.entries.removeSync(entryKey(index, key, record))
+    for (const key of keys) this.storage.remove(this.storage.entries, entryKey(index, key, record))
   }
 
   #clearEntries(index: Index): void {
@@ -229,9 +231,18 @@ function checkId(doc: Doc): void {
     const what = isArray(id) ? 'array' : id === undefined ? 'undefined' : 'regex'
     throw new CommandError('InvalidIdField', `The '_id' value cannot be of type ${what}`)
   }
+  const dollar = isDoc(id) ? Object.keys(id).find((name) => name.startsWith('$')) : undefined
+  if (dollar === undefined) return
+  throw new CommandError(
+    'DollarPrefixedFieldName',
+    `_id fields may not contain '$'-prefixed fields: ${dollar} is not valid for storage.`,
+  )
 }
 
-function checkSize(bytes: Uint8Array, code: 'BSONObjectTooLarge' | 'Location17419'): void {
+/** What the server reads at all: a document and a little more. */
+const MESSAGE_DOC_BYTES_MAX = DOCUMENT_BYTES_MAX + 16 * 1024
+
+function checkSize(bytes: Uint8Array, code: ErrorCodeName): void {
   if (bytes.length <= DOCUMENT_BYTES_MAX) return
   throw new CommandError(
     code,

@@ -1,5 +1,6 @@
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { CommandError } from '../errors.ts'
+import { checkRoomToBegin, DiskFullError, Reserve } from './reserve.ts'
 
 /** Longest key that the store holds, in bytes. */
 export const KEY_BYTES_MAX = 1978
@@ -38,6 +39,7 @@ export class Storage {
   readonly docs: Table
   readonly entries: Table
   readonly #root: RootDatabase<Buffer, Buffer>
+  readonly #reserve: Reserve
   readonly #onRollback: () => void
   #check: () => void = () => {}
   #jobs: Job[] = []
@@ -46,12 +48,14 @@ export class Storage {
   /** `onRollback` is called when writes were undone: what is cached of them must be dropped. */
   constructor(dataDir: string, onRollback: () => void) {
     this.#onRollback = onRollback
+    checkRoomToBegin(dataDir)
     const format = { encoding: 'binary', keyEncoding: 'binary' } as const
     // Without overlapping sync, a transaction that has returned is on disk.
     this.#root = open({ path: dataDir, noSubdir: false, overlappingSync: false, ...format })
     this.meta = this.#root.openDB({ name: 'meta', ...format })
     this.docs = this.#root.openDB({ name: 'docs', ...format })
     this.entries = this.#root.openDB({ name: 'entries', ...format })
+    this.#reserve = new Reserve(dataDir, () => this.#usedBytes())
   }
 
   /** Sets what is checked at the start of each transaction; a throw refuses it. */
@@ -62,7 +66,8 @@ export class Storage {
   /**
    * Runs `job` in the next transaction and resolves after it is on disk. The job is synchronous
    * and may run again if the transaction of its group fails.
-   * @throws CommandError thrown by the job: what it wrote before is kept
+   * @throws CommandError thrown by the job: what it wrote before is kept. OutOfDiskSpace: then
+   *   nothing is
    */
   write<T>(job: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -71,6 +76,16 @@ export class Storage {
       this.#scheduled = true
       setImmediate(() => this.#flush())
     })
+  }
+
+  put(table: Table, key: Buffer, value: Buffer): void {
+    this.#reserve.take(key.length + value.length)
+    table.putSync(key, value)
+  }
+
+  remove(table: Table, key: Buffer): void {
+    this.#reserve.take(key.length)
+    table.removeSync(key)
   }
 
   /** Runs a part of a write that leaves nothing behind if it throws. */
@@ -110,7 +125,7 @@ export class Storage {
   clear(table: Table, { start, end }: Range): void {
     for (;;) {
       const keys = [...table.getKeys({ start, end, limit: PIECE_ENTRIES_MAX })]
-      for (const key of keys) table.removeSync(key)
+      for (const key of keys) this.remove(table, key)
       if (keys.length < PIECE_ENTRIES_MAX) return
     }
   }
@@ -122,6 +137,7 @@ export class Storage {
   /** Writes what is waiting and closes the files. */
   async close(): Promise<void> {
     if (this.#jobs.length > 0) this.#flush()
+    this.#reserve.close()
     await this.#root.close()
   }
 
@@ -138,14 +154,16 @@ export class Storage {
   #commit(jobs: readonly Job[]): boolean {
     let answers: (() => void)[] = []
     try {
+      this.#reserve.begin()
       this.#transaction(() => {
         this.#check()
         answers = jobs.map((job) => this.#run(job))
       })
+      this.#reserve.end()
     } catch (error) {
       this.#onRollback()
       if (jobs.length > 1) return false
-      answers = [() => jobs[0]?.reject(error)]
+      answers = [() => jobs[0]?.reject(error instanceof DiskFullError ? refusal(error) : error)]
     }
     for (const answer of answers) answer()
     return true
@@ -161,6 +179,15 @@ export class Storage {
     }
   }
 
+  /** Where the last page of the file ends that is in use. */
+  #usedBytes(): number {
+    const { lastPageNumber, root } = this.#root.getStats() as {
+      lastPageNumber: number
+      root: { pageSize: number }
+    }
+    return (lastPageNumber + 1) * root.pageSize
+  }
+
   /** The callback must not return the promise of a put: the transaction would wait for it. */
   #transaction<T>(run: () => T): T {
     let result: { value: T } | undefined
@@ -169,6 +196,10 @@ export class Storage {
     })
     return (result as unknown as { value: T }).value
   }
+}
+
+function refusal(error: DiskFullError): CommandError {
+  return new CommandError('OutOfDiskSpace', error.message)
 }
 
 function readPiece(

@@ -1,0 +1,61 @@
+import { asDoc, type Doc, fieldOf, isArray, type Value } from './document.ts'
+import { EMPTY_ARRAY, type KeyValue } from './key-encoding.ts'
+import { arrayIndex } from './path.ts'
+
+/** A path on its way: at its end, or before an array with the parts still to go. */
+type Way =
+  | { readonly end: KeyValue }
+  | { readonly array: readonly Value[]; readonly rest: readonly string[] }
+
+/**
+ * The values at several paths that belong together, one tuple for each element of the arrays on the
+ * way: `{ l: [{ a: 1, b: 2 }, { a: 3 }] }` has at `l.a` and `l.b` the tuples (1, 2) and (3, null).
+ * Undefined if two paths lead into different arrays, which have no common elements.
+ */
+export function tuplesAt(
+  doc: Doc,
+  paths: readonly (readonly string[])[],
+): KeyValue[][] | undefined {
+  return expand(paths.map((parts) => walkDoc(doc, parts)))
+}
+
+function expand(ways: readonly Way[]): KeyValue[][] | undefined {
+  const found = new Set(ways.flatMap((way) => ('array' in way ? [way.array] : [])))
+  const [array, ...others] = found
+  if (others.length > 0) return undefined
+  if (!array) return [ways.map((way) => ('end' in way ? way.end : null))]
+  const elements: readonly KeyValue[] = array.length > 0 ? array : [EMPTY_ARRAY]
+  const tuples: KeyValue[][] = []
+  for (const element of elements) {
+    const next = expand(ways.map((way) => ('array' in way ? walkElement(element, way.rest) : way)))
+    if (!next) return undefined
+    tuples.push(...next)
+  }
+  return tuples
+}
+
+function walkElement(element: KeyValue, rest: readonly string[]): Way {
+  // An array in an array is a value here, and has no fields.
+  if (rest.length === 0) return { end: element }
+  const inner = element === EMPTY_ARRAY ? undefined : asDoc(element)
+  return inner ? walkDoc(inner, rest) : { end: null }
+}
+
+function walkDoc(doc: Doc, parts: readonly string[]): Way {
+  const value = fieldOf(doc, parts[0]!)
+  return walk(value, parts.slice(1))
+}
+
+function walk(value: Value, rest: readonly string[]): Way {
+  if (isArray(value)) return walkArray(value, rest)
+  if (rest.length === 0) return { end: value === undefined ? null : value }
+  const inner = asDoc(value)
+  return inner ? walkDoc(inner, rest) : { end: null }
+}
+
+/** A number in the path is a position, if there is such an element. */
+function walkArray(array: readonly Value[], rest: readonly string[]): Way {
+  const index = rest[0] === undefined ? undefined : arrayIndex(rest[0])
+  if (index === undefined || index >= array.length) return { array, rest }
+  return walk(array[index], rest.slice(1))
+}

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { openCatalog } from '../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
+import { startMongoServer } from '../../src/embedded/mongo/server.ts'
+import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
+import { coalesce } from '../../src/recorder/coalesce.ts'
+import { startDrain } from '../../src/recorder/drain.ts'
+import { writeRound } from '../../src/recorder/write.ts'
+import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
+import { lineOf, silent, startTestStores, topUp, use } from './accounts.ts'
+
+const problem = mountProblem()
+const title = problem === undefined ? 'the recorder' : `the recorder (skipped: ${problem})`
+
+describe.skipIf(problem !== undefined)(title, () => {
+  it('keeps what a MongoDB on a full disk does not take, until it does', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tg-full-'))
+    const disk = mountSmallDisk(join(folder, 'disk'), 24 * 1024 * 1024)
+    const stores = await startTestStores()
+    const mongo = await startMongoServer({
+      dataDir: join(disk.path, 'm'),
+      socketPath: join(folder, 'm.sock'),
+    })
+    const options = { database: 'full', timeoutMs: 5_000, appName: 'test' }
+    const catalog = await openCatalog({ url: mongo.url, ...options })
+    try {
+      await catalog.ensureIndexes()
+      await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
+      await use(stores.ledger, lineOf(1, 11, 'full-1'), 10)
+      disk.fill()
+      await fillStore(mongo.url)
+      const reader = await openStreamReader(stores.ledger, 'test')
+      const { entries } = await reader.read(100, 10)
+      expect(entries).toHaveLength(2)
+      const round = coalesce(entries)
+      await expect(writeRound(catalog, round, () => '')).rejects.toThrow(CatalogUnavailableError)
+      const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
+      const limits = { batchEntriesMax: 20, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
+      const ledger = await stores.connect()
+      const named = { ledger, catalog, log: silent, metrics, consumer: 'other' }
+      const drain = startDrain({ ...named, ...limits })
+      expect(await streamBacklog(stores.ledger)).toBe(2)
+      disk.makeRoom()
+      await expect.poll(() => streamBacklog(stores.ledger), { timeout: 60_000 }).toBe(0)
+      await drain.stop(1_000)
+      await ledger.redis.close()
+      expect(await catalog.lines.countDocuments({ sid: 11 })).toBe(2)
+    } finally {
+      await catalog.close()
+      await mongo.close()
+      await stores.close()
+      disk.remove()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+/** Takes the room that the store has kept for itself, so that no write fits any more. */
+async function fillStore(url: string): Promise<void> {
+  const client = await new MongoClient(url).connect()
+  try {
+    for (const bytes of [100_000, 1]) {
+      const insert = async () => {
+        for (;;)
+          await client
+            .db('other')
+            .collection('c')
+            .insertOne({ text: 'x'.repeat(bytes) })
+      }
+      await expect(insert()).rejects.toMatchObject({ code: 14031 })
+    }
+  } finally {
+    await client.close()
+  }
+}
