@@ -85,7 +85,7 @@ function startSockets(
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
 ): Promise<HttpServer> {
-  const { host, port, bodyBytesMax, servicesMax } = config.realtime
+  const { host, port, httpServer, connectionsMax, bodyBytesMax, servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const limits = { origin: ORIGIN, servicesMax, eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
@@ -93,6 +93,9 @@ function startSockets(
   return startHttpServer({
     host,
     port,
+    httpServer,
+    connectionsMax,
+    log,
     bodyBytesMax,
     charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),
     encodeError: (field, why) => codec.encodeError({ field, why }),
