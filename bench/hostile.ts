@@ -8,6 +8,7 @@ import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { cpuMicros } from './cpu.ts'
 import { meetSubscribers, runLoad, sessionBodies } from './load.ts'
 import { populate } from './population.ts'
 import { startProduct } from './product.ts'
@@ -94,10 +95,12 @@ async function main(): Promise<void> {
     const durationMs = Number(values.seconds) * 1000
     const port = product.realtimePort
     const load = { port, connections, subscribers: SUBSCRIBERS, durationMs, bodies, nowMs }
-    const { requestsPerSecond, answers } = await runLoad(load)
+    const cpuBefore = cpuMicros(product.pid('realtime'))
+    const { requestsPerSecond, requests, answers } = await runLoad(load)
+    const cpu = cpuMicros(product.pid('realtime')) - cpuBefore
     const others = Object.keys(answers).filter((key) => key !== '200 1')
     if (others.length > 0) throw new Error(`not granted: ${JSON.stringify(answers)}`)
-    return requestsPerSecond
+    return { throughput: requestsPerSecond, cpu: cpu / requests }
   }
   try {
     const credits = [{ prepaidIncludeId: 1, amount: 1_000_000_000_000 }]
@@ -107,21 +110,27 @@ async function main(): Promise<void> {
     await meetSubscribers(product.realtimePort, SUBSCRIBERS)
     await measure()
     for (const name of Object.keys(attacks)) {
-      const ratios: number[] = []
+      const throughputs: number[] = []
+      const costs: number[] = []
       for (let round = 0; round < Number(values.rounds); round += 1) {
         const before = await measure()
         const during = await underAttack(name, product.realtimePort, measure)
         const after = await measure()
-        ratios.push((2 * during) / (before + after))
+        throughputs.push((2 * during.throughput) / (before.throughput + after.throughput))
+        costs.push((2 * during.cpu) / (before.cpu + after.cpu))
       }
-      ratios.sort((a, b) => a - b)
-      const median = ratios[Math.floor(ratios.length / 2)] ?? 0
-      const all = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
-      say(`${name.padEnd(16)} ${median.toFixed(2)} of the throughput without (${all})`)
+      say(`${name.padEnd(16)} throughput ${shares(throughputs)}  CPU per request ${shares(costs)}`)
     }
   } finally {
     await product.stop()
   }
+}
+
+/** Median and all, as shares of what it is without the attack. */
+function shares(values: number[]): string {
+  const sorted = [...values].sort((a, b) => a - b)
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0
+  return `× ${median.toFixed(2)} (${sorted.map((value) => value.toFixed(2)).join(', ')})`
 }
 
 /** The attackers are a process of their own, but on the same cores. */
