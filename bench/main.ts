@@ -1,8 +1,9 @@
 /** `npm run bench`: the real product under a closed loop, beside the ceilings of the same run. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { measureEcho, measureScript } from './ceilings.ts'
+import { cpuMicros } from './cpu.ts'
 import { type LoadResult, meetSubscribers, runLoad, sessionBodies } from './load.ts'
 import { populate } from './population.ts'
 import { type Product, startProduct } from './product.ts'
@@ -115,14 +116,6 @@ function figures(result: LoadResult) {
 /** CPU time so far, µs, from the kernel's accounts. */
 function cpuOf(product: Product): { server: number; redis: number } {
   return { server: cpuMicros(product.pid('realtime')), redis: cpuMicros(product.pid('redis')) }
-}
-
-const TICKS_PER_SECOND = 100
-
-function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6
 }
 
 function round(value: number, digits: number): number {

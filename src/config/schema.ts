@@ -40,6 +40,8 @@ export const ConfigSchema = section({
     host: text('host'),
     openTo: openTo(),
     port: port(),
+    httpServer: oneOf('auto', 'native', 'javascript'),
+    connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     workers: integer(0, 256),
     batchSizeMax: integer(1, 1024),

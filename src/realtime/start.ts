@@ -90,7 +90,8 @@ function startSockets(
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
 ): Promise<HttpServer> {
-  const { host, openTo, port, bodyBytesMax, servicesMax } = config.realtime
+  const { host, openTo, port, httpServer, connectionsMax } = config.realtime
+  const { bodyBytesMax, servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const limits = { origin: ORIGIN, servicesMax, eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
@@ -99,6 +100,9 @@ function startSockets(
     host,
     openTo,
     port,
+    httpServer,
+    connectionsMax,
+    log,
     bodyBytesMax,
     charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),
     encodeError: (field, why) => codec.encodeError({ field, why }),

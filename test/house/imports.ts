@@ -41,7 +41,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   piscina: ['realtime/pool.ts'],
   'node:net': ['realtime/diameter/', 'embedded/'],
   'node:tls': ['realtime/diameter/', 'embedded/'],
-  'node:http': ['external/'],
+  'node:http': ['external/', 'realtime/http/javascript-'],
   'node:https': ['external/'],
   'node:http2': ['external/'],
   undici: ['external/'],

@@ -1,4 +1,17 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+/** One HTTP request and its answer, whichever server has taken it. */
+export interface Exchange {
+  /**
+   * Collects the body, up to `bytesMax`, and hands it over once; valid during the call only. A
+   * longer one is reported once: by its declared length, or when it grows too long.
+   */
+  readBody(
+    bytesMax: number,
+    onBody: (body: Buffer) => void,
+    onTooLarge: (isAnnounced: boolean) => void,
+  ): void
+  /** Answers with JSON, once; later calls, and calls after the client has gone, do nothing. */
+  answer(status: HttpStatus, json: string, options?: AnswerOptions): void
+}
 
 export interface AnswerOptions {
   /** One more header, such as `Allow` or `Retry-After`. */
@@ -6,76 +19,47 @@ export interface AnswerOptions {
   readonly closeConnection?: boolean
 }
 
-const statusLines = {
-  200: '200 OK',
-  400: '400 Bad Request',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  413: '413 Content Too Large',
-  415: '415 Unsupported Media Type',
-  503: '503 Service Unavailable',
+export const statusTexts = {
+  200: 'OK',
+  400: 'Bad Request',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  431: 'Request Header Fields Too Large',
+  503: 'Service Unavailable',
 } as const
 
-export type HttpStatus = keyof typeof statusLines
+export type HttpStatus = keyof typeof statusTexts
+
+/** What of the head of a request decides what becomes of it. */
+export interface Head {
+  readonly contentType: string
+  readonly framing: Framing
+}
+
+/** How many of these headers there were, and the last value of each; '' if absent. */
+export interface Framing {
+  readonly lengths: number
+  readonly length: string
+  readonly encodings: number
+  readonly encoding: string
+}
 
 /**
- * One HTTP request and its answer. The only code that touches the socket's objects: a response of
- * uWebSockets.js must not be used after it ended or was aborted, and an unanswered one must have an
- * abort handler, or the process ends.
+ * Why the end of a request cannot be told for certain; null if it can. Two readings of one request
+ * are how a second request is smuggled past a proxy (RFC 9112, 6.1 and 6.3), so that what is merely
+ * doubtful is refused too.
  */
-export class Exchange {
-  #response: HttpResponse | null
-  readonly #declaredBytes: number
-
-  constructor(response: HttpResponse, request: HttpRequest) {
-    this.#response = response
-    // An absent length gives 0, an unusable one NaN: the server closes the connection itself.
-    this.#declaredBytes = Number(request.getHeader('content-length'))
-    response.onAborted(() => {
-      this.#response = null
-    })
+export function framingError(framing: Framing): readonly [field: string, why: string] | null {
+  const { lengths, length, encodings, encoding } = framing
+  if (lengths > 1) return ['content-length', 'must be given once']
+  if (lengths === 1 && !/^\d{1,15}$/.test(length)) return ['content-length', 'must be a number']
+  if (encodings === 0) return null
+  if (lengths > 0) return ['content-length', 'must not be given with transfer-encoding']
+  if (encodings > 1 || encoding.toLowerCase() !== 'chunked') {
+    return ['transfer-encoding', 'must be chunked']
   }
-
-  /**
-   * Collects the body, up to `bytesMax`, and hands it over once; valid during the call only. A
-   * longer one is reported at once: by its declared length, or when it grows too long.
-   */
-  readBody(
-    bytesMax: number,
-    onBody: (body: Buffer) => void,
-    onTooLarge: (isAnnounced: boolean) => void,
-  ): void {
-    if (this.#declaredBytes > bytesMax) {
-      onTooLarge(true)
-      return
-    }
-    let chunks: Buffer[] = []
-    let sizeBytes = 0
-    this.#response?.onData((chunk, isLast) => {
-      if (this.#response === null) return
-      sizeBytes += chunk.byteLength
-      if (sizeBytes > bytesMax) {
-        chunks = []
-        onTooLarge(false)
-        return
-      }
-      const bytes = Buffer.from(chunk)
-      if (isLast) onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
-      // The chunk's memory is taken back after this call.
-      else chunks.push(Buffer.from(bytes))
-    })
-  }
-
-  /** Answers with JSON, once; later calls, and calls after the client has gone, do nothing. */
-  answer(status: HttpStatus, json: string, { header, closeConnection }: AnswerOptions = {}): void {
-    const response = this.#response
-    if (response === null) return
-    this.#response = null
-    response.cork(() => {
-      if (status !== 200) response.writeStatus(statusLines[status])
-      response.writeHeader('Content-Type', 'application/json')
-      if (header !== undefined) response.writeHeader(header[0], header[1])
-      response.end(json, closeConnection ?? false)
-    })
-  }
+  return null
 }

@@ -1,21 +1,25 @@
-import uws, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { closedReason, type OpenTo } from '../../config/hosts.ts'
-import type { Reason } from '../../domain/charge-outcome.ts'
-import { httpStatus } from '../codecs/result-codes.ts'
-import { type AnswerOptions, Exchange, type HttpStatus } from './exchange.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
+import { startJavaScriptServer } from './javascript-server.ts'
+import { startNativeServer, type Uws } from './native-server.ts'
 
-export interface HttpServerOptions {
+export interface ListenOptions {
   readonly host: string
   /** Who may use it without authentication. A host that others reach has to be opened. */
   readonly openTo: OpenTo
   /** 0 takes any free port. */
   readonly port: number
-  readonly bodyBytesMax: number
-  /** Takes a body, valid during the call, and answers once: at once or later. */
-  readonly charge: (body: Buffer, answer: (reason: Reason, text: string) => void) => void
-  /** Why a message was refused before it was decoded, in the dialect of the clients. */
-  readonly encodeError: (field: string, why: string) => string
-  readonly isReady: () => boolean
+  readonly connectionsMax: number
+  readonly encodeError: EndpointsOptions['encodeError']
+  readonly log: Pick<Logger, 'warn' | 'error'>
+}
+
+export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
+  /** `auto`: native where there is a binary for this Node, else JavaScript. */
+  readonly httpServer: 'auto' | 'native' | 'javascript'
 }
 
 export interface HttpServer {
@@ -29,118 +33,55 @@ export interface HttpServer {
 /** The address cannot be listened on; the message says why. */
 export class ListenError extends Error {
   override name = 'ListenError'
+  constructor({ host, port }: { host: string; port: number }, why: string) {
+    super(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${why}`)
+  }
 }
-
-/** Not in the library's types; its JavaScript fallback has none and lets connections run out. */
-type App = TemplatedApp & { close?: () => void }
 
 /** Listens for charge requests. Throws `ListenError`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port } = options
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const reason = closedReason(host, options.openTo, 'realtime.openTo')
-  if (reason !== undefined) throw new ListenError(`cannot listen on ${address}: host ${reason}`)
-  const app: App = uws.App()
-  const state = { isStopping: false }
-  addRoutes(app, options, state)
-  const listening = await listen(app, host, port)
-  if (listening === false) {
-    app.close?.()
-    throw new ListenError(`cannot listen on ${address}: ${WHY_NOT}`)
+  const reason = closedReason(options.host, options.openTo, 'realtime.openTo')
+  if (reason !== undefined) throw new ListenError(options, `host ${reason}`)
+  const endpoints = createEndpoints(options)
+  if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
+  const uws = await loadNative()
+  if (uws !== null) return startNativeServer(uws, options, endpoints)
+  const node = process.versions.node
+  if (options.httpServer === 'native') {
+    throw new ListenError(options, `uWebSockets.js has no binary for Node ${node} on this system`)
   }
-  let socket: us_listen_socket | null = listening
-  const stop = () => {
-    state.isStopping = true
-    if (socket !== null) uws.us_listen_socket_close(socket)
-    socket = null
-  }
-  return {
-    port: uws.us_socket_local_port(listening),
-    stop,
-    close() {
-      stop()
-      app.close?.()
-    },
-  }
+  options.log.warn({ node }, 'no binary of uWebSockets.js for this Node: HTTP is in JavaScript')
+  return startJavaScriptServer(options, endpoints)
 }
-
-function addRoutes(
-  app: TemplatedApp,
-  options: HttpServerOptions,
-  state: { isStopping: boolean },
-): void {
-  const { bodyBytesMax, charge, encodeError, isReady } = options
-
-  const answer = (exchange: Exchange, status: HttpStatus, text: string, more?: AnswerOptions) => {
-    const plain = status === 503 ? RETRY : more
-    exchange.answer(status, text, state.isStopping ? { ...plain, closeConnection: true } : plain)
-  }
-  const tooLarge = encodeError('body', `must have at most ${bodyBytesMax} bytes`)
-
-  app.post('/realtime', (response, request) => {
-    const exchange = new Exchange(response, request)
-    if (!isJson(request.getHeader('content-type'))) {
-      answer(exchange, 415, encodeError('content-type', 'must be application/json'))
-      return
-    }
-    exchange.readBody(
-      bodyBytesMax,
-      (body) => charge(body, (reason, text) => answer(exchange, httpStatus[reason], text)),
-      // What was announced can be skipped; without an announcement there may be no end.
-      (isAnnounced) => answer(exchange, 413, tooLarge, { closeConnection: !isAnnounced }),
-    )
-  })
-  app.get('/health/live', (response, request) => {
-    answer(new Exchange(response, request), 200, '{"status":1}')
-  })
-  app.get('/health/ready', (response, request) => {
-    const status = isReady() ? 1 : 0
-    answer(new Exchange(response, request), status === 1 ? 200 : 503, `{"status":${status}}`)
-  })
-  for (const [path, method] of METHODS) {
-    app.any(path, (response, request) => {
-      const text = encodeError('method', `must be ${method}`)
-      answer(new Exchange(response, request), 405, text, { header: ['Allow', method] })
-    })
-  }
-  app.any('/*', (response, request) => {
-    answer(new Exchange(response, request), 404, encodeError('path', 'is unknown'))
-  })
-}
-
-/** The library does not say which. */
-const WHY_NOT = 'the port is in use, or the system does not allow it'
-
-const METHODS = [
-  ['/realtime', 'POST'],
-  ['/health/live', 'GET'],
-  ['/health/ready', 'GET'],
-] as const
-const RETRY: AnswerOptions = { header: ['Retry-After', '1'] }
-
-/** Absent is taken for JSON; a `charset` or another parameter is ignored. */
-function isJson(contentType: string): boolean {
-  if (contentType === 'application/json' || contentType === '') return true
-  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
-}
-
-type ListenExclusively = (
-  host: string,
-  port: number,
-  options: number,
-  done: (socket: us_listen_socket | false) => void,
-) => void
 
 /**
- * Without the option a second process would share the port (SO_REUSEPORT) and silently take half of
- * the connections. The form with host and option exists but is not in the library's types.
+ * The library, if it has a binary for this Node; null if not. Without one it would complain on the
+ * console and put its own JavaScript in place, which knows no query and loses last answers.
  */
-function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket | false> {
-  const exclusively = app.listen.bind(app) as unknown as ListenExclusively
-  return new Promise((resolve) => {
-    exclusively(host, port, EXCLUSIVE_PORT, resolve)
-  })
+async function loadNative(): Promise<Uws | null> {
+  const { platform, arch, versions } = process
+  const file = `uws_${platform}_${arch}_${versions.modules}.node`
+  // Of the package that is installed, and of the author's own.
+  const places = [`uWebSockets.js/binaries/${file}`, `uWebSockets.js/${file}`]
+  if (!places.some(isInstalled)) return null
+  try {
+    const { default: uws } = await import('uWebSockets.js')
+    return isNative(uws.App) ? uws : null
+  } catch {
+    return null
+  }
 }
 
-/** `LIBUS_LISTEN_EXCLUSIVE_PORT`; the types have it as a const of an enum. */
-const EXCLUSIVE_PORT = 1
+const require = createRequire(import.meta.url)
+
+function isInstalled(path: string): boolean {
+  try {
+    return existsSync(require.resolve(path))
+  } catch {
+    return false
+  }
+}
+
+function isNative(something: unknown): boolean {
+  return String(something).includes('[native code]')
+}

@@ -1,47 +1,14 @@
 import { createServer } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
-import {
-  type HttpServer,
-  type HttpServerOptions,
-  startHttpServer,
-} from '../../../src/realtime/http/server.ts'
+import { describe, expect, it } from 'vitest'
 import { wireExamples } from '../wire-examples.ts'
+import { BODY_BYTES_MAX, KINDS, serverOf } from './server-of.ts'
 import { openSocket, post } from './socket.ts'
-
-const open: HttpServer[] = []
-afterEach(() => {
-  for (const server of open.splice(0)) server.close()
-})
-
-const BODY_BYTES_MAX = 65_536
-
-/** A server that answers each body with its size, in the next turn unless told otherwise. */
-async function serverOf(options: Partial<HttpServerOptions> = {}) {
-  const bodies: string[] = []
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    openTo: 'loopback',
-    port: 0,
-    bodyBytesMax: BODY_BYTES_MAX,
-    charge: (body, answer) => {
-      const text = body.toString('utf8')
-      bodies.push(text)
-      setImmediate(() => answer('granted', `{"size":${text.length}}`))
-    },
-    encodeError: (field, why) => jsonCodec.encodeError({ field, why }),
-    isReady: () => true,
-    ...options,
-  })
-  open.push(server)
-  return { server, bodies, url: `http://127.0.0.1:${server.port}`, port: server.port }
-}
 
 const documented = (name: string) => wireExamples().get(name)?.response
 
-describe('requests', () => {
+describe.each(KINDS)('requests: %s', (kind) => {
   it('answers on a connection that is kept', async () => {
-    const { port, bodies } = await serverOf()
+    const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     for (const body of ['{"a":1}', '', '{"b":"é"}']) {
       await socket.send(post(body))
@@ -54,7 +21,7 @@ describe('requests', () => {
   })
 
   it('may come in any pieces', async () => {
-    const { port, bodies } = await serverOf()
+    const { port, bodies } = await serverOf(kind)
     const whole = post('{"piece":12}', 'Content-Type: application/json; charset=utf-8\r\n')
     for (let cut = 1; cut < whole.length; cut += 1) {
       const socket = openSocket(port)
@@ -69,7 +36,7 @@ describe('requests', () => {
   })
 
   it('may be chunked', async () => {
-    const { port, bodies } = await serverOf()
+    const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send('POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n')
     await socket.send('5\r\n{"a":\r\n')
@@ -80,23 +47,25 @@ describe('requests', () => {
   })
 
   it('may have a query', async () => {
-    const { url } = await serverOf()
+    const { url } = await serverOf(kind)
     const headers = { 'Content-Type': 'Application/JSON' }
     const init = { method: 'POST', body: '{}', headers }
     expect((await fetch(`${url}/realtime?file_type=GY`, init)).status).toBe(200)
   })
 
   it('gives failures their status and Retry-After', async () => {
-    const { url } = await serverOf({ charge: (_body, answer) => answer('overloaded', '{"x":1}') })
+    const { url } = await serverOf(kind, {
+      charge: (_body, answer) => answer('overloaded', '{"x":1}'),
+    })
     const response = await fetch(`${url}/realtime`, { method: 'POST' })
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await response.text()).toBe('{"x":1}')
   })
 })
 
-describe('refused by HTTP', () => {
+describe.each(KINDS)('refused by HTTP: %s', (kind) => {
   it('another path', async () => {
-    const { url } = await serverOf()
+    const { url } = await serverOf(kind)
     for (const path of ['/', '/realtime/', '/realtime/x', '/Realtime', '/health']) {
       const response = await fetch(url + path, { method: 'POST', body: '{}' })
       expect([response.status, await response.text()]).toEqual([404, documented('http-404')])
@@ -104,7 +73,7 @@ describe('refused by HTTP', () => {
   })
 
   it('another method', async () => {
-    const { url } = await serverOf()
+    const { url } = await serverOf(kind)
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const response = await fetch(`${url}/realtime`, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
@@ -115,7 +84,7 @@ describe('refused by HTTP', () => {
   })
 
   it('another content type', async () => {
-    const { url, bodies } = await serverOf()
+    const { url, bodies } = await serverOf(kind)
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -130,7 +99,7 @@ describe('refused by HTTP', () => {
   })
 
   it('a body with a length over the limit, at once; the connection goes on', async () => {
-    const { port, bodies } = await serverOf()
+    const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     const long = post('x'.repeat(BODY_BYTES_MAX + 1))
     await socket.send(long.slice(0, 200))
@@ -143,7 +112,7 @@ describe('refused by HTTP', () => {
   })
 
   it('a chunked body that grows over the limit; the connection ends', async () => {
-    const { port, bodies } = await serverOf({ bodyBytesMax: 10 })
+    const { port, bodies } = await serverOf(kind, { bodyBytesMax: 10 })
     const socket = openSocket(port)
     await socket.send('POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n')
     await socket.send('8\r\n12345678\r\n')
@@ -154,9 +123,9 @@ describe('refused by HTTP', () => {
   })
 })
 
-describe('connections', () => {
+describe.each(KINDS)('connections: %s', (kind) => {
   it('that are cut in the middle of a body harm nobody', async () => {
-    const { port, bodies } = await serverOf()
+    const { port, bodies } = await serverOf(kind)
     const whole = post('{"cut":true}')
     for (let cut = 1; cut < whole.length; cut += 5) {
       const socket = openSocket(port)
@@ -176,7 +145,7 @@ describe('connections', () => {
     const hasArrived = new Promise<void>((resolve) => {
       arrived = resolve
     })
-    const { port } = await serverOf({
+    const { port } = await serverOf(kind, {
       charge: (_body, answer) => {
         answers.push(() => answer('granted', '{}'))
         arrived()
@@ -196,48 +165,12 @@ describe('connections', () => {
     expect((await socket.answer())?.status).toBe(200)
     socket.destroy()
   })
-
-  it('that pipeline are ended without an answer, and the server stays up', async () => {
-    const { port, bodies } = await serverOf()
-    const socket = openSocket(port)
-    await socket.send(post('{"first":1}') + post('{"second":2}'))
-    expect(await socket.answer()).toBeNull()
-    expect(bodies).toEqual(['{"first":1}'])
-    const other = openSocket(port)
-    await other.send(post('{}'))
-    expect((await other.answer())?.status).toBe(200)
-    other.destroy()
-  })
-
-  it('may send anything', async () => {
-    const { port } = await serverOf()
-    const heads = [
-      '\u0000\u0001 nonsense\r\n\r\n',
-      'POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: abc\r\n\r\nab',
-      'POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: -5\r\n\r\nab',
-      'POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: 99999999999999999999\r\n\r\nab',
-      'POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
-      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: t\r\n\r\n`,
-      `POST /realtime HTTP/1.1\r\n${'A: b\r\n'.repeat(2000)}\r\n`,
-      'POST /realtime HTTP/1.0\r\n\r\n',
-    ]
-    for (const head of heads) {
-      const socket = openSocket(port)
-      await socket.send(head)
-      await new Promise((resolve) => setImmediate(resolve))
-      socket.destroy()
-    }
-    const socket = openSocket(port)
-    await socket.send(post('{}'))
-    expect((await socket.answer())?.status).toBe(200)
-    socket.destroy()
-  })
 })
 
-describe('health', () => {
+describe.each(KINDS)('health: %s', (kind) => {
   it('is live while it answers, ready when told so', async () => {
     let isReady = false
-    const { url } = await serverOf({ isReady: () => isReady })
+    const { url } = await serverOf(kind, { isReady: () => isReady })
     const ask = async (path: string) => {
       const response = await fetch(url + path)
       return [response.status, await response.text()]
@@ -249,13 +182,13 @@ describe('health', () => {
   })
 })
 
-describe('stopping', () => {
+describe.each(KINDS)('stopping: %s', (kind) => {
   it('takes no connection, answers what is under way, and ends with the answer', async () => {
     let arrived: (answerNow: () => void) => void = () => {}
     const underWay = new Promise<() => void>((resolve) => {
       arrived = resolve
     })
-    const { server, port } = await serverOf({
+    const { server, port } = await serverOf(kind, {
       charge: (_body, answer) => arrived(() => answer('granted', '{}')),
     })
     const idle = openSocket(port)
@@ -275,16 +208,16 @@ describe('stopping', () => {
   })
 })
 
-describe('an address that cannot be had', () => {
+describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
   it('in use by another server of ours', async () => {
-    const { server, port } = await serverOf()
+    const { server, port } = await serverOf(kind)
     server.close()
     // Only a port that is asked for by its number could be shared.
-    await serverOf({ port })
-    await expect(serverOf({ port })).rejects.toThrow(
+    await serverOf(kind, { port })
+    await expect(serverOf(kind, { port })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: the port is in use`,
     )
-    await expect(serverOf({ port })).rejects.toMatchObject({ name: 'ListenError' })
+    await expect(serverOf(kind, { port })).rejects.toMatchObject({ name: 'ListenError' })
   })
 
   it('in use by somebody else', async () => {
@@ -292,12 +225,12 @@ describe('an address that cannot be had', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const address = other.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    await expect(serverOf({ port })).rejects.toThrow('the port is in use')
+    await expect(serverOf(kind, { port })).rejects.toThrow('the port is in use')
     await new Promise((resolve) => other.close(resolve))
   })
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', ''])('not loopback: %s', async (host) => {
-    await expect(serverOf({ host })).rejects.toThrow(
+    await expect(serverOf(kind, { host })).rejects.toThrow(
       /must be loopback .* realtime\.openTo is network/,
     )
   })

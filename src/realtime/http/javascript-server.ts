@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
+import type { Endpoints } from './endpoints.ts'
+import { type HttpStatus, statusTexts } from './exchange.ts'
+import { JavaScriptExchange, readHead } from './javascript-exchange.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './server.ts'
+
+/** Milliseconds; what uWebSockets.js has built in. */
+const RECEIVE_MS = 10_000
+const LOOK_MS = 1_000
+const HEAD_BYTES_MAX = 16_384
+
+/** Not in the types of Node, and not in its documents, but there since its first releases. */
+type HalfOpen = Server & { httpAllowHalfOpen?: boolean }
+
+/**
+ * The same over Node's own HTTP server: for Nodes without a binary of uWebSockets.js, and for
+ * clients that it does not serve (pipelining, half-closed connections, HTTP/1.0).
+ */
+export async function startJavaScriptServer(
+  options: ListenOptions,
+  endpoints: Endpoints,
+): Promise<HttpServer> {
+  const server: HalfOpen = createServer({
+    headersTimeout: RECEIVE_MS,
+    requestTimeout: RECEIVE_MS,
+    keepAliveTimeout: RECEIVE_MS,
+    connectionsCheckingInterval: LOOK_MS,
+    maxHeaderSize: HEAD_BYTES_MAX,
+    noDelay: true,
+  })
+  // Who has said all and closes that half of the connection still gets the answer.
+  server.httpAllowHalfOpen = true
+  const base = nextDescriptor()
+  server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
+  answerRequests(server, endpoints)
+  refuseGarbage(server, options)
+  const port = await listen(server, options)
+  warnOfDrops(server, options)
+  const stop = () => {
+    endpoints.stop()
+    server.close()
+  }
+  return {
+    port,
+    stop,
+    close() {
+      stop()
+      server.closeAllConnections()
+    },
+  }
+}
+
+function answerRequests(server: Server, endpoints: Endpoints): void {
+  server.on('request', (request, response) => {
+    const head = readHead(request)
+    const { method = '', url = '' } = request
+    const end = url.indexOf('?')
+    const path = end < 0 ? url : url.slice(0, end)
+    endpoints.find(method, path)(new JavaScriptExchange(request, response, head), head)
+  })
+}
+
+/**
+ * What is no HTTP gets its name and ends the connection. If an earlier request of the connection
+ * is not answered yet, it only ends: the refusal would be taken for the answer to that one.
+ */
+function refuseGarbage(server: Server, { encodeError }: ListenOptions): void {
+  const due = new WeakMap<Duplex, number>()
+  server.on('request', ({ socket }, response) => {
+    due.set(socket, (due.get(socket) ?? 0) + 1)
+    response.on('close', () => due.set(socket, (due.get(socket) ?? 1) - 1))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || (due.get(socket) ?? 0) > 0) {
+      socket.destroy()
+      return
+    }
+    const [status, field, why] = refusals[error.code ?? ''] ?? NOT_HTTP
+    const json = encodeError(field, why)
+    const head = [
+      `HTTP/1.1 ${status} ${statusTexts[status]}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(json)}`,
+      'Connection: close',
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${json}`, () => socket.destroy())
+  })
+}
+
+type Refusal = readonly [status: HttpStatus, field: string, why: string]
+
+const NOT_HTTP: Refusal = [400, 'message', 'is not HTTP/1.1']
+const refusals: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: [431, 'head', `must have at most ${HEAD_BYTES_MAX} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'message', 'must be complete within 10 seconds'],
+  HPE_INVALID_CONTENT_LENGTH: [400, 'content-length', 'must be a number, and the only length'],
+  HPE_UNEXPECTED_CONTENT_LENGTH: [400, 'content-length', 'must be given once'],
+  HPE_INVALID_TRANSFER_ENCODING: [400, 'transfer-encoding', 'must be chunked'],
+}
+
+async function listen(server: Server, options: ListenOptions): Promise<number> {
+  server.listen({ host: options.host, port: options.port, exclusive: true })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'the port is in use' : message
+    throw new ListenError(options, why)
+  }
+  server.on('error', (error) => options.log.error({ err: error }, 'HTTP server failed'))
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : options.port
+}
+
+/** Says once, until there is room again, that connections are refused. */
+function warnOfDrops(server: Server, { log, port }: ListenOptions): void {
+  const connectionsMax = server.maxConnections
+  let isFull = false
+  server.on('drop', () => {
+    if (!isFull) log.warn({ port, connectionsMax }, 'too many connections, no more are taken')
+    isFull = true
+  })
+  server.on('connection', () => {
+    isFull = false
+  })
+}

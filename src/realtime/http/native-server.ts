@@ -1,0 +1,131 @@
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
+import type { Endpoints } from './endpoints.ts'
+import { NativeExchange, readHead } from './native-exchange.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './server.ts'
+
+export type Uws = typeof import('uWebSockets.js')
+
+/** `close` is not in the library's types. */
+type App = TemplatedApp & { close(): void }
+
+/**
+ * The server of uWebSockets.js. Its own limits (docs/OPERATING.md): a connection that has sent half
+ * a request, or nothing, for 10 seconds is closed, and so is one that pipelines or closes its half
+ * while an answer is due.
+ */
+export async function startNativeServer(
+  uws: Uws,
+  options: ListenOptions,
+  endpoints: Endpoints,
+): Promise<HttpServer> {
+  const app = uws.App() as App
+  addRoutes(app, endpoints)
+  const first = await listen(app, options.host, options.port)
+  if (first === false) {
+    app.close()
+    throw new ListenError(options, 'the port is in use, or the system does not allow it')
+  }
+  const port = uws.us_socket_local_port(first)
+  const door = createDoor(uws, app, { ...options, port }, first)
+  const stop = () => {
+    endpoints.stop()
+    door.close()
+  }
+  return {
+    port,
+    stop,
+    close() {
+      stop()
+      app.close()
+    },
+  }
+}
+
+function addRoutes(app: App, endpoints: Endpoints): void {
+  app.post('/realtime', (response, request) => {
+    const head = readHead(request)
+    const exchange = new NativeExchange(response, head)
+    endpoints.charge(exchange, head)
+    exchange.arrived()
+  })
+  app.any('/*', (response, request) => {
+    const head = readHead(request)
+    const exchange = new NativeExchange(response, head)
+    endpoints.find(request.getMethod().toUpperCase(), request.getUrl())(exchange, head)
+    exchange.arrived()
+  })
+}
+
+/** Milliseconds between two looks at how many connections there are. */
+const LOOK_MS = 20
+/** Share of the connections at which new ones are taken again. */
+const REOPEN_AT = 0.9
+
+/**
+ * Takes connections while there is room. The library cannot refuse one, nor count them, and without
+ * file descriptors it would spin; so the door itself is shut for as long as there are too many.
+ * New connections are then refused by the system, and those that there are go on.
+ */
+function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
+  const { host, port, connectionsMax, log } = options
+  const base = nextDescriptor()
+  const ceiling = descriptorCeiling(base, connectionsMax)
+  const reopenBelow = base + (ceiling - base) * REOPEN_AT
+  let socket: us_listen_socket | null = first
+  let isOpening = false
+  let isClosed = false
+
+  const shut = () => {
+    if (socket !== null) uws.us_listen_socket_close(socket)
+    socket = null
+  }
+  const open = async () => {
+    isOpening = true
+    const opened = await listen(app, host, port)
+    isOpening = false
+    if (opened === false) log.error({ port }, 'port cannot be listened on again')
+    else {
+      socket = opened
+      if (isClosed) shut()
+      else log.warn({ port }, 'connections are taken again')
+    }
+  }
+  const timer = setInterval(() => {
+    const next = nextDescriptor()
+    if (socket !== null && next >= ceiling) {
+      shut()
+      log.warn({ port, connectionsMax: ceiling - base }, 'too many connections, no more are taken')
+    } else if (socket === null && !isOpening && next < reopenBelow) void open()
+  }, LOOK_MS)
+  timer.unref()
+
+  return {
+    close() {
+      isClosed = true
+      clearInterval(timer)
+      shut()
+    },
+  }
+}
+
+type ListenExclusively = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void
+
+/**
+ * Without the option a second process would share the port (SO_REUSEPORT) and silently take half of
+ * the connections. The form with host and option exists but is not in the library's types.
+ */
+function listen(app: App, host: string, port: number): Promise<us_listen_socket | false> {
+  const exclusively = app.listen.bind(app) as unknown as ListenExclusively
+  return new Promise((resolve) => {
+    exclusively(host, port, EXCLUSIVE_PORT, resolve)
+  })
+}
+
+/** `LIBUS_LISTEN_EXCLUSIVE_PORT`; the types have it as a const of an enum. */
+const EXCLUSIVE_PORT = 1

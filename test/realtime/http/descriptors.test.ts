@@ -1,0 +1,29 @@
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { expect, it } from 'vitest'
+import { descriptorCeiling, nextDescriptor } from '../../../src/realtime/http/descriptors.ts'
+
+it.skipIf(process.platform === 'win32')('tells the number of the next file or connection', () => {
+  const next = nextDescriptor()
+  const opened = openSync(devNull, 'r')
+  expect(opened).toBe(next)
+  expect(nextDescriptor()).toBeGreaterThan(next)
+  closeSync(opened)
+  expect(nextDescriptor()).toBe(next)
+})
+
+it.each([
+  { what: 'the setting counts', base: 40, max: 100, limit: 20_000, ceiling: 140 },
+  { what: 'a reserve stays free', base: 40, max: 1_000_000, limit: 20_000, ceiling: 18_976 },
+  { what: 'a quarter, if there are few', base: 40, max: 10_000, limit: 1024, ceiling: 768 },
+  { what: 'one at least', base: 40, max: 10_000, limit: 40, ceiling: 41 },
+  {
+    what: 'no limit known',
+    base: 40,
+    max: 10_000,
+    limit: Number.POSITIVE_INFINITY,
+    ceiling: 10_040,
+  },
+])('$what', ({ base, max, limit, ceiling }) => {
+  expect(descriptorCeiling(base, max, limit)).toBe(ceiling)
+})
