@@ -105,6 +105,7 @@ describe('declared keys and arguments', () => {
   const inputs: Record<string, unknown> = {
     expired: { expiry: 'x', tombstones: 't', nowMs: 1, leaseMs: 2, limit: 3 },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
+    keep_lock: { lock: 'l', token: 't', ttlMs: 1 },
   }
 
   it.each(Object.keys(inputs))('%s: as many as its body reads', (name) => {
