@@ -64,7 +64,7 @@ export async function rebuild(
   }
   await lossOf(stores, settings)
   const lock = await takeRebuildLock(redis, keys)
-  if (lock === null) throw new CommandError('another rebuild is running, or ended a moment ago')
+  if (lock === null) throw new CommandError(RUNNING)
   try {
     // Whoever held the lock before may have done it.
     const lost = await lossOf(stores, settings)
@@ -82,6 +82,8 @@ export async function rebuild(
     await lock.release().catch(() => undefined)
   }
 }
+
+const RUNNING = 'another rebuild is running; the place of one that was killed is free in 30 seconds'
 
 interface LedgerLoss {
   partitions: number[]
