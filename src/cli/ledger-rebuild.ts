@@ -29,8 +29,7 @@ export async function rebuildLedger(options: OptionValues, file: string | undefi
   const { redis, catalog, close } = await connectStores(config)
   try {
     const stores = { redis, catalog, record: epochRecordOf(catalog) }
-    const { partitions, operationKeepMs } = config.ledger
-    const settings = { partitions, operationKeepMs, isDryRun, settleMs: SETTLE_MS }
+    const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
     const nowMs = systemClock.nowMs()
     const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)
     if (isJson) print(JSON.stringify({ totals: totalsJson(totals), ...rebuilt }))

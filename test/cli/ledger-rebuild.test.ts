@@ -36,7 +36,7 @@ import { TEST_EPOCH } from '../support/ledger.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
-const SETTINGS = { partitions, operationKeepMs, isDryRun: false, settleMs: 0, nowMs: NOW_MS }
+const SETTINGS = { ...LEDGER_SETTINGS, isDryRun: false, settleMs: 0, nowMs: NOW_MS }
 
 let stores: TestStores
 

@@ -8,6 +8,7 @@ import { beginEpoch, type EpochRecord, inspectLedger, nextEpoch } from '../../le
 import { createKeys } from '../../ledger/keys.ts'
 import { type RebuildLock, takeRebuildLock } from '../../ledger/rebuild-lock.ts'
 import { createRestorer, type Restorer } from '../../ledger/restore.ts'
+import { restoreHomes } from '../../ledger/restore-homes.ts'
 import type { RedisConnection } from '../../store/redis.ts'
 import { CommandError } from '../errors.ts'
 import type { AccountBooks, RestoredOwner } from './books.ts'
@@ -22,6 +23,7 @@ export interface RebuildStores {
 export interface RebuildSettings {
   partitions: number
   operationKeepMs: number
+  directoryTtlMs: number
   /** Reads and reports, and writes nothing. */
   isDryRun: boolean
   /** How long a recorder may need for what it has in hand from before the loss. */
@@ -73,6 +75,7 @@ export async function rebuild(
     const restoring = guarded(restorer, lock)
     await restoreAccounts(stores, settings, lost.partitions, restoring, onAccount)
     await restoring.flush()
+    await restoreHomes(redis, keys, lost.partitions, settings.directoryTtlMs)
     checkHeld(lock)
     // On record first: a number is not used twice, even if what follows is broken off.
     await stores.record.write(lost.epoch)
