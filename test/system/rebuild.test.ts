@@ -36,14 +36,21 @@ afterAll(async () => {
   await product?.stop()
 })
 
+type Ended = { code: number; stdout: string; stderr: string }
+
 /** A command as an operator runs it, beside the processes. */
-function tollgate(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+function tollgate(...args: string[]): Promise<Ended> {
+  return tollgateOn({}, ...args)
+}
+
+function tollgateOn(stores: Record<string, string>, ...args: string[]): Promise<Ended> {
   const env = {
     PATH: process.env['PATH'],
     TOLLGATE_DATA_DIR: product.folder,
     TOLLGATE_REDIS_URL: product.redisUrl,
     TOLLGATE_MONGO_URL: product.mongoUrl,
     TOLLGATE_MONGO_DATABASE: product.database,
+    ...stores,
   }
   return new Promise((resolve) => {
     execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
@@ -135,6 +142,16 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await tollgate('audit')).toMatchObject(told)
     const add = ['--sid', String(FIRST_SID), '--include', '1', '--amount', '1']
     expect(await tollgate('balance', 'add', ...add)).toMatchObject(told)
+  })
+
+  it('is not rebuilt while a store is away', async () => {
+    const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
+    const noMongo = await tollgateOn(away, 'ledger', 'rebuild')
+    expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
+    const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1' }
+    const noRedis = await tollgateOn(gone, 'ledger', 'rebuild')
+    const stderr = expect.stringMatching(/^.*redis did not answer within 1000 ms\n$/)
+    expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
   })
 
   it('is rebuilt while it is asked: 503 until it is there, then grants', async () => {
