@@ -1,10 +1,13 @@
 /** Whether this process runs, and whether the stores answer. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
+import { lostPartitions } from '../ledger/install.ts'
 import type { RedisConnection } from '../store/redis.ts'
 
 export interface HealthOptions {
   redis: RedisConnection
+  /** Of the ledger. */
+  partitions: number
   catalog: Pick<Catalog, 'ping'>
 }
 
@@ -12,20 +15,32 @@ type Check = 'ok' | 'unavailable'
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
- * away.
+ * away, or that Redis is there without the ledger's data: `lost`, until it is rebuilt.
  */
-export function addHealth(server: FastifyInstance, { redis, catalog }: HealthOptions): void {
+export function addHealth(
+  server: FastifyInstance,
+  { redis, partitions, catalog }: HealthOptions,
+): void {
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {
-    const [redisCheck, mongoCheck] = await Promise.all([
+    const [redisCheck, mongoCheck, ledgerCheck] = await Promise.all([
       checkOf(redis.onEachMaster((master) => master.ping())),
       checkOf(catalog.ping()),
+      checkLedger(redis, partitions),
     ])
-    const isReady = redisCheck === 'ok' && mongoCheck === 'ok'
+    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck }
+    const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply
       .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'unavailable', redis: redisCheck, mongo: mongoCheck })
+      .send({ status: isReady ? 'ready' : 'unavailable', ...checks })
   })
+}
+
+function checkLedger(redis: RedisConnection, partitions: number): Promise<Check | 'lost'> {
+  return lostPartitions(redis, partitions).then(
+    (lost) => (lost.length === 0 ? 'ok' : 'lost'),
+    () => 'unavailable',
+  )
 }
 
 /** Why it is away is in the log: an error text may name hosts and users. */

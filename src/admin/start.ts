@@ -36,7 +36,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const server = createServer(log)
-  addHealth(server, { redis, catalog })
+  addHealth(server, { redis, catalog, partitions: config.ledger.partitions })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
   const close = async (drainMs: number) => {

@@ -82,6 +82,11 @@ export interface BalanceLineDocument {
   aprice_micros?: number
   /** Part of the amount that repaid debt. */
   repaid_micros: number
+  /** Version of the owner and terms of the bucket after it: for rebuilding a lost ledger. */
+  owner_v: number
+  priority: number
+  from: Date
+  to: Date
   urt: Date
 }
 
@@ -120,13 +125,13 @@ export interface BalanceDocument {
   owner: { next_bucket_id: number; owed_micros: number; repaid_micros: number }
 }
 
-const CHARGING_OF_KIND: Readonly<Record<BucketKind, BalanceDocument['charging_by']>> = {
+export const CHARGING_OF_KIND: Readonly<Record<BucketKind, BalanceDocument['charging_by']>> = {
   units: 'usagev',
   cost: 'cost',
   totalCost: 'total_cost',
 }
 
-const TOTAL_COST = 'total_cost'
+export const TOTAL_COST = 'total_cost'
 
 /** The nearest number; its shortest text has at most 6 decimals. Exact values stand beside it. */
 function moneyOf(micros: number): number {
@@ -202,6 +207,10 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
       ? { usagev: shown(change) }
       : { aprice: shown(change), aprice_micros: flipCreditSign(change) }),
     repaid_micros: line.repaid,
+    owner_v: line.version,
+    priority: line.priority,
+    from: new Date(line.fromMs),
+    to: new Date(line.toMs),
     urt: new Date(line.atMs),
   }
 }

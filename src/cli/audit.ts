@@ -5,8 +5,9 @@ import { type AuditStores, checkAccount } from './audit/account.ts'
 import { findAccounts } from './audit/accounts.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
 import { watchRecording } from './audit/recording.ts'
+import { CommandError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
-import { withStores } from './stores.ts'
+import { LEDGER_LOST, withStores } from './stores.ts'
 
 export interface AuditReport {
   ok: boolean
@@ -31,9 +32,11 @@ const LISTED_MAX = 1_000
 
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const config = loadConfig(file === undefined ? {} : { file })
-  const report = await withStores(config, ({ ledger, catalog }) =>
-    auditStores({ ledger, catalog, recording: watchRecording(ledger) }),
-  )
+  const report = await withStores(config, ({ ledger, catalog, lost }) => {
+    // An empty Redis has nothing that could be wrong.
+    if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+    return auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+  })
   if (options['json'] === true) print(JSON.stringify(report))
   else for (const line of reportLines(report)) print(line)
   return report.ok ? 0 : 1

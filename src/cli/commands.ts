@@ -62,6 +62,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     help: 'Check that every unit is accounted for, in the ledger and in what is recorded.',
     options: { json, ...common },
   },
+  {
+    name: 'ledger rebuild',
+    help: 'Give back a ledger that Redis has lost, from what is recorded in MongoDB.',
+    options: {
+      'dry-run': toggle('show what would be given back, and write nothing'),
+      json: toggle('answer in JSON, a line per account'),
+      ...common,
+    },
+  },
   { name: 'version', help: 'Show the version.', options: { help: common.help } },
   { name: 'help', help: 'Show all commands.', options: { help: common.help } },
 ]

@@ -24,6 +24,16 @@ export function greetingLines({ realtime, admin, dataDir }: Addresses): string[]
   ]
 }
 
+/** For one whose Redis has no data any more. */
+export function lostLines(): string[] {
+  return [
+    '',
+    'REDIS HAS LOST THE LEDGER: every charge request is answered with 503 until you run',
+    '',
+    '  npm run -s tollgate -- ledger rebuild',
+  ]
+}
+
 /** Three requests of a new session; none if there is no demo subscriber. */
 export async function demoLines(catalog: Catalog, url: string, nowMs: number): Promise<string[]> {
   const query = { key: 'sid', value: String(DEMO_SID), atMs: nowMs } as const

@@ -56,6 +56,8 @@ async function dispatch({ command, options }: Invocation, roles: Roles): Promise
       return (await import('./balance-add.ts')).addBalance(options, file)
     case 'audit':
       return (await import('./audit.ts')).audit(options, file)
+    case 'ledger rebuild':
+      return (await import('./ledger-rebuild.ts')).rebuildLedger(options, file)
     case 'version':
       print(versionOf())
       return 0

@@ -11,7 +11,7 @@ import { print } from '../runtime/terminal.ts'
 import { startChild } from './child.ts'
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
-import { demoLines, greetingLines } from './greeting.ts'
+import { demoLines, greetingLines, lostLines } from './greeting.ts'
 import { createKeeper, type Keeper } from './keeper.ts'
 import { type Logs, openLogs } from './logs.ts'
 import { seedStores } from './seed.ts'
@@ -151,7 +151,8 @@ async function startRole(
 /** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */
 async function prepareStores({ config, log }: Supervisor): Promise<void> {
   await withStores(config, async (stores) => {
-    if (config.mongo.url !== 'embedded') return
+    // Nothing can be credited there, and what is on record is no place for a demonstration.
+    if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
     const entities = await seedStores(stores, config, systemClock)
     if (entities > 0) log.info({ entities }, 'demo catalogue created')
   })
@@ -160,10 +161,11 @@ async function prepareStores({ config, log }: Supervisor): Promise<void> {
 async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
   const realtime = addressOf(config.realtime.host, ports.get('realtime') ?? 0)
   const admin = addressOf(config.admin.host, ports.get('admin') ?? 0)
-  const demo = await withStores(config, ({ catalog }) =>
-    demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs()),
-  )
-  for (const line of [...greetingLines({ realtime, admin, dataDir }), ...demo]) print(line)
+  const more = await withStores(config, async ({ catalog, lost }) => [
+    ...(lost.length > 0 ? lostLines() : []),
+    ...(await demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs())),
+  ])
+  for (const line of [...greetingLines({ realtime, admin, dataDir }), ...more]) print(line)
 }
 
 function addressOf(host: string, port: number): string {

@@ -10,6 +10,7 @@ import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
+import { LedgerLostError } from '../ledger/epochs.ts'
 import { ensureLedger } from '../ledger/install.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
@@ -53,19 +54,22 @@ function notRunning({ data }: Config): CommandError {
   return new CommandError(`tollgate is not running in ${data.dir}`)
 }
 
-export interface Stores {
+export interface Connections {
   redis: RedisConnection
-  ledger: Ledger
   catalog: Catalog
   close(): Promise<void>
 }
 
+export interface Stores extends Connections {
+  ledger: Ledger
+  /** Partitions whose data is not in Redis. */
+  lost: readonly number[]
+}
+
 /**
- * Connects, and makes sure that both stores answer. Throws `CommandError` that says which
- * does not.
+ * Connects, and makes sure that both stores answer. Throws `CommandError` that says which does not.
  */
-export async function openStores(config: Config): Promise<Stores> {
-  const isEmbedded = config.redis.url === EMBEDDED
+export async function connectStores(config: Config): Promise<Connections> {
   const resolved = withStoreUrls(config)
   const log: Logger = createLogger({ name: 'cli', level: 'silent' })
   const catalog = await openCatalog({ ...resolved.mongo, appName: 'tollgate-cli' })
@@ -76,15 +80,36 @@ export async function openStores(config: Config): Promise<Stores> {
   try {
     await waitForRedis(redis, config.redis.connectTimeoutMs)
     await catalog.ping()
-    await ensureLedger(redis, config.ledger.partitions, epochRecordOf(catalog))
+    return { redis, catalog, close }
   } catch (error) {
     await close()
-    if (error instanceof StoreDownError && isEmbedded) throw notRunning(config)
-    const isOutage = error instanceof StoreDownError || error instanceof CatalogUnavailableError
-    throw isOutage ? new CommandError(error.message, { cause: error }) : error
+    if (error instanceof StoreDownError && config.redis.url === EMBEDDED) throw notRunning(config)
+    throw outageInWords(error)
   }
-  const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
-  return { redis, ledger, catalog, close }
+}
+
+/** As `connectStores`, with the ledger: installed if there never was one, perhaps lost. */
+export async function openStores(config: Config): Promise<Stores> {
+  const connections = await connectStores(config)
+  const { redis, catalog } = connections
+  try {
+    const { partitions } = config.ledger
+    const lost = await ensureLedger(redis, partitions, epochRecordOf(catalog))
+    const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
+    return { ...connections, ledger, lost }
+  } catch (error) {
+    await connections.close()
+    throw outageInWords(error)
+  }
+}
+
+export const LEDGER_LOST = "redis has lost the ledger: run 'tollgate ledger rebuild'"
+
+/** An outage as a `CommandError`, with what helps; anything else as it is. */
+export function outageInWords(error: unknown): unknown {
+  if (error instanceof LedgerLostError) return new CommandError(LEDGER_LOST, { cause: error })
+  const isOutage = error instanceof StoreDownError || error instanceof CatalogUnavailableError
+  return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
 /** Does something with the stores, and closes them in any case. */
@@ -95,6 +120,8 @@ export async function withStores<T>(
   const stores = await openStores(config)
   try {
     return await act(stores)
+  } catch (error) {
+    throw outageInWords(error)
   } finally {
     await stores.close()
   }

@@ -54,4 +54,9 @@ export interface OperationLine {
   /** Part of the amount that repaid debt, micros. */
   repaid: number
   atMs: number
+  /** The owner's version that it made, and the terms of its bucket from then on. */
+  version: number
+  priority: number
+  fromMs: number
+  toMs: number
 }

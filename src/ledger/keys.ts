@@ -1,5 +1,5 @@
 /**
- * Every Redis key of the ledger. All but one carry the hash tag of a partition, `{p<N>}`: what
+ * Every Redis key of the ledger. Nearly all carry the hash tag of a partition, `{p<N>}`: what
  * belongs to an account that of the account's, and the home of a session one by the session's key.
  */
 import { hash } from 'node:crypto'
@@ -29,6 +29,8 @@ export interface LedgerKeys {
   epoch(partition: number): string
   /** Partitions and format, fixed at install. */
   meta: string
+  /** Held by whoever rebuilds a lost ledger. */
+  rebuildLock: string
 }
 
 /** `partitions`: a power of two, fixed at install. */
@@ -51,6 +53,7 @@ export function createKeys(partitions: number): LedgerKeys {
     directory: (sessionKey) => `${tag(directoryPartitionOf(sessionKey))}:d:${sessionKey}`,
     epoch: (partition) => `${tag(partition)}:e`,
     meta: 'tollgate:ledger',
+    rebuildLock: 'tollgate:rebuild',
   }
 }
 

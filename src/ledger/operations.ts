@@ -136,6 +136,10 @@ function creditCommit(
     after,
     repaid,
     atMs: nowMs,
+    version: owner.version,
+    priority: bucket.priority,
+    fromMs: bucket.fromMs,
+    toMs: bucket.toMs,
   }
   return {
     aid,

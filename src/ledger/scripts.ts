@@ -130,6 +130,37 @@ export const openDirectoryScript = defineScript<
   reply: (raw, call) => readReplies(raw, call.claims.length),
 })
 
+export const restoreOwnersScript = defineScript<
+  {
+    epoch: string
+    stream: string
+    fence: number
+    owners: { key: string; name: string; state: Buffer }[]
+    operations: { key: string; ttlMs: number; result: Buffer }[]
+  },
+  number
+>({
+  name: 'restore_owners',
+  isDurable: true,
+  keys: ({ epoch, stream, owners, operations }) => [
+    ...[epoch, stream],
+    ...[...owners, ...operations].map(({ key }) => key),
+  ],
+  args: ({ owners, fence, operations }) => [
+    ...[owners.length, fence],
+    ...owners.flatMap(({ name, state }) => [name, state]),
+    ...operations.flatMap(({ ttlMs, result }) => [ttlMs, result]),
+  ],
+  reply: readCount,
+})
+
+export const keepLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>({
+  name: 'keep_lock',
+  keys: (call) => [call.lock],
+  args: (call) => [call.token, call.ttlMs],
+  reply: readCount,
+})
+
 /** All of them, for the test that holds header, declaration and body against each other. */
 export const allScripts = [
   commitScript,
@@ -139,4 +170,6 @@ export const allScripts = [
   forgetScript,
   reindexScript,
   fenceScript,
+  restoreOwnersScript,
+  keepLockScript,
 ]

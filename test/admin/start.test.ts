@@ -2,11 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createServer, listen } from '../../src/admin/server.ts'
 import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { beginEpoch } from '../../src/ledger/install.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
+import { TEST_EPOCH } from '../support/ledger.ts'
 import { type StoreProxy, startStoreProxy } from '../support/mongo.ts'
 
 let stores: TestStores
@@ -53,13 +55,15 @@ describe('health', () => {
     const { get } = await start()
     expect(await get('/health/live')).toMatchObject({ status: 200, body: '{"status":"live"}' })
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
-    expect((await get('/health/ready')).body).toBe('{"status":"ready","redis":"ok","mongo":"ok"}')
+    expect((await get('/health/ready')).body).toBe(
+      '{"status":"ready","redis":"ok","mongo":"ok","ledger":"ok"}',
+    )
   })
 
   it('says which store is away, stays live, and is ready again by itself', async () => {
     const { get } = await start()
     await proxy.cut()
-    const away = '{"status":"unavailable","redis":"ok","mongo":"unavailable"}'
+    const away = '{"status":"unavailable","redis":"ok","mongo":"unavailable","ledger":"ok"}'
     await expect.poll(async () => (await get('/health/ready')).body).toBe(away)
     expect((await get('/health/ready')).status).toBe(503)
     expect((await get('/health/live')).status).toBe(200)
@@ -84,6 +88,21 @@ describe('an address that others reach', () => {
     const server = createServer(silent)
     const closed = { host: '0.0.0.0', openTo: 'loopback', port: 0 } as const
     await expect(listen(server, closed)).rejects.toThrow(/must be loopback .* admin\.openTo/)
+  })
+})
+
+describe('a ledger that redis has lost', () => {
+  it('is not ready until its data is there again', async () => {
+    const { get } = await start({ TOLLGATE_RECORDER_ENABLED: 'false' })
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    const { redis, keys } = stores.ledger
+    await redis.client.del(keys.epoch(0))
+    expect(await get('/health/ready')).toMatchObject({
+      status: 503,
+      body: '{"status":"unavailable","redis":"ok","mongo":"ok","ledger":"lost"}',
+    })
+    await beginEpoch(redis, keys, [0], TEST_EPOCH)
+    expect((await get('/health/ready')).status).toBe(200)
   })
 })
 

@@ -168,6 +168,10 @@ const operation: OperationLine = {
   after: 12_000_000,
   repaid: 500_000,
   atMs: Date.UTC(2026, 2, 20),
+  version: 12,
+  priority: 60,
+  fromMs: Date.UTC(2026, 2, 1),
+  toMs: FOREVER_MS,
 }
 
 describe('balance line', () => {
@@ -193,6 +197,10 @@ describe('balance line', () => {
       aprice: -9.5,
       aprice_micros: -9_500_000,
       repaid_micros: 500_000,
+      owner_v: 12,
+      priority: 60,
+      from: new Date('2026-03-01T00:00:00Z'),
+      to: new Date(FOREVER_MS),
       urt: new Date('2026-03-20T00:00:00Z'),
     })
   })

@@ -91,6 +91,7 @@ describe('what is recorded', () => {
     ...{ stamp: 'op', aid: 1, sid: 11, operationId: 'a', operation: 'inc', bucketId: 1 },
     ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', atMs: 0 },
     ...{ amount: 100, before: 0, after: 85, repaid: 15 },
+    ...{ version: 1, priority: 0, fromMs: 0, toMs: 1 },
   }
   const payment = (owner: 0 | 1, bucketId: number, amount: number) =>
     ({ owner, bucketId, prepaidIncludeId: 1, kind: 'money', amount }) as const

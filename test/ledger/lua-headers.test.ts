@@ -109,6 +109,7 @@ describe('declared keys and arguments', () => {
     },
     reindex: { index: 'x', lease: 's', nowMs: 1, token: 'a', members: [] },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
+    keep_lock: { lock: 'l', token: 't', ttlMs: 1 },
   }
 
   it.each(Object.keys(inputs))('%s: as many as its body reads', (name) => {

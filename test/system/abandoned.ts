@@ -144,5 +144,6 @@ function creditLine(aid: number, nowMs: number): OperationLine {
     ...{ stamp: `op-${aid}`, aid, sid: aid, operationId: 'first credit', operation: 'inc' },
     ...{ bucketId: 1, prepaidIncludeId: 1, kind: 'money', usaget: '' },
     ...{ amount: CREDIT, before: 0, after: CREDIT, repaid: 0, atMs: nowMs },
+    ...{ version: 1, priority: 0, fromMs: 0, toMs: FOREVER_MS },
   }
 }

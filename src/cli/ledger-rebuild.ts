@@ -1,0 +1,64 @@
+/** `tollgate ledger rebuild`: a ledger that Redis has lost, from what is on record in MongoDB. */
+import { epochRecordOf } from '../catalog/installation.ts'
+import { loadConfig } from '../config/load.ts'
+import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { print, printError } from '../runtime/terminal.ts'
+import type { OptionValues } from './parse.ts'
+import { type RestoredAccount, rebuild } from './rebuild/rebuild.ts'
+import {
+  accountJson,
+  accountLines,
+  addAccount,
+  emptyTotals,
+  type Totals,
+  totalsJson,
+  totalsText,
+} from './rebuild/report.ts'
+import { connectStores, outageInWords } from './stores.ts'
+
+/** Longer than a recorder pauses between two attempts to write what it has in hand. */
+const SETTLE_MS = 6_000
+const PROGRESS_MS = 10_000
+
+export async function rebuildLedger(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const isJson = options['json'] === true
+  const isDryRun = options['dry-run'] === true
+  const totals = emptyTotals()
+  const onAccount = reporter(totals, isJson)
+  const { redis, catalog, close } = await connectStores(config)
+  try {
+    const stores = { redis, catalog, record: epochRecordOf(catalog) }
+    const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
+    const nowMs = systemClock.nowMs()
+    const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)
+    if (isJson) print(JSON.stringify({ totals: totalsJson(totals), ...rebuilt }))
+    else for (const line of endLines(totals, rebuilt)) print(line)
+    return 0
+  } catch (error) {
+    throw outageInWords(error)
+  } finally {
+    await close()
+  }
+}
+
+function reporter(totals: Totals, isJson: boolean): (account: RestoredAccount) => void {
+  let toldMs = monotonicMs()
+  return (account) => {
+    addAccount(totals, account)
+    if (isJson) print(JSON.stringify(accountJson(account)))
+    else for (const line of accountLines(account)) print(line)
+    if (monotonicMs() - toldMs < PROGRESS_MS) return
+    toldMs = monotonicMs()
+    printError(`${totals.accounts} accounts, ${totals.lines} lines so far`)
+  }
+}
+
+function endLines(totals: Totals, { epoch }: { epoch: string | null }): string[] {
+  const { accounts } = totals
+  const what = epoch === null ? 'would be given back' : 'given back'
+  return [
+    `${accounts} accounts ${what}: ${totalsText(totals)}`,
+    epoch === null ? 'nothing was written' : `the ledger is there again, epoch ${epoch}`,
+  ]
+}

@@ -1,0 +1,115 @@
+/** What is on record of one bucket, and how much of it is given back after a loss. Pure. */
+import type { BalanceDocument, BalanceLineDocument } from '../../catalog/documents.ts'
+import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
+import type { Bucket } from '../../domain/bucket.ts'
+import type { OperationLine } from '../../domain/line.ts'
+
+/** What cannot be restored, or is not as two records have it. */
+export interface Loss {
+  sid: number
+  /** Null if it concerns the owner and not one bucket. */
+  bucket: number | null
+  what: string
+  /** Units or micros. */
+  amount: number
+  isMoney: boolean
+}
+
+export interface RestoredBucket {
+  bucket: Bucket
+  /** What sessions held as of the projection: it is free again. */
+  voided: number
+  /** By how much lines were ahead of the projection. */
+  ahead: { credited: number; spent: number }
+  /** Only lines knew of it. */
+  isNew: boolean
+}
+
+export class BucketBooks {
+  readonly id: number
+  readonly sid: number
+  #document: BalanceDocument | null = null
+  #projected: Bucket | null = null
+  /** Paid for usage, or for debt out of a top-up, by all lines. */
+  #paid = 0
+  /** By operations that the projection does not have yet. */
+  #newerCredited = 0
+  #newerRepaid = 0
+  #newest: OperationLine | null = null
+  #unreadable = 0
+  #isMoney = false
+
+  constructor(sid: number, id: number) {
+    this.sid = sid
+    this.id = id
+  }
+
+  addProjection(document: BalanceDocument): void {
+    this.#document = document
+    this.#projected = bucketOf(document)
+  }
+
+  addPayment(amount: number, isMoney: boolean): void {
+    this.#paid += amount
+    this.#isMoney = isMoney
+  }
+
+  /** Gives the operation as the ledger had it; null if the line does not say enough. */
+  addOperation(document: BalanceLineDocument): OperationLine | null {
+    this.#isMoney = document.aprice_micros !== undefined
+    const line = operationLineOf(document)
+    if (line === null) {
+      this.#unreadable += 1
+      return null
+    }
+    this.#paid += line.repaid
+    // The projection of a version has all operations up to it.
+    if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
+    this.#newerCredited += line.amount
+    this.#newerRepaid += line.repaid
+    if (this.#newest === null || line.version > this.#newest.version) this.#newest = line
+    return line
+  }
+
+  /** The bucket as it is given back, and what is wrong with it. */
+  restore(): { restored: RestoredBucket | null; losses: Loss[] } {
+    const losses: Loss[] = []
+    const lose = (what: string, amount: number) => {
+      const { sid, id: bucket } = this
+      losses.push({ sid, bucket, what, amount, isMoney: this.#isMoney })
+    }
+    if (this.#document !== null && this.#projected === null) lose('its projection is damaged', 0)
+    const base = this.#projected ?? (this.#newest === null ? null : newBucket(this.#newest))
+    if (base === null) {
+      const why = this.#unreadable > 0 ? 'its top-ups cannot be read' : 'no top-up is on record'
+      lose(`${why}; so much was spent of it`, this.#paid)
+      return { restored: null, losses }
+    }
+    if (this.#projected === null && this.#unreadable > 0) lose('top-ups cannot be read', 0)
+    this.#isMoney = base.kind !== 'units'
+    const { credited: known, spent: knownSpent, reserved: voided, limit } = base
+    const proven = known + this.#newerCredited
+    if (proven < 0) lose('more was taken away than is known to have been credited', -proven)
+    const credited = Math.max(0, proven)
+    // Archived lines are in the projection only, and the newest perhaps in the lines only.
+    let spent = Math.max(knownSpent + this.#newerRepaid, this.#paid)
+    if (limit === 0 && spent > credited) {
+      lose('more was spent than is known to have been credited', spent - credited)
+      spent = credited
+    }
+    const ends = Math.max(base.toMs, this.#newest?.toMs ?? 0)
+    const bucket = { ...base, toMs: ends, credited, spent, reserved: 0, free: credited - spent }
+    const ahead = { credited: credited - known, spent: spent - knownSpent }
+    return { restored: { bucket, voided, ahead, isNew: this.#projected === null }, losses }
+  }
+}
+
+/** As the operation that is known of it has left it, without its amounts. */
+function newBucket(line: OperationLine): Bucket {
+  const { bucketId: id, prepaidIncludeId, kind, usaget, priority, fromMs, toMs } = line
+  return {
+    ...{ id, prepaidIncludeId, usaget, priority, fromMs, toMs },
+    kind: kind === 'units' ? 'units' : usaget === '' ? 'totalCost' : 'cost',
+    ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit: 0 },
+  }
+}

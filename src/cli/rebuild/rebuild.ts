@@ -1,0 +1,146 @@
+/**
+ * Gives a lost ledger back from what is on record. The epoch begins last: until then nothing is
+ * charged, so that a rebuild that was broken off at any point is simply done again.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../../catalog/connection.ts'
+import { beginEpoch, type EpochRecord, inspectLedger, nextEpoch } from '../../ledger/install.ts'
+import { createKeys } from '../../ledger/keys.ts'
+import { type RebuildLock, takeRebuildLock } from '../../ledger/rebuild-lock.ts'
+import { createRestorer, type Restorer } from '../../ledger/restore.ts'
+import { restoreHomes } from '../../ledger/restore-homes.ts'
+import type { RedisConnection } from '../../store/redis.ts'
+import { CommandError } from '../errors.ts'
+import type { AccountBooks, RestoredOwner } from './books.ts'
+import { recordedAccounts } from './recorded.ts'
+
+export interface RebuildStores {
+  redis: RedisConnection
+  catalog: Catalog
+  record: EpochRecord
+}
+
+export interface RebuildSettings {
+  partitions: number
+  operationKeepMs: number
+  directoryTtlMs: number
+  /** Reads and reports, and writes nothing. */
+  isDryRun: boolean
+  /** How long a recorder may need for what it has in hand from before the loss. */
+  settleMs: number
+  nowMs: number
+}
+
+/** What became of one account. */
+export interface RestoredAccount {
+  aid: number
+  /** Of its lines that were read. */
+  lines: number
+  /** Operations whose repetition still moves nothing. */
+  operations: number
+  owners: RestoredOwner[]
+}
+
+export interface Rebuilt {
+  /** The epoch that has begun; null after a dry run. */
+  epoch: string | null
+  partitions: number
+}
+
+/**
+ * Gives back every account whose partition is lost, and hands each to `onAccount`. Throws
+ * `CommandError` where there is nothing to rebuild or somebody else does it, `LedgerMismatchError`,
+ * `LedgerStandsError`, `StoreDownError` or `CatalogUnavailableError`.
+ */
+export async function rebuild(
+  stores: RebuildStores,
+  settings: RebuildSettings,
+  onAccount: (account: RestoredAccount) => void,
+): Promise<Rebuilt> {
+  const { redis } = stores
+  const keys = createKeys(settings.partitions)
+  if (settings.isDryRun) {
+    const lost = await lossOf(stores, settings)
+    await restoreAccounts(stores, settings, lost.partitions, null, onAccount)
+    return { epoch: null, partitions: lost.partitions.length }
+  }
+  await lossOf(stores, settings)
+  const lock = await takeRebuildLock(redis, keys)
+  if (lock === null) throw new CommandError(RUNNING)
+  try {
+    // Whoever held the lock before may have done it.
+    const lost = await lossOf(stores, settings)
+    await delay(settings.settleMs)
+    const restorer = createRestorer(redis, keys, settings.nowMs)
+    const restoring = guarded(restorer, lock)
+    await restoreAccounts(stores, settings, lost.partitions, restoring, onAccount)
+    await restoring.flush()
+    await restoreHomes(redis, keys, lost.partitions, settings.directoryTtlMs)
+    checkHeld(lock)
+    // On record first: a number is not used twice, even if what follows is broken off.
+    await stores.record.write(lost.epoch)
+    await beginEpoch(redis, keys, lost.partitions, lost.epoch)
+    return { epoch: lost.epoch, partitions: lost.partitions.length }
+  } finally {
+    await lock.release().catch(() => undefined)
+  }
+}
+
+const RUNNING = 'another rebuild is running; the place of one that was killed is free in 30 seconds'
+
+interface LedgerLoss {
+  partitions: number[]
+  /** That the partitions will be of: the one that stands elsewhere, or the next. */
+  epoch: string
+}
+
+async function lossOf(
+  { redis, record }: RebuildStores,
+  { partitions }: RebuildSettings,
+): Promise<LedgerLoss> {
+  const { epoch, lost } = await inspectLedger(redis, partitions, record)
+  if (epoch === null) throw new CommandError('there never was a ledger here: nothing to rebuild')
+  // On a single Redis the first partition, whose epoch begins last, stands for all.
+  const isLost = redis.isCluster ? lost.length > 0 : lost.includes(0)
+  if (!isLost) throw new CommandError('the ledger is there: nothing to rebuild')
+  return { partitions: lost, epoch: lost.length === partitions ? nextEpoch(epoch) : epoch }
+}
+
+function guarded(restorer: Restorer, lock: RebuildLock): Restorer {
+  return {
+    async add(owners, operations) {
+      checkHeld(lock)
+      await restorer.add(owners, operations)
+    },
+    flush: () => restorer.flush(),
+  }
+}
+
+function checkHeld(lock: RebuildLock): void {
+  if (lock.isHeld()) return
+  throw new CommandError('redis went away meanwhile: run it again, it begins anew')
+}
+
+async function restoreAccounts(
+  { catalog }: RebuildStores,
+  { partitions, operationKeepMs, nowMs }: RebuildSettings,
+  lost: readonly number[],
+  restorer: Restorer | null,
+  onAccount: (account: RestoredAccount) => void,
+): Promise<void> {
+  const wanted = new Set(lost)
+  const keys = createKeys(partitions)
+  const isWanted = (aid: number) => wanted.has(keys.partitionOf(aid))
+  const keptSinceMs = nowMs - operationKeepMs
+  for await (const books of recordedAccounts(catalog, isWanted, keptSinceMs)) {
+    const owners = books.restore()
+    const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
+    const operations = keptOperations(books, keptSinceMs)
+    await restorer?.add(states, operations)
+    onAccount({ aid: books.aid, lines: books.lines, operations: operations.length, owners })
+  }
+}
+
+function keptOperations({ operations }: AccountBooks, keptSinceMs: number) {
+  return operations.map((line) => ({ line, ttlMs: line.atMs - keptSinceMs }))
+}

@@ -1,0 +1,90 @@
+/** Reads all that is on record, account by account: two cursors in the order of the accounts. */
+import type { FindCursor } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { BalanceDocument, LineDocument } from '../../catalog/documents.ts'
+import { AccountBooks } from './books.ts'
+
+/** What the books read of a line. */
+const LINE_FIELDS = [
+  ...['stamp', 'type', 'aid', 'sid', 'payments', 'debt_micros'],
+  ...['operation', 'operation_id', 'charging_usaget', 'pp_includes_external_id', 'bucket_id'],
+  ...['balance_before', 'usagev', 'aprice_micros', 'repaid_micros'],
+  ...['owner_v', 'priority', 'from', 'to', 'urt'],
+]
+/** Both are read in the order of an index. */
+const ALL = { aid: { $gte: 0 } }
+
+/**
+ * One account at a time is in memory, with sums of its lines. `isWanted`: accounts that are to be
+ * read. Throws `CatalogUnavailableError`.
+ */
+export async function* recordedAccounts(
+  catalog: Catalog,
+  isWanted: (aid: number) => boolean,
+  keptSinceMs: number,
+): AsyncGenerator<AccountBooks> {
+  const projection = Object.fromEntries(LINE_FIELDS.map((field) => [field, 1]))
+  const balances = new Ahead<BalanceDocument>(
+    catalog,
+    'read balances',
+    catalog.balances.find(ALL).sort({ aid: 1 }),
+  )
+  const lines = new Ahead<LineDocument>(
+    catalog,
+    'read lines',
+    catalog.lines.find(ALL, { projection }).sort({ aid: 1 }),
+  )
+  try {
+    for (;;) {
+      const aid = Math.min(await balances.aid(), await lines.aid())
+      if (aid === Number.POSITIVE_INFINITY) return
+      const books = isWanted(aid) ? new AccountBooks(aid, keptSinceMs) : null
+      for (let one = await balances.take(aid); one !== null; one = await balances.take(aid)) {
+        books?.addProjection(one)
+      }
+      for (let one = await lines.take(aid); one !== null; one = await lines.take(aid)) {
+        books?.addLine(one)
+      }
+      if (books !== null) yield books
+    }
+  } finally {
+    await Promise.all([balances.close(), lines.close()])
+  }
+}
+
+/** A cursor whose next document can be seen before it is taken. */
+class Ahead<T extends { aid: number }> {
+  readonly #catalog: Catalog
+  readonly #what: string
+  readonly #cursor: FindCursor<T>
+  #read: T[] = []
+  #at = 0
+
+  constructor(catalog: Catalog, what: string, cursor: unknown) {
+    this.#catalog = catalog
+    this.#what = what
+    this.#cursor = cursor as FindCursor<T>
+  }
+
+  /** Account of the next document; infinite at the end. */
+  async aid(): Promise<number> {
+    if (this.#at >= this.#read.length) {
+      const cursor = this.#cursor
+      const hasMore = await this.#catalog.run(this.#what, () => cursor.hasNext())
+      this.#read = hasMore ? cursor.readBufferedDocuments() : []
+      this.#at = 0
+    }
+    return this.#read[this.#at]?.aid ?? Number.POSITIVE_INFINITY
+  }
+
+  /** The next document of an account; null if it has no more. */
+  async take(aid: number): Promise<T | null> {
+    if ((await this.aid()) !== aid) return null
+    this.#at += 1
+    return this.#read[this.#at - 1] ?? null
+  }
+
+  async close(): Promise<void> {
+    await this.#cursor.close().catch(() => undefined)
+  }
+}

@@ -1,0 +1,177 @@
+/** What a rebuild has given back, for a person and as JSON. Money in decimals, credit positive. */
+import { debtOf } from '../../domain/bucket.ts'
+import { decimalText } from '../../domain/money.ts'
+import type { RestoredOwner } from './books.ts'
+import type { Loss, RestoredBucket } from './bucket-books.ts'
+import type { RestoredAccount } from './rebuild.ts'
+
+/** Sums of one kind; units of all usage types together. */
+export interface Amounts {
+  credited: number
+  spent: number
+  /** Was held by sessions, and is free again. */
+  voided: number
+  free: number
+  /** By so much lines were ahead of the projection. */
+  creditedAhead: number
+  spentAhead: number
+}
+
+export interface Totals {
+  accounts: number
+  owners: number
+  buckets: number
+  lines: number
+  operations: number
+  /** Money in micros. */
+  money: Amounts
+  units: Amounts
+  debt: number
+  debtAhead: number
+  losses: number
+}
+
+export function emptyTotals(): Totals {
+  return {
+    ...{ accounts: 0, owners: 0, buckets: 0, lines: 0, operations: 0 },
+    ...{ money: noAmounts(), units: noAmounts(), debt: 0, debtAhead: 0, losses: 0 },
+  }
+}
+
+function noAmounts(): Amounts {
+  return { credited: 0, spent: 0, voided: 0, free: 0, creditedAhead: 0, spentAhead: 0 }
+}
+
+export function addAccount(totals: Totals, account: RestoredAccount): void {
+  totals.accounts += 1
+  totals.lines += account.lines
+  totals.operations += account.operations
+  for (const owner of account.owners) addOwner(totals, owner)
+}
+
+function addOwner(totals: Totals, { state, buckets, debtAhead, losses }: RestoredOwner): void {
+  totals.losses += losses.length
+  totals.debtAhead += debtAhead
+  if (state === null) return
+  totals.owners += 1
+  totals.debt += debtOf(state)
+  totals.buckets += buckets.length
+  for (const { bucket, voided, ahead } of buckets) {
+    const amounts = bucket.kind === 'units' ? totals.units : totals.money
+    amounts.credited += bucket.credited
+    amounts.spent += bucket.spent
+    amounts.voided += voided
+    amounts.free += bucket.free
+    amounts.creditedAhead += ahead.credited
+    amounts.spentAhead += ahead.spent
+  }
+}
+
+/** A line per account, one per bucket that is not as its projection says, one per loss. */
+export function accountLines(account: RestoredAccount): string[] {
+  const totals = emptyTotals()
+  addAccount(totals, account)
+  const lines = [`account ${account.aid}: ${totalsText(totals)}`]
+  for (const { state, buckets, debtAhead, losses } of account.owners) {
+    const sid = state?.sid ?? losses[0]?.sid ?? 0
+    for (const bucket of buckets) lines.push(...bucketLines(sid, bucket))
+    if (debtAhead > 0) {
+      lines.push(`  ${ownerText(sid)}: lines have ${decimalText(debtAhead)} more debt`)
+    }
+    for (const loss of losses) lines.push(`  ${lossText(loss)}`)
+  }
+  return lines
+}
+
+function bucketLines(sid: number, { bucket, ahead, isNew }: RestoredBucket): string[] {
+  if (!isNew && ahead.credited === 0 && ahead.spent === 0) return []
+  const isMoney = bucket.kind !== 'units'
+  const shown = (amount: number) => amountIn(amount, isMoney)
+  const how = isNew ? 'made anew from lines' : 'lines are ahead of its projection'
+  const change = `credited ${shown(ahead.credited)}, spent ${shown(ahead.spent)} more`
+  return [`  ${ownerText(sid)}, bucket ${bucket.id}: ${how}: ${change}`]
+}
+
+function lossText({ sid, bucket, what, amount, isMoney }: Loss): string {
+  const where = bucket === null ? ownerText(sid) : `${ownerText(sid)}, bucket ${bucket}`
+  return `${where}: ${what}: ${amountIn(amount, isMoney)}`
+}
+
+function ownerText(sid: number): string {
+  return sid === 0 ? 'shared' : `subscriber ${sid}`
+}
+
+function amountIn(amount: number, isMoney: boolean): string {
+  return isMoney ? decimalText(amount) : String(amount)
+}
+
+export function totalsText(totals: Totals): string {
+  const { owners, buckets, lines, money, units, debt, losses } = totals
+  return [
+    `owners ${owners}, buckets ${buckets}, lines ${lines}`,
+    ...amountsText('money', money, true),
+    ...amountsText('units', units, false),
+    ...(debt > 0 ? [`debt ${decimalText(debt)}`] : []),
+    ...(losses > 0 ? [`losses ${losses}`] : []),
+  ].join('; ')
+}
+
+function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[] {
+  const { credited, spent, free, voided } = amounts
+  if (credited === 0 && spent === 0) return []
+  const shown = (amount: number) => amountIn(amount, isMoney)
+  const held = voided > 0 ? ` (${shown(voided)} was reserved)` : ''
+  return [`${name} credited ${shown(credited)}, spent ${shown(spent)}, free ${shown(free)}${held}`]
+}
+
+/** One account as JSON. */
+export function accountJson(account: RestoredAccount) {
+  const totals = emptyTotals()
+  addAccount(totals, account)
+  const { accounts: _, ...sums } = totalsJson(totals)
+  return {
+    aid: account.aid,
+    ...sums,
+    lost: account.owners.flatMap(({ losses }) =>
+      losses.map(({ sid, bucket, what, amount, isMoney }) => ({
+        ...{ sid, bucket, what, amount: isMoney ? decimalOf(amount) : amount },
+        kind: isMoney ? 'money' : 'units',
+      })),
+    ),
+    balances: account.owners.flatMap(({ state, buckets }) =>
+      buckets.map((restored) => bucketJson(state?.sid ?? 0, restored)),
+    ),
+  }
+}
+
+function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucket) {
+  const { id, prepaidIncludeId: include, kind, usaget } = bucket
+  const isMoney = kind !== 'units'
+  const shown = (amount: number) => (isMoney ? decimalOf(amount) : amount)
+  return {
+    ...{ sid, bucket: id, include, kind: isMoney ? 'money' : 'units', usaget },
+    ...{ credited: shown(bucket.credited), spent: shown(bucket.spent) },
+    ...{ voided: shown(voided), free: shown(bucket.free) },
+    ...{ credited_ahead: shown(ahead.credited), spent_ahead: shown(ahead.spent), anew: isNew },
+  }
+}
+
+export function totalsJson({ accounts, money, units, debt, debtAhead, ...rest }: Totals) {
+  return {
+    ...{ accounts, ...rest },
+    ...{ money: amountsJson(money, decimalOf), units: amountsJson(units, (amount) => amount) },
+    ...{ debt: decimalOf(debt), debt_ahead: decimalOf(debtAhead) },
+  }
+}
+
+function amountsJson(amounts: Amounts, shown: (amount: number) => number) {
+  return {
+    ...{ credited: shown(amounts.credited), spent: shown(amounts.spent) },
+    ...{ voided: shown(amounts.voided), free: shown(amounts.free) },
+    ...{ credited_ahead: shown(amounts.creditedAhead), spent_ahead: shown(amounts.spentAhead) },
+  }
+}
+
+function decimalOf(micros: number): number {
+  return Number(decimalText(micros))
+}

@@ -1,0 +1,34 @@
+-- Puts owners back into a partition whose data was lost, as they are on record.
+--
+-- KEYS  [1] epoch of the data, [2] stream, then the owners, then stored results of operations
+-- ARGV  [1] number of owners, [2] fence (number) that no profile read before satisfies,
+--       then per owner: name, packed state; then per operation: ttl (ms), packed result
+-- REPLY how many owners were restored; an error EPOCH if the data is there
+-- EFFECTS owners without their sessions, the results, and one stream entry that names the owners,
+--       so that the recorder sees them as they are now. Repeating it writes the same again.
+
+-- @include owner
+
+local epoch = redis.call('GET', KEYS[1])
+if epoch then return redis.error_reply('EPOCH ' .. epoch) end
+
+local count, fence = tonumber(ARGV[1]), tonumber(ARGV[2])
+local entry, fences = {}, {}
+for index = 1, count do
+  check_owner(ARGV[index * 2 + 2])
+  entry[index * 2 - 1], entry[index * 2] = ARGV[index * 2 + 1], ''
+  -- Whoever is just writing a profile goes on to hold its mark.
+  local stored = redis.call('HGET', KEYS[index + 2], 'p')
+  local number, dirty, changed = 0, 0, 0
+  if stored then number, dirty, changed = struct.unpack('<ddd', stored) end
+  fences[index] = struct.pack('<ddd', math.max(number + 1, fence), dirty, changed)
+end
+for index = 1, count do
+  redis.call('DEL', KEYS[index + 2])
+  redis.call('HSET', KEYS[index + 2], 's', ARGV[index * 2 + 2], 'p', fences[index])
+end
+for index = count + 3, #KEYS do
+  redis.call('SET', KEYS[index], ARGV[index * 2 - 2], 'PX', ARGV[index * 2 - 3])
+end
+if count > 0 then redis.call('XADD', KEYS[2], '*', unpack(entry)) end
+return count

@@ -1,0 +1,40 @@
+/**
+ * In a cluster that lost a part: sessions of accounts that are still there, whose home in the
+ * directory was in the part that is not. Nobody can claim a home there meanwhile, for want of an
+ * epoch.
+ */
+import type { RedisConnection } from '../store/redis.ts'
+import { homeText } from './homes.ts'
+import { type LedgerKeys, parseMember } from './keys.ts'
+
+const MEMBERS_PER_SCAN = 500
+
+/** Gives how many homes were put back. Throws `StoreDownError`. */
+export async function restoreHomes(
+  { client, guard }: RedisConnection,
+  keys: LedgerKeys,
+  lost: readonly number[],
+  ttlMs: number,
+): Promise<number> {
+  const isLost = new Set(lost)
+  let restored = 0
+  const put = async (member: string): Promise<void> => {
+    const session = parseMember(member)
+    if (session === null || !isLost.has(keys.directoryPartitionOf(session.sessionKey))) return
+    const key = keys.directory(session.sessionKey)
+    const written = await guard(client.set(key, homeText(session), 'PX', ttlMs, 'NX'))
+    if (written !== null) restored += 1
+  }
+  for (let partition = 0; partition < keys.partitions; partition += 1) {
+    if (isLost.has(partition)) continue
+    const open = keys.expiry(partition)
+    let cursor = '0'
+    do {
+      const [next, found] = await guard(client.zscan(open, cursor, 'COUNT', MEMBERS_PER_SCAN))
+      cursor = next
+      // Members and their scores take turns.
+      await Promise.all(found.filter((_, index) => index % 2 === 0).map(put))
+    } while (cursor !== '0')
+  }
+  return restored
+}

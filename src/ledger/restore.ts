@@ -1,0 +1,96 @@
+/**
+ * Puts owners back into partitions whose data was lost (design.md §3). They come without sessions;
+ * nothing is charged there until an epoch begins (install.ts), so that a rebuild that was broken
+ * off is simply done again.
+ */
+import type { OwnerState } from '../domain/bucket.ts'
+import type { OperationLine } from '../domain/line.ts'
+import type { RedisConnection } from '../store/redis.ts'
+import type { LedgerKeys } from './keys.ts'
+import { packOwner } from './owner-packing.ts'
+import { runScript } from './script.ts'
+import { restoreOwnersScript } from './scripts.ts'
+import { packResult } from './session-packing.ts'
+
+/** The data of a partition is there: somebody else has rebuilt it. */
+export class LedgerStandsError extends Error {
+  override name = 'LedgerStandsError'
+}
+
+/** An operation whose repetition must still move nothing, for so long. */
+export interface KeptOperation {
+  line: OperationLine
+  ttlMs: number
+}
+
+/** Gathers by partition what is restored. Throws `LedgerStandsError` or `StoreDownError`. */
+export interface Restorer {
+  /** Of one account. */
+  add(owners: readonly OwnerState[], operations: readonly KeptOperation[]): Promise<void>
+  /** Writes what is left. */
+  flush(): Promise<void>
+}
+
+/** One stream entry names them all, and the recorder loads them together. */
+const OWNERS_PER_CALL = 20
+const OPERATIONS_PER_CALL = 100
+
+interface Part {
+  owners: OwnerState[]
+  operations: KeptOperation[]
+}
+
+/** `nowMs`: greater than the number of any profile's fence, which only counts writes. */
+export function createRestorer(redis: RedisConnection, keys: LedgerKeys, nowMs: number): Restorer {
+  const parts = new Map<number, Part>()
+
+  const write = async (partition: number, { owners, operations }: Part): Promise<void> => {
+    const call = {
+      // As in epochs.ts: a single Redis is lost as a whole.
+      epoch: keys.epoch(redis.isCluster ? partition : 0),
+      stream: keys.stream(partition),
+      fence: nowMs,
+      owners: owners.map((owner) => {
+        const { aid, sid } = owner
+        return { key: keys.owner(aid, sid), name: `${aid}:${sid}`, state: packOwner(owner) }
+      }),
+      operations: operations.map(({ line, ttlMs }) => ({
+        key: keys.operation(line.aid, line.operationId),
+        ttlMs,
+        result: packResult(line),
+      })),
+    }
+    await runScript(redis, restoreOwnersScript, call).catch((error: unknown) => {
+      if (!(error instanceof Error) || !/^EPOCH\b/.test(error.message)) throw error
+      throw new LedgerStandsError(`the ledger is there again in partition ${partition}`)
+    })
+  }
+
+  const writeFull = async (partition: number, part: Part, isLast: boolean): Promise<void> => {
+    const { owners, operations } = part
+    const isFull = () =>
+      owners.length >= OWNERS_PER_CALL || operations.length >= OPERATIONS_PER_CALL
+    while (isFull() || (isLast && owners.length + operations.length > 0)) {
+      await write(partition, {
+        owners: owners.splice(0, OWNERS_PER_CALL),
+        operations: operations.splice(0, OPERATIONS_PER_CALL),
+      })
+    }
+  }
+
+  return {
+    async add(owners, operations) {
+      const aid = owners[0]?.aid ?? operations[0]?.line.aid
+      if (aid === undefined) return
+      const partition = keys.partitionOf(aid)
+      const part = parts.get(partition) ?? { owners: [], operations: [] }
+      parts.set(partition, part)
+      for (const owner of owners) part.owners.push(owner)
+      for (const operation of operations) part.operations.push(operation)
+      await writeFull(partition, part, false)
+    },
+    async flush() {
+      for (const [partition, part] of parts) await writeFull(partition, part, true)
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beginEpoch, lostPartitions } from '../../src/ledger/install.ts'
+import { takeRebuildLock } from '../../src/ledger/rebuild-lock.ts'
+import { createRestorer, LedgerStandsError } from '../../src/ledger/restore.ts'
+import { restoreHomes } from '../../src/ledger/restore-homes.ts'
+import { TEST_EPOCH } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { waitUntil } from '../support/wait.ts'
+import { NOW_MS } from '../workers/scene.ts'
+import {
+  bucketOf,
+  contents,
+  keyOf,
+  loadOne,
+  type OpenLedger,
+  openLedger,
+  operationOf,
+  ownerOf,
+  sessionOf,
+  writing,
+} from './fixture.ts'
+
+let server: TestRedis
+let ledger: OpenLedger
+
+beforeAll(async () => {
+  server = await startTestRedis()
+  ledger = await openLedger(server.url)
+})
+afterAll(async () => {
+  await ledger?.close()
+  await server?.close()
+})
+beforeEach(async () => {
+  await ledger.redis.client.flushall()
+  await expect(loadOne(ledger, 1)).rejects.toThrow()
+})
+
+const begin = (partitions: number[]) =>
+  beginEpoch(ledger.redis, ledger.keys, partitions, TEST_EPOCH)
+const restorer = () => createRestorer(ledger.redis, ledger.keys, NOW_MS)
+
+describe('owners', () => {
+  it('replace what an earlier attempt has left, with nothing of its sessions', async () => {
+    await begin([0])
+    const session = sessionOf(1, 'a')
+    const before = { sessionKey: keyOf('a'), session, before: null }
+    await ledger.commit([writing(ownerOf(1, 1, []), {}, [before])], NOW_MS)
+    await ledger.redis.client.del(ledger.keys.epoch(0))
+    const again = restorer()
+    await again.add([ownerOf(1, 9, [bucketOf(5)])], [])
+    await again.flush()
+    await begin([0])
+    await loadOne(ledger, 1).catch(() => undefined)
+    const loaded = await loadOne(ledger, 1, [keyOf('a')])
+    expect(loaded).toMatchObject({ state: { version: 9 }, sessions: [null] })
+  })
+
+  it('are refused where the data is there', async () => {
+    await begin([0])
+    const before = await contents(ledger)
+    const late = restorer()
+    const line = operationOf('a', 1)
+    await late.add([ownerOf(1, 9, [bucketOf(5)])], [{ line, ttlMs: 9_000 }])
+    await expect(late.flush()).rejects.toBeInstanceOf(LedgerStandsError)
+    expect(await contents(ledger)).toEqual(before)
+  })
+
+  it('are refused, all of a call, if one does not add up', async () => {
+    const wrong = restorer()
+    await wrong.add([ownerOf(1, 9, [bucketOf(5)]), ownerOf(2, 9, [bucketOf(5, { free: 6 })])], [])
+    await expect(wrong.flush()).rejects.toThrow('credited is not spent + reserved + free')
+    expect(await contents(ledger)).toEqual(new Map())
+  })
+})
+
+it('homes of open sessions come back that were lost with another part', async () => {
+  const keys = Array.from({ length: 40 }, (_, index) => keyOf(`s${index}`))
+  const { client } = ledger.redis
+  await begin([0, 1])
+  for (const key of keys) await client.zadd(ledger.keys.expiry(1), NOW_MS, `1:7:${key}`)
+  const gone = keys.filter((key) => ledger.keys.directoryPartitionOf(key) >= 2)
+  await client.set(ledger.keys.directory(gone[0]!), '5:55')
+  expect(await lostPartitions(ledger.redis, 4)).toEqual([2, 3])
+  expect(await restoreHomes(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length - 1)
+  await begin([2, 3])
+  const homes = await ledger.findHomes(keys)
+  const here = { aid: 1, sid: 7 }
+  const expected = keys.map((key) => (gone.includes(key) ? here : null))
+  expected[keys.indexOf(gone[0]!)] = { aid: 5, sid: 55 }
+  expect(homes).toEqual(expected)
+})
+
+describe('the lock of a rebuild', () => {
+  it('is held for as long as it takes, by one', async () => {
+    const lock = await takeRebuildLock(ledger.redis, ledger.keys, 300)
+    expect(await takeRebuildLock(ledger.redis, ledger.keys)).toBeNull()
+    const { client } = ledger.redis
+    await client.pexpire(ledger.keys.rebuildLock, 150)
+    const isRenewed = async () => (await client.pttl(ledger.keys.rebuildLock)) > 200
+    await waitUntil('it is renewed', isRenewed)
+    expect(lock?.isHeld()).toBe(true)
+    await lock?.release()
+    expect(await client.exists(ledger.keys.rebuildLock)).toBe(0)
+  })
+
+  it('is known to be lost, and what another one holds is left alone', async () => {
+    const lock = await takeRebuildLock(ledger.redis, ledger.keys, 60)
+    const { client } = ledger.redis
+    await client.set(ledger.keys.rebuildLock, 'another')
+    await waitUntil('it is noticed', () => lock?.isHeld() === false)
+    await lock?.release()
+    expect(await client.get(ledger.keys.rebuildLock)).toBe('another')
+  })
+})

@@ -1,0 +1,214 @@
+import { execFile } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import type { OwnerState } from '../../src/domain/bucket.ts'
+import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
+import { waitForRedis } from '../../src/store/redis.ts'
+import { waitUntil } from '../support/wait.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { audit } from './auditor.ts'
+import { type Books, type Fields, openBooks, post, type Reply } from './exchange.ts'
+import { runWorkload, type SessionTruth } from './workload.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
+const SESSIONS = 300
+const MIB = 1024 * 1024
+
+const seed = seedOf()
+const truths: SessionTruth[] = []
+let product: Product
+let books: Books
+
+beforeAll(async () => {
+  product = await startProduct({ environment: FAST_EXPIRY })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await product.start('realtime')
+  await product.start('admin')
+  books = await openBooks(product.redisUrl)
+})
+afterAll(async () => {
+  await books?.close()
+  await product?.stop()
+})
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** A command as an operator runs it, beside the processes. */
+function tollgate(...args: string[]): Promise<Ended> {
+  return tollgateOn({}, ...args)
+}
+
+function tollgateOn(stores: Record<string, string>, ...args: string[]): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_DATA_DIR: product.folder,
+    TOLLGATE_REDIS_URL: product.redisUrl,
+    TOLLGATE_MONGO_URL: product.mongoUrl,
+    TOLLGATE_MONGO_DATABASE: product.database,
+    ...stores,
+  }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+const data = { sid: FIRST_SID, usaget: 'data', rating_group: 10 }
+const starting = (session_id: string): Fields => ({
+  ...{ record_type: 'start_request', session_id, request_num: 0, ...data, usagev: 1 },
+})
+const updating = (session_id: string): Fields => ({
+  ...{ record_type: 'update_request', session_id, request_num: 1, usaget: 'data' },
+  ...{ rating_group: 10, used_usagev: 1, usagev: 1 },
+})
+
+async function workload(more: number): Promise<void> {
+  const sessions = { seed: seed + more, sessions: SESSIONS, clients: 24, patienceMs: 60_000 }
+  truths.push(...(await runWorkload({ ...sessions, port: product.realtimePort, ...AUDITED })))
+}
+
+async function everybody(): Promise<OwnerState[]> {
+  const owners: OwnerState[] = []
+  for (let index = 0; index < AUDITED.subscribers; index += 1) {
+    const aid = aidOf(index, AUDITED.subscribersPerAccount)
+    for (const sid of [FIRST_SID + index, 0]) owners.push(await books.ownerOf(aid, sid))
+  }
+  return owners
+}
+
+/** Every bucket, without what moves between two looks at a ledger at rest. */
+async function balances(): Promise<Map<string, unknown>> {
+  const owners = await everybody()
+  return new Map(
+    owners.map(({ aid, sid, buckets, owed, repaid, nextBucketId }) => {
+      const settled = buckets.map(({ reserved, free, ...bucket }) => {
+        return { ...bucket, left: free + reserved }
+      })
+      return [`${aid}:${sid}`, { settled, owed, repaid, nextBucketId }]
+    }),
+  )
+}
+
+async function reserved(): Promise<number> {
+  const buckets = (await everybody()).flatMap((owner) => owner.buckets)
+  return buckets.reduce((sum, bucket) => sum + bucket.reserved, 0)
+}
+
+describe(`redis comes back empty, seed ${seed}`, () => {
+  let before: Map<string, unknown>
+
+  it('after a workload whose books agree, with a session open', async () => {
+    await workload(0)
+    expect(await audit(product, AUDITED, truths)).toEqual([])
+    const opened = await post(product.realtimePort, { ...starting('open'), usagev: MIB })
+    expect(opened).toMatchObject({ status: 200, returnCode: 1 })
+    const isRecorded = async () => (await streamBacklog(books.ledger)) === 0
+    await waitUntil('the recorder catches up', isRecorded)
+    before = await balances()
+    expect(await reserved()).toBe(MIB)
+  })
+
+  it('answers everything with 503, and denies nobody', async () => {
+    await product.kill9('redis')
+    expect((await post(product.realtimePort, starting('dead'))).status).toBe(503)
+    rmSync(join(product.folder, 'redis'), { recursive: true })
+    await product.start('redis')
+    const isLost = async () => {
+      const ready = await fetch(`${product.adminUrl}/health/ready`)
+      return ready.status === 503 && (await ready.text()).includes('"redis":"ok"')
+    }
+    await waitUntil('the control plane sees it', isLost)
+    const ready = await fetch(`${product.adminUrl}/health/ready`)
+    expect(await ready.json()).toMatchObject({ status: 'unavailable', ledger: 'lost' })
+    for (let round = 0; round < 20; round += 1) {
+      const event = { ...starting(`event-${round}`), record_type: 'event_request' }
+      const release = { ...updating('open'), record_type: 'release_request' }
+      for (const body of [starting(`new-${round}`), updating('open'), release, event]) {
+        const { status, returnCode } = await post(product.realtimePort, body)
+        expect([status, returnCode]).toEqual([503, -91])
+      }
+    }
+  })
+
+  it('tells an operator what to do', async () => {
+    const told = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
+    expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(told)
+    expect(await tollgate('audit')).toMatchObject(told)
+    const add = ['--sid', String(FIRST_SID), '--include', '1', '--amount', '1']
+    expect(await tollgate('balance', 'add', ...add)).toMatchObject(told)
+  })
+
+  it('is not rebuilt while a store is away', async () => {
+    const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
+    const noMongo = await tollgateOn(away, 'ledger', 'rebuild')
+    expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
+    const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1' }
+    const noRedis = await tollgateOn(gone, 'ledger', 'rebuild')
+    const stderr = expect.stringMatching(/^.*redis did not answer within 1000 ms\n$/)
+    expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
+  })
+
+  it('is rebuilt while it is asked: 503 until it is there, then grants', async () => {
+    const answers: Reply[] = []
+    let isAsking = true
+    const asking = (async () => {
+      for (let number = 0; isAsking; number += 1) {
+        const session = `asked-${number}`
+        answers.push(await post(product.realtimePort, starting(session)))
+        await pause(20)
+      }
+    })()
+    const { code, stdout, stderr } = await tollgate('ledger', 'rebuild', '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    const isBack = () => answers.slice(-5).every(({ status }) => status === 200)
+    await waitUntil('answers come again', isBack).finally(() => {
+      isAsking = false
+    })
+    await asking
+    const codes = new Set(answers.map(({ status, returnCode }) => `${status} ${returnCode}`))
+    expect([...codes].sort()).toEqual(['200 1', '503 -91'])
+    const reports = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const accounts = AUDITED.subscribers / AUDITED.subscribersPerAccount
+    expect(reports).toHaveLength(accounts + 1)
+    expect(reports.at(-1)).toMatchObject({
+      ...{ partitions: 64, epoch: expect.stringMatching(/^2-/) },
+      totals: { accounts, losses: 0, debt_ahead: 0, units: { voided: MIB } },
+    })
+  })
+
+  it('gives back every balance as it was, and nothing is reserved', async () => {
+    await books.close()
+    books = await openBooks(product.redisUrl)
+    await waitForRedis(books.ledger.redis, 10_000)
+    const isQuiet = async () => (await openSessions(books.ledger)) === 0
+    await waitUntil('sessions opened meanwhile expire', isQuiet)
+    expect(await reserved()).toBe(0)
+    expect(await balances()).toEqual(before)
+  })
+
+  it('knows no session of before, and opens new ones', async () => {
+    const update = await post(product.realtimePort, updating('open'))
+    expect([update.status, update.returnCode]).toEqual([200, -7])
+    const started = await post(product.realtimePort, starting('open'))
+    expect([started.status, started.returnCode]).toEqual([200, 1])
+  })
+
+  it('goes on: the books agree, and every unit is accounted for', async () => {
+    await workload(1)
+    expect(await audit(product, AUDITED, truths)).toEqual([])
+    expect(await tollgate('audit')).toMatchObject({ code: 0, stderr: '' })
+    expect(await tollgate('ledger', 'rebuild')).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: 'tollgate: the ledger is there: nothing to rebuild\n',
+    })
+  })
+})
