@@ -6,21 +6,25 @@ import type { RedisConnection } from '../store/redis.ts'
 export interface HealthOptions {
   redis: RedisConnection
   catalog: Pick<Catalog, 'ping'>
+  /** False while Redis is configured in a way that could lose units. */
+  isRedisFit: () => boolean
 }
 
-type Check = 'ok' | 'unavailable'
+type Check = 'ok' | 'unavailable' | 'misconfigured'
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
- * away.
+ * away, or that Redis is configured so that it could lose units.
  */
-export function addHealth(server: FastifyInstance, { redis, catalog }: HealthOptions): void {
+export function addHealth(server: FastifyInstance, options: HealthOptions): void {
+  const { redis, catalog, isRedisFit } = options
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {
-    const [redisCheck, mongoCheck] = await Promise.all([
+    const [redisAnswer, mongoCheck] = await Promise.all([
       checkOf(redis.guard(redis.client.ping())),
       checkOf(catalog.ping()),
     ])
+    const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
     const isReady = redisCheck === 'ok' && mongoCheck === 'ok'
     return reply
       .code(isReady ? 200 : 503)

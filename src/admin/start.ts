@@ -15,6 +15,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
+  isRedisFit?: () => boolean
 }
 
 export interface Admin {
@@ -29,11 +31,11 @@ export interface Admin {
  * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics } = options
+  const { config, log, metrics, isRedisFit = () => true } = options
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const server = createServer(log)
-  addHealth(server, { redis, catalog })
+  addHealth(server, { redis, catalog, isRedisFit })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
   const close = async (drainMs: number) => {
