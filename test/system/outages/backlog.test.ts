@@ -13,10 +13,10 @@ import type { SessionTruth } from '../workload.ts'
 import { GRANTED, MIB, MONEY, money, session, startNode, type TestNode } from './node.ts'
 
 const SUBSCRIBERS = 64
-/** Network elements, each with one session after the other. */
+/** Network elements, each with a session of its own. */
 const ELEMENTS = 24
 /** Small, so that the load of a moment is a backlog. */
-const LIMIT = 12 * MIB
+const LIMIT = 8 * MIB
 /** Updates of each session that is open while new ones are refused. */
 const UPDATES_AFTER = 40
 
@@ -30,77 +30,45 @@ beforeAll(async () => {
 })
 afterAll(() => node?.stop())
 
-/** Charges as fast as it is answered; keeps account of what was acknowledged. */
+/** One session that reports as fast as it is answered, and keeps account of what was taken. */
 class Element {
-  readonly truths: SessionTruth[] = []
+  readonly truth: SessionTruth
+  reports = 0
   private readonly client: Client
-  private readonly sid: number
-  private truth: SessionTruth | null = null
-  private number = 0
+  private readonly session: ReturnType<typeof session>
 
-  constructor(port: number, index: number) {
+  constructor(port: number, sid: number) {
+    const sessionId = `backlog-${sid}`
     this.client = new Client(port)
-    this.sid = FIRST_SID + index
+    this.session = session(sessionId, sid)
+    this.truth = { sessionId, aid: 0, sid, opened: true, services: [], complaints: [] }
   }
 
-  close(): void {
-    this.client.close()
-  }
-
-  private async ask(body: object): Promise<number> {
-    const { returnCode } = JSON.parse((await this.client.post(JSON.stringify(body))).body)
-    return returnCode
-  }
-
-  private get session() {
-    return session(this.truth?.sessionId ?? '', this.sid)
-  }
-
-  async open(): Promise<number> {
-    const sessionId = `backlog-${this.sid}-${this.truths.length}`
-    const returnCode = await this.ask(session(sessionId, this.sid).start())
-    if (returnCode !== 1) return returnCode
-    this.number = 0
-    this.truth = {
-      ...{ sessionId, aid: this.sid, sid: this.sid, opened: true, complaints: [] },
-      services: [{ ratingGroup: null, usaget: 'data', used: 0, reports: 0, unknowable: [] }],
-    }
-    this.truths.push(this.truth)
-    return returnCode
+  async open(): Promise<void> {
+    expect(await this.ask(this.session.start())).toBe(1)
   }
 
   async report(kind: 'update' | 'release'): Promise<void> {
-    this.number += 1
-    const returnCode = await this.ask(this.session[kind](this.number))
-    const [service] = this.truth?.services ?? []
-    if (service !== undefined) {
-      service.used += MIB
-      service.reports += 1
-    }
-    if (returnCode !== 1) this.truth?.complaints.push(`${kind} ${this.number}: ${returnCode}`)
-    if (kind === 'release') this.truth = null
+    this.reports += 1
+    const returnCode = await this.ask(this.session[kind](this.reports))
+    if (returnCode !== 1) this.truth.complaints.push(`${kind} ${this.reports}: ${returnCode}`)
   }
 
-  /** Sessions of fifty updates, until one is refused; the last one stays open. */
-  async loadUntilRefused(isRefused: () => boolean): Promise<void> {
-    while (!isRefused()) {
-      await this.report('update')
-      if (this.number < 50 || isRefused()) continue
-      const open = this.truth
-      const number = this.number
-      const opened = await this.open()
-      if (opened === -90) {
-        this.truth = open
-        this.number = number
-        return
-      }
-      const next = this.truth
-      this.truth = open
-      this.number = number
-      await this.report('release')
-      this.truth = next
-      this.number = 0
-    }
+  async reportUntil(isEnough: () => boolean): Promise<void> {
+    while (!isEnough()) await this.report('update')
+  }
+
+  /** Releases, and gives what must be on the lines. */
+  async end(): Promise<SessionTruth> {
+    await this.report('release')
+    this.client.close()
+    const { reports } = this
+    const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
+    return { ...this.truth, services: [{ ...service, unknowable: [] }] }
+  }
+
+  private async ask(body: object): Promise<number> {
+    return JSON.parse((await this.client.post(JSON.stringify(body))).body).returnCode
   }
 }
 
@@ -113,7 +81,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     const { product, books, send, insist, moneyOf } = node
     const elements = Array.from(
       { length: ELEMENTS },
-      (_, index) => new Element(product.realtimePort, index),
+      (_, index) => new Element(product.realtimePort, FIRST_SID + index),
     )
     // Known before MongoDB goes, and with no session of its own.
     const [known, late] = [FIRST_SID + ELEMENTS, FIRST_SID + ELEMENTS + 1]
@@ -121,13 +89,13 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
       expect(await send(session(`first-${sid}`, sid).start())).toMatchObject(GRANTED)
       expect(await send(session(`first-${sid}`, sid).release(1))).toMatchObject(GRANTED)
     }
-    for (const element of elements) expect(await element.open()).toBe(1)
+    for (const element of elements) await element.open()
     await books.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
     await product.kill9('mongo')
 
     const probe = session('probe', known)
     let isRefused = false
-    const load = elements.map((element) => element.loadUntilRefused(() => isRefused))
+    const load = elements.map((element) => element.reportUntil(() => isRefused))
     let refusal = { status: 0, returnCode: 0, desc: '' }
     let probes = 0
     await waitUntil(
@@ -151,17 +119,15 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     expect(await moneyOf(late)).toEqual(money(1, 0))
 
     // All that is open goes on; the complaints of the elements would tell.
-    await Promise.all(
+    const truths = await Promise.all(
       elements.map(async (element) => {
         for (let update = 0; update < UPDATES_AFTER; update += 1) await element.report('update')
-        await element.report('release')
+        return element.end()
       }),
     )
-    console.log(
-      probes,
-      await percentNow(),
-      elements.map((e) => e.truths.length),
-    )
+    // All of this together has not filled Redis.
+    const memory = await books.ledger.redis.client.info('memory')
+    expect(Number(/used_memory:(\d+)/.exec(memory)?.[1])).toBeLessThan(LIMIT)
 
     await product.start('mongo')
     await waitUntil('an empty backlog', async () => (await streamBacklog(books.ledger)) === 0)
@@ -169,8 +135,6 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     expect(await send(session('refused', late).release(1))).toMatchObject(GRANTED)
     expect(await moneyOf(late)).toEqual(money(2, 0))
     const population = { subscribers: SUBSCRIBERS, subscribersPerAccount: 1, shared: {} }
-    const truths = elements.flatMap((element) => element.truths)
     expect(await audit(product, { ...population, own: { 1: MONEY } }, truths)).toEqual([])
-    for (const element of elements) element.close()
   })
 })
