@@ -9,6 +9,7 @@ import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { audit } from '../auditor.ts'
+import type { Reply } from '../exchange.ts'
 import type { SessionTruth } from '../workload.ts'
 import { GRANTED, MIB, MONEY, money, session, startNode, type TestNode } from './node.ts'
 
@@ -23,7 +24,7 @@ const UPDATES_AFTER = 40
 let node: TestNode
 beforeAll(async () => {
   // Closed sessions shall not fill the memory that this is about.
-  const environment = { TOLLGATE_LEDGER_REPLAY_MS: '1000', TOLLGATE_MONGO_TIMEOUT_MS: '500' }
+  const environment = { TOLLGATE_LEDGER_REPLAY_MS: '1000' }
   node = await startNode({ subscribers: SUBSCRIBERS, environment })
   await node.product.start('realtime')
   await node.product.start('admin')
@@ -44,8 +45,8 @@ class Element {
     this.truth = { sessionId, aid: 0, sid, opened: true, services: [], complaints: [] }
   }
 
-  async open(): Promise<void> {
-    expect(await this.ask(this.session.start())).toBe(1)
+  open(): Promise<Reply> {
+    return node.insist(this.session.start())
   }
 
   async report(kind: 'update' | 'release'): Promise<void> {
@@ -86,10 +87,10 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     // Known before MongoDB goes, and with no session of its own.
     const [known, late] = [FIRST_SID + ELEMENTS, FIRST_SID + ELEMENTS + 1]
     for (const sid of [known, late]) {
-      expect(await send(session(`first-${sid}`, sid).start())).toMatchObject(GRANTED)
+      expect(await insist(session(`first-${sid}`, sid).start())).toMatchObject(GRANTED)
       expect(await send(session(`first-${sid}`, sid).release(1))).toMatchObject(GRANTED)
     }
-    for (const element of elements) await element.open()
+    for (const element of elements) expect(await element.open()).toMatchObject(GRANTED)
     await books.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
     await product.kill9('mongo')
 

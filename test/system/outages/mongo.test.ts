@@ -20,7 +20,7 @@ import {
   type TestNode,
 } from './node.ts'
 
-const environment: Record<string, string> = { TOLLGATE_MONGO_TIMEOUT_MS: '800' }
+const environment: Record<string, string> = {}
 let node: TestNode
 let proxy: StoreProxy
 
@@ -46,7 +46,7 @@ describe('a MongoDB that is slow', () => {
   it('by less than its time: strangers wait for it, the known do not', async () => {
     const { send, moneyOf } = node
     const known = session('known to all', at(0))
-    expect(await send(known.start())).toMatchObject(GRANTED)
+    expect(await node.insist(known.start())).toMatchObject(GRANTED)
     proxy.slow(150)
     try {
       const stranger = session('stranger, slowly', at(1))
@@ -66,7 +66,7 @@ describe('a MongoDB that is slow', () => {
     const { product, send, insist, moneyOf } = node
     const known = session('known again', at(0))
     const files: number[] = []
-    expect(await send(known.start())).toMatchObject(GRANTED)
+    expect(await node.insist(known.start())).toMatchObject(GRANTED)
     for (const round of [1, 2, 3]) {
       const stranger = session(`stranger ${round}`, at(1 + round))
       const nobody = session(`nobody ${round}`, 77 + round)
@@ -97,7 +97,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
   it('while sessions go on loses no line and writes none twice', async () => {
     const { product, books, send } = node
     const sessions = [10, 11, 12, 13].map((index) => session(`restarted ${index}`, at(index)))
-    for (const one of sessions) expect(await send(one.start())).toMatchObject(GRANTED)
+    for (const one of sessions) expect(await node.insist(one.start())).toMatchObject(GRANTED)
     let number = 0
     let isOver = false
     const charging = (async () => {
