@@ -26,10 +26,7 @@ const PRICE = 10_000
 let node: TestNode
 let scene: Scene
 beforeAll(async () => {
-  node = await startNode({
-    subscribers: 4,
-    environment: { TOLLGATE_RECORDER_ENABLED: 'false', TOLLGATE_REALTIME_PORT: '0' },
-  })
+  node = await startNode({ subscribers: 4 })
   scene = await openScene(node.product.redisUrl, { commandTimeoutMs: 20_000 })
   scene.clock.set(Date.now())
 })
