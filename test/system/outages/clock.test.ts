@@ -34,16 +34,17 @@ afterAll(async () => {
   await faulty?.stop()
 })
 
-/** When the session expires, as the sweep sees it; null if it is not open. */
+/** When the session expires; null if it is not open. */
 async function expiryOf(sessionId: string, sid: number): Promise<number | null> {
-  const { keys, redis } = faulty.node.books.ledger
-  const aid = aidOf(sid - FIRST_SID, 1)
-  const member = indexMember(aid, sid, sessionKeyOf('http', sessionId))
-  const score = await redis.client.zscore(keys.expiry(keys.partitionOf(aid)), member)
-  return score === null ? null : Number(score)
+  const sessionKeys = [sessionKeyOf('http', sessionId)]
+  const wanted = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
+  const [owner] = await faulty.node.books.ledger.load([wanted])
+  if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
+  const [found] = owner.sessions
+  return found?.state === 'open' ? found.expiresMs : null
 }
 
-/** A session that ends now is swept after all partitions have been looked at. */
+/** Resolves when the sweep has looked at this account, at the session of another time. */
 async function sweepComesRound(sid: number): Promise<void> {
   const { keys, redis } = faulty.node.books.ledger
   const one = session(`due-${performance.now()}`, sid)

@@ -18,13 +18,15 @@ afterAll(() => faulty?.stop())
 const SPIN_MS = 5_000
 const TIMED_OUT = { status: 503, returnCode: -92, headers: { 'retry-after': '1' } }
 
+type Session = ReturnType<typeof session>
+
 const faults = (['throws', 'exits', 'spins'] as const).flatMap((what) =>
   (['before', 'after'] as const).map((when) => ({ what, when })),
 )
 
-/** Sends one update after the other until told to stop; all of them must be granted. */
-async function chargeAlong(one: ReturnType<typeof session>, goesOn: () => boolean) {
-  let number = 0
+/** Updates from the second on, until told to stop; all must be granted. Gives the last number. */
+async function chargeAlong(one: Session, goesOn: () => boolean): Promise<number> {
+  let number = 1
   while (goesOn()) {
     number += 1
     expect(await faulty.send(one.update(number))).toMatchObject(GRANTED)
@@ -45,37 +47,58 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
     ) as [Session, Session, Session]
     for (const one of [victim, bystander, neighbour]) {
       expect(await send(one.start())).toMatchObject(GRANTED)
+      // From here on its account is known, and its subscriber in the memory of that worker.
+      expect(await send(one.update(1))).toMatchObject(GRANTED)
     }
     let isOver = false
     const along = chargeAlong(bystander, () => !isOver)
+    along.catch(() => undefined)
     const fault: Fault = { sessionId: `${name} 0`, what, when, spinMs: SPIN_MS }
-    arm(fault)
-    const [failed, beside] = await Promise.all([send(victim.update(1)), send(neighbour.update(1))])
-    expect(failed).toMatchObject(TIMED_OUT)
-    // One that spins before it charges has not come to it yet, or has meanwhile.
-    if (what !== 'spins' || when === 'after') {
-      expect(await node.moneyOf(victim.sid)).toEqual(money(when === 'after' ? 1 : 0, 1))
-    }
-    // It shares the thread: it may be answered, or not in time, but never wrongly.
-    expect([1, -91, -92]).toContain(beside.returnCode)
     const repeated: Reply[] = []
-    for (const one of [victim, neighbour]) repeated.push(await insist(one.update(1)))
-    isOver = true
-    const updates = await along
-    expect(updates).toBeGreaterThan(0)
+    try {
+      arm(fault)
+      const [failed, beside] = await Promise.all(
+        [victim, neighbour].map((one) => send(one.update(2))),
+      )
+      expect(failed).toMatchObject(TIMED_OUT)
+      // One that spins before it charges has not come to it yet, or has meanwhile.
+      if (what !== 'spins' || when === 'after') {
+        expect(await node.moneyOf(victim.sid)).toEqual(money(when === 'after' ? 2 : 1, 1))
+      }
+      // It shares the thread: it may be answered, or not in time, but never wrongly.
+      expect([1, -91, -92]).toContain(beside?.returnCode)
+      for (const one of [victim, neighbour]) repeated.push(await insist(one.update(2)))
+    } finally {
+      isOver = true
+    }
+    const last = await along
+    expect(last).toBeGreaterThan(1)
     for (const [index, one] of [victim, neighbour].entries()) {
       expect(repeated[index]).toMatchObject({ ...GRANTED, grantedVolume: MIB })
-      expect((await send(one.update(1))).text).toBe(repeated[index]?.text)
-      expect(await node.moneyOf(one.sid)).toEqual(money(1, 1))
-      expect(await send(one.release(2))).toMatchObject(GRANTED)
-      expect(await node.moneyOf(one.sid)).toEqual(money(2, 0))
+      expect((await send(one.update(2))).text).toBe(repeated[index]?.text)
+      expect(await node.moneyOf(one.sid)).toEqual(money(2, 1))
+      expect(await send(one.release(3))).toMatchObject(GRANTED)
+      expect(await node.moneyOf(one.sid)).toEqual(money(3, 0))
     }
-    expect(await send(bystander.release(updates + 1))).toMatchObject(GRANTED)
-    expect(await node.moneyOf(bystander.sid)).toEqual(money(updates + 1, 0))
+    expect(await send(bystander.release(last + 1))).toMatchObject(GRANTED)
+    expect(await node.moneyOf(bystander.sid)).toEqual(money(last + 1, 0))
   })
 })
 
-type Session = ReturnType<typeof session>
+describe('a worker that spins on and on', () => {
+  it('is replaced; what it had charged is found, and its sessions go on in the new one', async () => {
+    const { send, insist, arm, node } = faulty
+    const one = session('spins on', FIRST_SID + 44)
+    expect(await send(one.start())).toMatchObject(GRANTED)
+    expect(await send(one.update(1))).toMatchObject(GRANTED)
+    arm({ sessionId: 'spins on', what: 'spins', when: 'after', spinMs: 3_600_000 })
+    expect(await send(one.update(2))).toMatchObject(TIMED_OUT)
+    expect(await insist(one.update(2))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
+    expect(await node.moneyOf(one.sid)).toEqual(money(2, 1))
+    expect(await insist(one.release(3))).toMatchObject(GRANTED)
+    expect(await node.moneyOf(one.sid)).toEqual(money(3, 0))
+  })
+})
 
 describe('a worker that ends ten times', () => {
   it('leaves no socket and no file behind', async () => {
