@@ -1,4 +1,4 @@
-/** Looks again and again whether Redis is still configured as it was when it was checked at start. */
+/** Looks again and again whether Redis is still configured as it was found at start. */
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { checkRedisPolicy, type RedisConnection, StorePolicyError } from './redis.ts'
 

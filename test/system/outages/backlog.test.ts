@@ -78,7 +78,7 @@ async function percentNow(): Promise<number> {
 }
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under full load', () => {
-  it('fills the streams until new sessions are refused, and drains them when it is back', async () => {
+  it('fills the streams until new sessions are refused; they drain when it is back', async () => {
     const { product, books, send, insist, moneyOf } = node
     const elements = Array.from(
       { length: ELEMENTS },

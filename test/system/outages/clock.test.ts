@@ -1,4 +1,4 @@
-/** A clock that is set (the outage matrix of docs/OPERATING.md): in all threads, and in the sweep. */
+/** A clock that is set, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID } from '../../../bench/population.ts'
 import { indexMember, sessionKeyOf } from '../../../src/ledger/keys.ts'
@@ -51,7 +51,7 @@ async function sweepComesRound(sid: number): Promise<void> {
   expect(await faulty.send(one.start())).toMatchObject(GRANTED)
   const aid = aidOf(sid - FIRST_SID, 1)
   const member = indexMember(aid, sid, sessionKeyOf('http', one.start().session_id))
-  // Before any clock's time, so that it is due at once; the sweep sees that it is not, and moves it.
+  // Before any clock's time, so that it seems due; the sweep sees that it is not, and moves it.
   const index = keys.expiry(keys.partitionOf(aid))
   for (let round = 0; round < 2; round += 1) {
     await redis.client.zadd(index, 'XX', 1, member)
@@ -92,7 +92,7 @@ describe.each(steps)('a clock that is set by $step ms', ({ step, sid }) => {
     expect(await node.moneyOf(sid + 2)).toEqual(money(1, 0))
   })
 
-  it('never runs backwards for an account: each grant holds until later than the last', async () => {
+  it('never runs backwards for an account: no grant ends before the last one', async () => {
     const { send, stepClock } = faulty
     const one = session(name('forwards'), sid + 1)
     expect(await send(one.start())).toMatchObject(GRANTED)

@@ -62,7 +62,7 @@ describe('a MongoDB that is slow', () => {
     expect(await moneyOf(at(1))).toEqual(money(1, 0))
   })
 
-  it('by more: strangers get 503 and never "unknown", the known are charged; it heals', async () => {
+  it('by more: strangers get 503 and never "unknown"; the known are charged', async () => {
     const { product, send, insist, moneyOf } = node
     const known = session('known again', at(0))
     const files: number[] = []

@@ -41,7 +41,7 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
 
   it('answers "timed out"; repeated, the request tells what happened; others go on', async () => {
     const { send, insist, arm, node } = faulty
-    // Accounts follow the subscribers: the even ones go to the one worker, the odd ones to the other.
+    // Accounts follow the subscribers: the even ones go to one worker, the odd ones to the other.
     const [victim, bystander, neighbour] = [0, 1, 2].map((index) =>
       session(`${name} ${index}`, first + index),
     ) as [Session, Session, Session]
@@ -86,7 +86,7 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
 })
 
 describe('a worker that spins on and on', () => {
-  it('is replaced; what it had charged is found, and its sessions go on in the new one', async () => {
+  it('is replaced; what it had charged is found, and its sessions go on', async () => {
     const { send, insist, arm, node } = faulty
     const one = session('spins on', FIRST_SID + 44)
     expect(await send(one.start())).toMatchObject(GRANTED)
