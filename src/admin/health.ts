@@ -9,25 +9,27 @@ export interface HealthOptions {
   /** Of the ledger. */
   partitions: number
   catalog: Pick<Catalog, 'ping'>
+  /** False while Redis is configured in a way that could lose units. */
+  isRedisFit: () => boolean
 }
 
-type Check = 'ok' | 'unavailable'
+type Check = 'ok' | 'unavailable' | 'misconfigured'
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
- * away, or that Redis is there without the ledger's data: `lost`, until it is rebuilt.
+ * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
+ * without the ledger's data (`lost`, until it is rebuilt).
  */
-export function addHealth(
-  server: FastifyInstance,
-  { redis, partitions, catalog }: HealthOptions,
-): void {
+export function addHealth(server: FastifyInstance, options: HealthOptions): void {
+  const { redis, partitions, catalog, isRedisFit } = options
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {
-    const [redisCheck, mongoCheck, ledgerCheck] = await Promise.all([
+    const [redisAnswer, mongoCheck, ledgerCheck] = await Promise.all([
       checkOf(redis.onEachMaster((master) => master.ping())),
       checkOf(catalog.ping()),
       checkLedger(redis, partitions),
     ])
+    const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
     const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck }
     const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply

@@ -16,6 +16,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
+  isRedisFit?: () => boolean
 }
 
 export interface Admin {
@@ -32,11 +34,11 @@ const OPEN = 'the control plane is open to the network, and nobody authenticates
  * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics } = options
+  const { config, log, metrics, isRedisFit = () => true } = options
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const server = createServer(log)
-  addHealth(server, { redis, catalog, partitions: config.ledger.partitions })
+  addHealth(server, { redis, catalog, partitions: config.ledger.partitions, isRedisFit })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
   const close = async (drainMs: number) => {

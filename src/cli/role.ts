@@ -10,6 +10,7 @@ import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts'
 import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
+import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { endWithParent, tellParent } from './ipc.ts'
@@ -24,6 +25,8 @@ export interface RoleContext {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
+  /** Whether Redis is still configured as it was found at start. */
+  readonly isRedisFit: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
 }
@@ -84,7 +87,10 @@ async function startInOrder(
     const lost = await findLedger(redis, config)
     const watch = watchLedger(redis, config.ledger.partitions, lost, log)
     shutdown.add('ledger watch', () => watch.stop())
-    const role = await startRole({ config, log, metrics, clock: systemClock, drainMs })
+    const policy = watchRedisPolicy(redis, log)
+    shutdown.add('redis policy', () => policy.stop())
+    const { isKept: isRedisFit } = policy
+    const role = await startRole({ config, log, metrics, clock: systemClock, isRedisFit, drainMs })
     if (name !== 'admin') {
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
       shutdown.add('metrics', () => publisher.stop())

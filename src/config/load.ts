@@ -128,6 +128,12 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     'ledger.directoryTtlMs',
     `must be at least ${needMs}, which is ${sum}`,
   )
+  const { backlogWarnPercent, backlogRefusePercent } = ledger
+  demand(
+    backlogRefusePercent > backlogWarnPercent,
+    'ledger.backlogRefusePercent',
+    `must be more than ${backlogWarnPercent}, which is ${named('ledger.backlogWarnPercent')}`,
+  )
   const { requestTimeoutMs } = realtime
   const timeout = named('realtime.requestTimeoutMs')
   demand(

@@ -15,6 +15,8 @@ export interface RealtimeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
+  /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
+  readonly isRedisFit?: () => boolean
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
@@ -43,14 +45,14 @@ const OPEN = 'charging is open to the network, and nobody authenticates'
 
 /** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { metrics } = options
+  const { metrics, isRedisFit = () => true } = options
   const admission = createAdmission(options.config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
   const pool = await startWorkers(options)
   let isReady = true
   let server: HttpServer
   try {
-    server = await startSockets(options, pool, admission, () => isReady)
+    server = await startSockets(options, pool, admission, () => isReady && isRedisFit())
   } catch (error) {
     await pool.close()
     throw error

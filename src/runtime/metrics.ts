@@ -36,6 +36,8 @@ export type Metrics = {
   readInFlight(read: () => number): void
   /** Entries in the ledger's streams that are not recorded yet. */
   streamBacklog(entries: number): void
+  /** Memory that the ledger's streams take, and the part of Redis' limit that it is (1: all). */
+  streamMemory(bytes: number, ratio: number): void
   openSessions(count: number): void
   /** So many ledger entries were written into MongoDB. */
   entriesRecorded(count: number): void
@@ -140,7 +142,12 @@ function createWorkerMetrics(registry: Registry): Pick<Metrics, 'workerCounts'> 
 
 type RecorderMetrics = Pick<
   Metrics,
-  'streamBacklog' | 'openSessions' | 'entriesRecorded' | 'entriesUnreadable' | 'sessionsExpired'
+  | 'streamBacklog'
+  | 'streamMemory'
+  | 'openSessions'
+  | 'entriesRecorded'
+  | 'entriesUnreadable'
+  | 'sessionsExpired'
 >
 
 /** What the recorder counts, and what it reads for all. */
@@ -149,6 +156,14 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
   const backlog = gauge('tollgate_stream_backlog_entries', 'Ledger entries not yet recorded')
+  const memory = gauge(
+    'tollgate_stream_backlog_bytes',
+    'Memory that the streams of the ledger take',
+  )
+  const ratio = gauge(
+    'tollgate_stream_backlog_ratio',
+    "Part of Redis' memory limit that the streams take",
+  )
   const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
   const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
   const unreadable = counter(
@@ -158,6 +173,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
   return {
     streamBacklog: (entries) => backlog.set(entries),
+    streamMemory(bytes, share) {
+      memory.set(bytes)
+      ratio.set(share)
+    },
     openSessions: (count) => openSessions.set(count),
     entriesRecorded: (count) => recorded.inc(count),
     entriesUnreadable: (count) => unreadable.inc(count),

@@ -15,6 +15,7 @@ import { compileRateKey } from '../rating/match.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
+import { startBacklogWatch } from './backlog-watch.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { Profiles } from './profiles.ts'
 
@@ -43,6 +44,8 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   await feed.start()
+  const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
+  await backlog.look().catch(() => undefined)
   const rateKeys = config.rating.rateKeys.map(compileRateKey)
   const cycleAt = createCycleFinder(config.rating.timeZone, config.rating.cycleDay)
   const settings = { ...config.session, replayMs: config.ledger.replayMs }
@@ -52,6 +55,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     clock,
     context: (nowMs) => ({ catalogue: feed.current(), rateKeys, cycleAt, settings, nowMs }),
     isCatalogueLoaded: () => feed.loaded(),
+    refusal: backlog.refusal,
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })

@@ -30,6 +30,8 @@ export interface ProcessorOptions {
   context: (nowMs: number) => Omit<ChargeContext, 'profile'>
   /** False until the catalogue has been read once: an empty one would deny what is paid for. */
   isCatalogueLoaded: () => boolean
+  /** Why new sessions and events are refused now; null while they are not. */
+  refusal: () => string | null
   ownersCachedMax: number
   commitAttemptsMax: number
   directoryTtlMs: number
@@ -83,10 +85,32 @@ class BatchProcessor implements Processor {
   }
 
   async process({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> {
-    const outcomes = mayLookUp ? await this.slowly(requests) : await this.fast(requests)
+    const outcomes = this.refuse(requests)
+    const admitted = requests.filter((_, index) => outcomes[index] === null)
+    const charged = mayLookUp ? await this.slowly(admitted) : await this.fast(admitted)
+    let next = 0
+    for (const [index, refused] of outcomes.entries()) {
+      if (refused === null) outcomes[index] = charged[next++] ?? null
+    }
     const stats = this.counts
     this.counts = noCounts()
     return { outcomes, stats }
+  }
+
+  /**
+   * Null for what is admitted. A start whose session is in memory is a repetition, which has its
+   * answer already; whether any other start or event is one, only the store could tell.
+   */
+  private refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] {
+    const refusal = this.options.refusal()
+    if (refusal === null) return requests.map(() => null)
+    const nowMs = this.options.clock.nowMs()
+    return requests.map((request) => {
+      if (!opens(request) || request.pretend) return null
+      const sessionKey = sessionKeyOf(request.origin, request.sessionId)
+      const isKnown = this.homes.peek(sessionKey, nowMs) !== undefined
+      return isKnown ? null : plainOutcome('overloaded', refusal)
+    })
   }
 
   /** From memory and Redis alone; null for what needs MongoDB. */

@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
-import { type StoreProxy, startStoreProxy } from '../support/mongo.ts'
+import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
 let stores: TestStores
 let proxy: StoreProxy

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
-import { type StoreProxy, startStoreProxy } from '../support/mongo.ts'
+import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 import { useStore } from './store.ts'
 
 const store = useStore()

@@ -6,7 +6,7 @@ import { type CatalogFeed, createCatalogFeed } from '../../src/catalog/feed.ts'
 import { bump, LATE_WRITES_MAX } from '../../src/catalog/revisions.ts'
 import type { SubscriberChange } from '../../src/catalog/subscriber-watch.ts'
 import { writeEntity } from '../../src/catalog/write.ts'
-import { startStoreProxy } from '../support/mongo.ts'
+import { startStoreProxy } from '../support/store-proxy.ts'
 import { insertEntity, ORDINARY, recordingLog, useStore } from './store.ts'
 
 const store = useStore()

@@ -165,6 +165,12 @@ describe('what is wrong', () => {
     expect(problems[0]?.reason).toContain('session.graceMs (TOLLGATE_SESSION_GRACE_MS)')
   })
 
+  it('a backlog that refuses before it warns is refused', () => {
+    const { problems } = problemsOf({ file: fileWith('ledger: { backlogWarnPercent: 60 }') })
+    expect(problems[0]?.key).toBe('ledger.backlogRefusePercent')
+    expect(problems[0]?.reason).toContain('must be more than 60')
+  })
+
   it('a shutdown that is shorter than a request, or a Redis that is slower, is refused', () => {
     const { problems } = problemsOf({
       file: fileWith('realtime: { requestTimeoutMs: 1500 }\nshutdown: { timeoutMs: 4499 }'),

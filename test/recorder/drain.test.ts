@@ -8,7 +8,7 @@ import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeRound } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { startStoreProxy } from '../support/mongo.ts'
+import { startStoreProxy } from '../support/store-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   commitOwner,

@@ -16,6 +16,7 @@ describe('metrics', () => {
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
+    metrics.streamMemory(1_048_576, 0.25)
     metrics.openSessions(7)
     const text = await mergeSnapshots([await metrics.snapshot()])
     const labels = 'node="n1",role="realtime"'
@@ -36,6 +37,8 @@ describe('metrics', () => {
       `tollgate_turns_waited_total{${labels}} 4`,
       `tollgate_in_flight{${labels}} 5`,
       `tollgate_stream_backlog_entries{${labels}} 6`,
+      `tollgate_stream_backlog_bytes{${labels}} 1048576`,
+      `tollgate_stream_backlog_ratio{${labels}} 0.25`,
       `tollgate_open_sessions{${labels}} 7`,
     ]) {
       expect(text.split('\n')).toContain(line)

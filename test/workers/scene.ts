@@ -123,6 +123,8 @@ export interface SceneOptions {
   profilesCachedMax?: number
   unknownTtlMs?: number
   commandTimeoutMs?: number
+  /** Why new sessions are refused; nobody is without it. */
+  refusal?: () => string | null
   /** Instead of the subscribers that `profileOf` has. */
   read?: ProfileReader
 }
@@ -162,6 +164,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
       nowMs,
     }),
     isCatalogueLoaded: () => true,
+    refusal: options.refusal ?? (() => null),
     ownersCachedMax: options.ownersCachedMax ?? 10_000,
     commitAttemptsMax: 8,
     directoryTtlMs: LEDGER.directoryTtlMs,

@@ -1,0 +1,57 @@
+/**
+ * How much of Redis' memory waits in the streams for the recorder (design.md §3): if that goes on,
+ * there is none left for what open sessions still have to report.
+ */
+import type { Ledger } from './ledger.ts'
+
+export interface Backlog {
+  /** Memory of the streams over all partitions, as Redis estimates it. */
+  streamBytes: number
+  /** What Redis may use: its `maxmemory`, or all of the machine's where it has no limit. */
+  limitBytes: number
+}
+
+/** Of a cluster the sum over its masters, those that are away left out. Throws `StoreDownError`. */
+export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
+  const limits = redis.onEachMaster(async (master) => limitIn(await master.info('memory')))
+  const sizes = Array.from({ length: keys.partitions }, async (_, partition) => {
+    const size = redis.guard(redis.client.memory('USAGE', keys.stream(partition)))
+    return Number((await (redis.isCluster ? size.catch(() => 0) : size)) ?? 0)
+  })
+  const [limitBytes, streamBytes] = await Promise.all([limits, Promise.all(sizes)])
+  return { streamBytes: sum(streamBytes), limitBytes: sum(limitBytes) }
+}
+
+function sum(figures: readonly number[]): number {
+  return figures.reduce((total, figure) => total + figure, 0)
+}
+
+function limitIn(memory: string): number {
+  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
+  const maxmemory = figure('maxmemory')
+  return maxmemory > 0 ? maxmemory : figure('total_system_memory')
+}
+
+/** The part of the limit that the streams take, in percent; 0 where no limit is known. */
+export function backlogPercent({ streamBytes, limitBytes }: Backlog): number {
+  return limitBytes > 0 ? (streamBytes / limitBytes) * 100 : 0
+}
+
+/** Sets in at a mark and ends below a lower one, so that it does not flicker between the two. */
+export class Threshold {
+  isExceeded = false
+  private readonly from: number
+  private readonly below: number
+
+  constructor(from: number, below: number) {
+    this.from = from
+    this.below = below
+  }
+
+  /** Takes a figure; true if that has changed the verdict. */
+  take(figure: number): boolean {
+    const before = this.isExceeded
+    this.isExceeded = figure >= (before ? this.below : this.from)
+    return this.isExceeded !== before
+  }
+}

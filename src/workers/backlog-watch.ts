@@ -1,0 +1,70 @@
+/**
+ * Refuses new sessions while the recorder's backlog takes too much of Redis' memory (design.md §3):
+ * what is left is for the sessions that are open. An outage leaves the last verdict as it is.
+ */
+import { backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Logger } from '../runtime/log.ts'
+
+export interface BacklogWatchOptions {
+  ledger: Ledger
+  backlogWarnPercent: number
+  backlogRefusePercent: number
+  /** Tells of what begins and ends; one worker of a process does. */
+  log: Pick<Logger, 'info' | 'warn' | 'error'> | null
+  everyMs?: number
+}
+
+export interface BacklogWatch {
+  /** Why new sessions are refused now; null while they are not. */
+  refusal(): string | null
+  /** Reads once, whatever the timer does. Throws `StoreDownError`. */
+  look(): Promise<void>
+  stop(): void
+}
+
+const EVERY_MS = 1_000
+/** How far, in percent of the limit, a backlog has to shrink before what it caused ends. */
+const SLACK_PERCENT = 5
+
+export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
+  const { ledger, log, backlogWarnPercent, backlogRefusePercent, everyMs = EVERY_MS } = options
+  const warning = thresholdAt(backlogWarnPercent)
+  const refusing = thresholdAt(backlogRefusePercent)
+  let refusal: string | null = null
+
+  const look = async () => {
+    const backlog = await readBacklog(ledger)
+    const percent = backlogPercent(backlog)
+    const figures = { ...backlog, percent: Math.round(percent) }
+    if (warning.take(percent)) {
+      if (warning.isExceeded) log?.warn(figures, 'backlog: the recorder lags behind')
+      else log?.info(figures, 'backlog: the recorder has caught up')
+    }
+    if (refusing.take(percent)) {
+      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are refused')
+      else log?.warn(figures, 'backlog: new sessions are taken again')
+    }
+    refusal = refusing.isExceeded
+      ? `the recorder's backlog takes ${figures.percent} % of the memory of Redis`
+      : null
+  }
+
+  let isLooking = false
+  const timer = setInterval(() => {
+    if (isLooking) return
+    isLooking = true
+    look()
+      .catch(() => undefined)
+      .finally(() => {
+        isLooking = false
+      })
+  }, everyMs)
+  timer.unref()
+  return { refusal: () => refusal, look, stop: () => clearInterval(timer) }
+}
+
+/** A low mark must still be reached by an empty backlog. */
+function thresholdAt(percent: number): Threshold {
+  return new Threshold(percent, Math.max(percent - SLACK_PERCENT, percent / 2))
+}

@@ -1,0 +1,103 @@
+/** Stands between a client and its store, and plays the outages that networks have. */
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface StoreProxy {
+  url: string
+  /** Refuses and ends connections. */
+  cut(): Promise<void>
+  /** Takes what is sent and answers nothing. */
+  hang(): void
+  /** Bytes that were taken and not passed on. */
+  taken(): number
+  /** Hands on what the store answers only after so many milliseconds. */
+  slow(delayMs: number): void
+  restore(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A proxy for the first host of a URL: mongodb://, redis:// or unix:///path (of a Redis). */
+export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
+  const store = addressOf(storeUrl)
+  const sockets = new Set<Socket>()
+  let isHanging = false
+  let takenBytes = 0
+  let delayMs = 0
+  const join = (from: Socket, to: Socket, isAnswer: boolean) => {
+    // One after the other, also where the delay changes between them.
+    let earlier = Promise.resolve()
+    const hand = async (bytes: Buffer, waitMs: number, before: Promise<void>) => {
+      await Promise.all([before, pause(waitMs)])
+      to.write(bytes)
+    }
+    sockets.add(from)
+    from.on('data', (bytes: Buffer) => {
+      if (isHanging) {
+        takenBytes += bytes.length
+        return
+      }
+      earlier = hand(bytes, isAnswer ? delayMs : 0, earlier)
+    })
+    from.on('error', () => to.destroy())
+    from.on('close', () => {
+      sockets.delete(from)
+      to.destroy()
+    })
+  }
+  const server = createServer((client) => {
+    const upstream = connect(store)
+    join(client, upstream, false)
+    join(upstream, client, true)
+  })
+  const listen = (port: number) =>
+    new Promise<number>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
+    })
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  const port = await listen(0)
+  return {
+    url: proxiedUrl(storeUrl, port),
+    cut: stop,
+    hang: () => {
+      isHanging = true
+    },
+    taken: () => takenBytes,
+    slow: (ms) => {
+      delayMs = ms
+    },
+    async restore() {
+      isHanging = false
+      delayMs = 0
+      if (!server.listening) await listen(port)
+    },
+    close: async () => {
+      if (server.listening) await stop()
+    },
+  }
+}
+
+const MONGO = /^mongodb:\/\/(?:[^@/]*@)?([^/?,]+)/
+
+function addressOf(url: string): { path: string } | { host: string; port: number } {
+  if (url.startsWith('unix:')) return { path: decodeURIComponent(new URL(url).pathname) }
+  const mongoHost = MONGO.exec(url)?.[1]
+  const address = decodeURIComponent(mongoHost ?? new URL(url).host)
+  if (address.startsWith('/')) return { path: address }
+  const [host = '', port = mongoHost === undefined ? '6379' : '27017'] = address.split(':')
+  return { host, port: Number(port) }
+}
+
+/** The same, but for the host. */
+function proxiedUrl(url: string, port: number): string {
+  const address = `127.0.0.1:${port}`
+  const mongoHost = MONGO.exec(url)?.[1]
+  if (mongoHost === undefined) return `redis://${address}`
+  const hasPath = url.replace(/^[^/]*\/\//, '').includes('/')
+  const query = url.includes('?') ? '&' : hasPath ? '?' : '/?'
+  return `${url.replace(mongoHost, address)}${query}directConnection=true`
+}

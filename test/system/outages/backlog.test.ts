@@ -1,0 +1,141 @@
+/**
+ * MongoDB is away and the load stays: the streams grow until new sessions are refused, and what is
+ * open goes on (design.md §3).
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Client } from '../../../bench/client.ts'
+import { FIRST_SID } from '../../../bench/population.ts'
+import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
+import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { audit } from '../auditor.ts'
+import type { Reply } from '../exchange.ts'
+import type { SessionTruth } from '../workload.ts'
+import { GRANTED, MIB, MONEY, money, session, startNode, type TestNode } from './node.ts'
+
+const SUBSCRIBERS = 64
+/** Network elements, each with a session of its own. */
+const ELEMENTS = 24
+/** Small, so that the load of a moment is a backlog. */
+const LIMIT = 8 * MIB
+/** Updates of each session that is open while new ones are refused. */
+const UPDATES_AFTER = 40
+
+let node: TestNode
+beforeAll(async () => {
+  // Closed sessions shall not fill the memory that this is about.
+  const environment = { TOLLGATE_LEDGER_REPLAY_MS: '1000' }
+  node = await startNode({ subscribers: SUBSCRIBERS, environment })
+  await node.product.start('realtime')
+  await node.product.start('admin')
+})
+afterAll(() => node?.stop())
+
+/** One session that reports as fast as it is answered, and keeps account of what was taken. */
+class Element {
+  readonly truth: SessionTruth
+  reports = 0
+  private readonly client: Client
+  private readonly session: ReturnType<typeof session>
+
+  constructor(port: number, sid: number) {
+    const sessionId = `backlog-${sid}`
+    this.client = new Client(port)
+    this.session = session(sessionId, sid)
+    this.truth = { sessionId, aid: 0, sid, opened: true, services: [], complaints: [] }
+  }
+
+  open(): Promise<Reply> {
+    return node.insist(this.session.start())
+  }
+
+  async report(kind: 'update' | 'release'): Promise<void> {
+    this.reports += 1
+    const returnCode = await this.ask(this.session[kind](this.reports))
+    if (returnCode !== 1) this.truth.complaints.push(`${kind} ${this.reports}: ${returnCode}`)
+  }
+
+  async reportUntil(isEnough: () => boolean): Promise<void> {
+    while (!isEnough()) await this.report('update')
+  }
+
+  /** Releases, and gives what must be on the lines. */
+  async end(): Promise<SessionTruth> {
+    await this.report('release')
+    this.client.close()
+    const { reports } = this
+    const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
+    return { ...this.truth, services: [{ ...service, unknowable: [] }] }
+  }
+
+  private async ask(body: object): Promise<number> {
+    return JSON.parse((await this.client.post(JSON.stringify(body))).body).returnCode
+  }
+}
+
+async function percentNow(): Promise<number> {
+  return backlogPercent(await readBacklog(node.books.ledger))
+}
+
+describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under full load', () => {
+  it('fills the streams until new sessions are refused; they drain when it is back', async () => {
+    const { product, books, send, insist, moneyOf } = node
+    const elements = Array.from(
+      { length: ELEMENTS },
+      (_, index) => new Element(product.realtimePort, FIRST_SID + index),
+    )
+    // Known before MongoDB goes, and with no session of its own.
+    const [known, late] = [FIRST_SID + ELEMENTS, FIRST_SID + ELEMENTS + 1]
+    for (const sid of [known, late]) {
+      expect(await insist(session(`first-${sid}`, sid).start())).toMatchObject(GRANTED)
+      expect(await send(session(`first-${sid}`, sid).release(1))).toMatchObject(GRANTED)
+    }
+    for (const element of elements) expect(await element.open()).toMatchObject(GRANTED)
+    await books.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
+    await product.kill9('mongo')
+
+    const probe = session('probe', known)
+    let isRefused = false
+    const load = elements.map((element) => element.reportUntil(() => isRefused))
+    let refusal = { status: 0, returnCode: 0, desc: '' }
+    let probes = 0
+    await waitUntil(
+      'the refusal of an event',
+      async () => {
+        probes += 1
+        const event = { ...probe.event(), session_id: `probe-${probes}` }
+        refusal = await send(event)
+        return refusal.status === 503
+      },
+      200_000,
+    )
+    isRefused = true
+    await Promise.all(load)
+    expect(refusal).toMatchObject({ status: 503, returnCode: -90 })
+    expect(refusal.desc).toMatch(/the recorder's backlog takes \d+ % of the memory of Redis/)
+    expect(await percentNow()).toBeGreaterThan(60)
+    expect(await send(session('refused', late).start())).toMatchObject({
+      ...{ status: 503, returnCode: -90, headers: { 'retry-after': '1' } },
+    })
+    expect(await moneyOf(late)).toEqual(money(1, 0))
+
+    // All that is open goes on; the complaints of the elements would tell.
+    const truths = await Promise.all(
+      elements.map(async (element) => {
+        for (let update = 0; update < UPDATES_AFTER; update += 1) await element.report('update')
+        return element.end()
+      }),
+    )
+    // All of this together has not filled Redis.
+    const memory = await books.ledger.redis.client.info('memory')
+    expect(Number(/used_memory:(\d+)/.exec(memory)?.[1])).toBeLessThan(LIMIT)
+
+    await product.start('mongo')
+    await waitUntil('an empty backlog', async () => (await streamBacklog(books.ledger)) === 0)
+    expect(await insist(session('refused', late).start())).toMatchObject(GRANTED)
+    expect(await send(session('refused', late).release(1))).toMatchObject(GRANTED)
+    expect(await moneyOf(late)).toEqual(money(2, 0))
+    const population = { subscribers: SUBSCRIBERS, subscribersPerAccount: 1, shared: {} }
+    expect(await audit(product, { ...population, own: { 1: MONEY } }, truths)).toEqual([])
+  })
+})

@@ -1,0 +1,139 @@
+/**
+ * Outages of MongoDB (the outage matrix of docs/OPERATING.md). One that is killed or stopped is
+ * shown in ../live.test.ts, one that is away under load in backlog.test.ts.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID } from '../../../bench/population.ts'
+import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { withCatalog } from '../exchange.ts'
+import {
+  DOWN,
+  expectNoLeak,
+  GRANTED,
+  MIB_PRICE,
+  money,
+  openFiles,
+  session,
+  startNode,
+  type TestNode,
+} from './node.ts'
+
+const environment: Record<string, string> = {}
+let node: TestNode
+let proxy: StoreProxy
+
+beforeAll(async () => {
+  node = await startNode({ subscribers: 40, environment })
+  proxy = await startStoreProxy(node.product.mongoUrl)
+  environment['TOLLGATE_MONGO_URL'] = proxy.url
+  await node.product.start('realtime')
+  await node.product.start('admin')
+})
+afterAll(async () => {
+  await node?.stop()
+  await proxy?.close()
+})
+
+const at = (index: number) => FIRST_SID + index
+
+/** The lines of a session, as far as they are recorded. */
+const linesOf = (sessionId: string) =>
+  withCatalog(node.product, (catalog) => catalog.lines.find({ session_id: sessionId }).toArray())
+
+describe('a MongoDB that is slow', () => {
+  it('by less than its time: strangers wait for it, the known do not', async () => {
+    const { send, moneyOf } = node
+    const known = session('known to all', at(0))
+    expect(await node.insist(known.start())).toMatchObject(GRANTED)
+    proxy.slow(150)
+    try {
+      const stranger = session('stranger, slowly', at(1))
+      const replies = await Promise.all([stranger.start(), known.update(1)].map(send))
+      expect(replies).toMatchObject([GRANTED, GRANTED])
+      expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
+      expect(await send(stranger.release(1))).toMatchObject(GRANTED)
+      expect(await send(known.release(2))).toMatchObject(GRANTED)
+    } finally {
+      await proxy.restore()
+    }
+    expect(await moneyOf(at(0))).toEqual(money(2, 0))
+    expect(await moneyOf(at(1))).toEqual(money(1, 0))
+  })
+
+  it('by more: strangers get 503 and never "unknown"; the known are charged', async () => {
+    const { product, send, insist, moneyOf } = node
+    const known = session('known again', at(0))
+    const files: number[] = []
+    expect(await node.insist(known.start())).toMatchObject(GRANTED)
+    for (const round of [1, 2, 3]) {
+      const stranger = session(`stranger ${round}`, at(1 + round))
+      const nobody = session(`nobody ${round}`, 77 + round)
+      proxy.slow(6_000)
+      try {
+        const bodies = [stranger.start(), nobody.start(), known.update(round)]
+        const [strange, none, charged] = await Promise.all(bodies.map(send))
+        expect(strange).toMatchObject({ status: 503 })
+        expect(none).toMatchObject({ status: 503 })
+        expect(charged).toMatchObject(GRANTED)
+        expect(await moneyOf(at(1 + round))).toEqual(money(0, 0))
+      } finally {
+        await proxy.restore()
+      }
+      expect(await insist(stranger.start())).toMatchObject(GRANTED)
+      expect(await insist(nobody.start())).toMatchObject({ returnCode: -2 })
+      expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+      files.push(openFiles(product.pid('realtime')))
+    }
+    expect(await send(known.release(4))).toMatchObject(GRANTED)
+    expect(await moneyOf(at(0))).toEqual(money(6, 0))
+    // The driver keeps a few connections, and no more after the third time than after the first.
+    await expectNoLeak(product.pid('realtime'), files[0] ?? 0)
+  })
+})
+
+describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', () => {
+  it('while sessions go on loses no line and writes none twice', async () => {
+    const { product, books, send } = node
+    const sessions = [10, 11, 12, 13].map((index) => session(`restarted ${index}`, at(index)))
+    for (const one of sessions) expect(await node.insist(one.start())).toMatchObject(GRANTED)
+    let number = 0
+    let isOver = false
+    const charging = (async () => {
+      while (!isOver) {
+        number += 1
+        const replies = await Promise.all(sessions.map((one) => send(one.update(number))))
+        expect(replies.map(({ returnCode }) => returnCode)).toEqual([1, 1, 1, 1])
+      }
+    })()
+    for (let round = 0; round < 3; round += 1) {
+      await product.kill9('mongo')
+      const before = number
+      await waitUntil('charging goes on meanwhile', () => number >= before + 20)
+      await product.start('mongo')
+      await waitUntil('charging goes on afterwards', () => number >= before + 40)
+    }
+    isOver = true
+    await charging
+    for (const one of sessions) {
+      expect(await send(one.release(number + 1))).toMatchObject(GRANTED)
+    }
+    await waitUntil('the recorder', async () => (await streamBacklog(books.ledger)) === 0)
+    for (const index of [10, 11, 12, 13]) {
+      const lines = await linesOf(`restarted ${index}`)
+      expect(lines).toMatchObject([{ aprice_micros: (number + 1) * MIB_PRICE }])
+      expect(await node.moneyOf(at(index))).toEqual(money(number + 1, 0))
+    }
+  })
+
+  it('is away for a stranger only', async () => {
+    const { product, send, insist } = node
+    const stranger = session('stranger at last', at(20))
+    await product.kill9('mongo')
+    expect(await send(stranger.start())).toMatchObject(DOWN)
+    await product.start('mongo')
+    expect(await insist(stranger.start())).toMatchObject(GRANTED)
+    expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+  })
+})

@@ -1,0 +1,96 @@
+/**
+ * The end of a realtime process (the outage matrix of docs/OPERATING.md). One that is killed under
+ * load is shown in ../kill.test.ts, sessions that outlive a restart in ../live.test.ts.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID } from '../../../bench/population.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { GRANTED, money, session, startNode, type TestNode } from './node.ts'
+
+const ELEMENTS = 32
+
+let node: TestNode
+beforeAll(async () => {
+  // What waits for a Redis that stands still shall not be given up meanwhile.
+  const environment = {
+    TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
+    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
+    TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
+  }
+  node = await startNode({ subscribers: ELEMENTS * 2, environment })
+  await node.product.start('realtime')
+})
+afterAll(() => node?.stop())
+
+const sids = Array.from({ length: ELEMENTS }, (_, index) => FIRST_SID + index)
+
+describe('a realtime process that is told to end under load', () => {
+  it('has answered whatever it has charged, and exits with 0', async () => {
+    const { product, send, moneyOf } = node
+    const granted = new Map<number, string[]>()
+    let answers = 0
+    let isEnding = false
+    const element = async (sid: number) => {
+      const mine: string[] = []
+      granted.set(sid, mine)
+      for (let number = 0; ; number += 1) {
+        const name = `load-${sid}-${number}`
+        const reply = await send(session(name, sid).start()).catch(() => null)
+        if (reply?.returnCode === 1) mine.push(name)
+        else if (reply !== null) expect(reply).toMatchObject({ status: 503, returnCode: -90 })
+        answers += 1
+        // Also who is cut off stays, until it is certain that nobody answers any more.
+        if (reply === null && isEnding) return
+      }
+    }
+    const load = sids.map(element)
+    await waitUntil('a load', () => answers > 20 * ELEMENTS)
+    isEnding = true
+    expect(await product.terminate('realtime')).toBe(0)
+    await Promise.all(load)
+    for (const sid of sids) {
+      expect(await moneyOf(sid)).toEqual(money(0, granted.get(sid)?.length ?? -1))
+    }
+    await product.start('realtime')
+    for (const [sid, names] of granted) {
+      const last = session(names.at(-1) ?? '', sid)
+      expect(await send(last.start())).toMatchObject(GRANTED)
+      await Promise.all(names.map((name) => send(session(name, sid).release(1))))
+      expect(await moneyOf(sid)).toEqual(money(names.length, 0))
+    }
+  })
+
+  it('waits for the store with what it has admitted, and answers it', async () => {
+    const { product, send, moneyOf } = node
+    const late = sids.map((sid) => session(`late-${sid}`, sid + ELEMENTS))
+    // Known, so that only Redis is needed.
+    for (const one of late) {
+      const first = session(`first-${one.sid}`, one.sid)
+      expect(await send(first.start())).toMatchObject(GRANTED)
+      expect(await send(first.release(1))).toMatchObject(GRANTED)
+    }
+    process.kill(product.pid('redis'), 'SIGSTOP')
+    let replies: ReturnType<typeof send>[]
+    let ended: Promise<number | null>
+    try {
+      replies = late.map((one) => send(one.start()))
+      // Each connection is served in turn: what was sent before this answer is under way.
+      await send({ record_type: 'none' })
+      ended = product.terminate('realtime')
+      await waitUntil('the door is closed', async () => {
+        const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
+        return health === null || health.status === 503
+      })
+    } finally {
+      process.kill(product.pid('redis'), 'SIGCONT')
+    }
+    for (const reply of await Promise.all(replies)) expect(reply).toMatchObject(GRANTED)
+    expect(await ended).toBe(0)
+    await product.start('realtime')
+    for (const one of late) {
+      expect(await moneyOf(one.sid)).toEqual(money(1, 1))
+      expect(await send(one.release(1))).toMatchObject(GRANTED)
+      expect(await moneyOf(one.sid)).toEqual(money(2, 0))
+    }
+  })
+})

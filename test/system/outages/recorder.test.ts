@@ -1,0 +1,110 @@
+/**
+ * A recorder that is far behind (the outage matrix of docs/OPERATING.md). One that is killed under
+ * load is shown in ../kill.test.ts.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID } from '../../../bench/population.ts'
+import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { waitUntil } from '../../support/wait.ts'
+import {
+  aidOf,
+  MONEY as MONEY_INCLUDE,
+  openScene,
+  request,
+  type Scene,
+  service,
+} from '../../workers/scene.ts'
+import { withCatalog } from '../exchange.ts'
+import { GRANTED, MIB_PRICE, money, session, startNode, type TestNode } from './node.ts'
+
+const ENTRIES = 100_000
+/** One subscriber of each account: each update is an entry. */
+const ACCOUNTS = 100
+const MILLION = 1_000_000
+const PRICE = 10_000
+
+let node: TestNode
+let scene: Scene
+beforeAll(async () => {
+  node = await startNode({ subscribers: 4 })
+  scene = await openScene(node.product.redisUrl, { commandTimeoutMs: 20_000 })
+  scene.clock.set(Date.now())
+})
+afterAll(async () => {
+  await scene?.close()
+  await node?.stop()
+})
+
+const sids = Array.from({ length: ACCOUNTS }, (_, index) => index * 100 + 1)
+
+/** Sessions that a worker charges, an entry for each request; gives how many updates each had. */
+async function writeEntries(): Promise<number> {
+  for (const sid of sids) {
+    expect(aidOf(sid)).toBe((sid - 1) / 100 + 1)
+    await scene.credit(sid, MONEY_INCLUDE, 1_000_000_000)
+  }
+  const granted = async (requests: Parameters<Scene['charge']>) => {
+    const reasons = (await scene.charge(...requests)).map(({ reason }) => reason)
+    expect(new Set(reasons)).toEqual(new Set(['granted']))
+  }
+  await granted(sids.map((sid) => request('start', sid, 0, [service(MILLION)])))
+  const updates = Math.ceil(ENTRIES / ACCOUNTS)
+  for (let number = 1; number <= updates; number += 1) {
+    const used = [service(MILLION, MILLION)]
+    await granted(sids.map((sid) => request('update', sid, number, used)))
+  }
+  await granted(sids.map((sid) => request('release', sid, updates + 1, [service(-1, MILLION)])))
+  return updates + 1
+}
+
+describe('a recorder that is 100,000 entries behind', () => {
+  it('catches up while charging goes on; every line is exact', async () => {
+    const { product, books, send, moneyOf } = node
+    await product.start('realtime')
+    const reports = await writeEntries()
+    expect(await streamBacklog(books.ledger)).toBeGreaterThanOrEqual(ENTRIES)
+
+    let isBehind = true
+    const one = session('meanwhile', FIRST_SID)
+    expect(await send(one.start())).toMatchObject(GRANTED)
+    let updates = 0
+    const charging = (async () => {
+      while (isBehind) {
+        updates += 1
+        expect(await send(one.update(updates))).toMatchObject(GRANTED)
+      }
+    })()
+    await product.start('recorder')
+    try {
+      await waitUntil(
+        'it is no longer behind',
+        async () => {
+          return (await streamBacklog(books.ledger)) < 50
+        },
+        200_000,
+      )
+    } finally {
+      isBehind = false
+    }
+    await charging
+    expect(updates).toBeGreaterThan(10)
+    expect(await send(one.release(updates + 1))).toMatchObject(GRANTED)
+    await waitUntil('all is recorded', async () => (await streamBacklog(books.ledger)) === 0)
+    expect(await moneyOf(FIRST_SID)).toEqual(money(updates + 1, 0))
+
+    const lines = await withCatalog(product, (catalog) =>
+      catalog.lines.find({ type: 'realtime' }).toArray(),
+    )
+    const found = new Map(lines.map((line) => ['session_id' in line && line.session_id, line]))
+    expect(lines).toHaveLength(ACCOUNTS + 1)
+    expect(found.get('meanwhile')).toMatchObject({ aprice_micros: (updates + 1) * MIB_PRICE })
+    for (const sid of sids) {
+      expect(found.get(`session-${sid}`)).toMatchObject({
+        ...{ sid, aid: aidOf(sid), v: reports, usagev: reports * MILLION },
+        aprice_micros: reports * PRICE,
+      })
+      const { state } = await scene.owner(sid)
+      expect(state.buckets).toMatchObject([{ spent: reports * PRICE, reserved: 0 }])
+    }
+  })
+})

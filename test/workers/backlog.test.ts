@@ -1,0 +1,139 @@
+/** A backlog that takes too much of Redis' memory: no new sessions, and all for those there are. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readBacklog } from '../../src/ledger/backlog.ts'
+import { type BacklogWatch, startBacklogWatch } from '../../src/workers/backlog-watch.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { MONEY, openScene, profileOf, request, type Scene, service } from './scene.ts'
+
+const MIB = 1024 * 1024
+/** In the streams from the beginning: next to it, everything else is small. */
+const BACKLOG = 8 * MIB
+const NEVER_MS = 1_000_000
+
+let redis: TestRedis
+let scene: Scene
+let watch: BacklogWatch
+let said: string[]
+const reads: string[] = []
+
+beforeEach(async () => {
+  redis = await startTestRedis()
+  reads.length = 0
+  said = []
+  scene = await openScene(redis.url, {
+    commandTimeoutMs: 1_000,
+    refusal: () => watch.refusal(),
+    read: async ({ value }) => {
+      reads.push(value)
+      const found = profileOf(Number(value))
+      return found === null ? null : { found, validUntilMs: found.toMs }
+    },
+  })
+  const note = (level: string) => (_: object, message: string) => said.push(`${level}: ${message}`)
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const marks = { backlogWarnPercent: 25, backlogRefusePercent: 60 }
+  watch = startBacklogWatch({
+    ledger: scene.ledger,
+    ...marks,
+    log: log as never,
+    everyMs: NEVER_MS,
+  })
+  const entry = Buffer.alloc(MIB)
+  for (let filled = 0; filled < BACKLOG; filled += MIB) {
+    await scene.redis.client.xadd(scene.ledger.keys.stream(63), '*', 'r', entry)
+  }
+})
+afterEach(async () => {
+  watch.stop()
+  await scene.close()
+  await redis.close()
+})
+
+/** Sets the limit so that the streams take that part of it. */
+async function fill(percent: number): Promise<void> {
+  const { streamBytes } = await readBacklog(scene.ledger)
+  const limit = Math.ceil((streamBytes * 100) / percent)
+  await scene.redis.client.config('SET', 'maxmemory', String(limit))
+  await watch.look()
+}
+
+const start = (sid: number, more = {}) => request('start', sid, 0, [service(MIB)], more)
+const update = (sid: number, number: number) => request('update', sid, number, [service(MIB, 5)])
+const release = (sid: number, number: number) => request('release', sid, number, [service(-1, 5)])
+const event = (sid: number, sessionId: string) =>
+  request('event', sid, 0, [service(5)], { sessionId })
+const reasons = async (...requests: Parameters<Scene['charge']>) =>
+  (await scene.charge(...requests)).map(({ reason }) => reason)
+
+const REFUSED = {
+  reason: 'overloaded',
+  detail: /^the recorder's backlog takes \d+ % of the memory/,
+}
+
+describe('a backlog of 60 % of the memory', () => {
+  beforeEach(async () => {
+    for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
+    await scene.charge(start(1))
+  })
+
+  it('refuses what begins, before anything is looked up or moved', async () => {
+    await fill(61)
+    const [started, happened] = await scene.charge(start(2), event(2, 'event'))
+    for (const outcome of [started, happened]) {
+      expect(outcome).toMatchObject({ reason: REFUSED.reason, services: [], sid: 0 })
+      expect(outcome?.detail).toMatch(REFUSED.detail)
+    }
+    const { outcomes } = await scene.processor.process({
+      requests: [start(2), update(1, 1), event(2, 'event')],
+      mayLookUp: false,
+    })
+    expect(outcomes.map((one) => one?.reason)).toEqual(['overloaded', 'granted', 'overloaded'])
+    expect(reads).toEqual(['1'])
+    const { state } = await scene.owner(2)
+    expect(state.buckets).toMatchObject([{ spent: 0, reserved: 0, free: 1_000_000 }])
+  })
+
+  it('takes updates and releases', async () => {
+    await fill(61)
+    expect(await reasons(update(1, 1), release(1, 2))).toEqual(['granted', 'granted'])
+    const { state } = await scene.owner(1)
+    expect(state.buckets[0]?.reserved).toBe(0)
+  })
+
+  it('gives a granted start that is repeated the same answer', async () => {
+    const opening = start(2)
+    const [first] = await scene.charge(opening)
+    await fill(61)
+    expect((await scene.charge(opening))[0]).toEqual(first)
+  })
+
+  it('lets a pretended start through, which leaves no entry', async () => {
+    await fill(61)
+    expect(await reasons(start(2, { pretend: true }))).toEqual(['granted'])
+  })
+
+  it('ends at 55 %', async () => {
+    await fill(61)
+    await fill(57)
+    expect(await reasons(start(2))).toEqual(['overloaded'])
+    await fill(54)
+    expect(await reasons(start(2))).toEqual(['granted'])
+  })
+
+  it('is remembered while Redis is away', async () => {
+    await fill(61)
+    await redis.kill9()
+    await expect(watch.look()).rejects.toThrow()
+    expect(watch.refusal()).toMatch(REFUSED.detail)
+  })
+})
+
+it('says once what begins and what ends', async () => {
+  for (const percent of [10, 26, 30, 22, 61, 65, 56, 50, 18]) await fill(percent)
+  expect(said).toEqual([
+    'warn: backlog: the recorder lags behind',
+    'error: backlog: new sessions are refused',
+    'warn: backlog: new sessions are taken again',
+    'info: backlog: the recorder has caught up',
+  ])
+})
