@@ -229,7 +229,10 @@ class SessionWork {
     if (refused) session.state = 'denied'
     else if (request.kind === 'release' || request.kind === 'event') session.state = 'closed'
     const open = session.state === 'open'
-    session.expiresMs = nowMs + (open ? settings.validityMs + settings.graceMs : settings.replayMs)
+    const livesUntilMs = nowMs + settings.validityMs + settings.graceMs
+    // A thread that began while the clock was set back must not cut short what was granted before.
+    if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
+    else session.expiresMs = nowMs + settings.replayMs
     if (!open && session.state !== 'expired') session.services = []
   }
 

@@ -381,4 +381,13 @@ describe('a session', () => {
     scene.send({ kind: 'release', requestNumber: 1, services: [] })
     expect(expiresMs()).toBe(START_MS + SETTINGS.replayMs)
   })
+
+  it('never ends before what it was granted until, whatever the clock says meanwhile', () => {
+    const scene = new Scene()
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
+    scene.nowMs = START_MS - 10_000
+    scene.send({ kind: 'update', requestNumber: 1, services: [data(50)] })
+    const expected = START_MS + SETTINGS.validityMs + SETTINGS.graceMs
+    expect(scene.sessions.get('s')?.expiresMs).toBe(expected)
+  })
 })
