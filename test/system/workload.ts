@@ -238,11 +238,11 @@ class NetworkElement {
     const until = performance.now() + this.options.patienceMs
     for (;;) {
       const client = this.idle.pop() ?? new Client(this.options.port)
-      const text = await sendOnce(client, body)
+      const { text, isKnown } = await sendOnce(client, body)
       this.idle.push(client)
-      if (text !== null) return { text, wasLost }
+      if (isKnown) return { text, wasLost }
       wasLost = true
-      if (performance.now() > until) throw new Error(`no definite answer to ${body}`)
+      if (performance.now() > until) throw new Error(`no answer to ${body} but ${text}`)
       await pause(5 + this.random.below(40))
     }
   }
@@ -272,14 +272,19 @@ function isOvertaken(answer: string): boolean {
   return answer.includes('"returnCode":-9,')
 }
 
-/** Null if the outcome stays unknown. */
-async function sendOnce(client: Client, body: string): Promise<string | null> {
+interface Answer {
+  text: string
+  /** False if the outcome stays unknown. */
+  isKnown: boolean
+}
+
+async function sendOnce(client: Client, body: string): Promise<Answer> {
   try {
-    const answer = await client.post(body)
-    const { returnCode } = JSON.parse(answer.body) as Reply
-    return UNKNOWN.includes(returnCode) ? null : answer.body
+    const { body: text } = await client.post(body)
+    const { returnCode } = JSON.parse(text) as Reply
+    return { text, isKnown: !UNKNOWN.includes(returnCode) }
   } catch (error) {
-    if (error instanceof ConnectionLostError) return null
+    if (error instanceof ConnectionLostError) return { text: error.message, isKnown: false }
     throw error
   }
 }
