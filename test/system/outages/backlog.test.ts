@@ -63,14 +63,23 @@ class Element {
   async end(): Promise<SessionTruth> {
     await this.report('release')
     this.client.close()
-    const { reports } = this
-    const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
-    return { ...this.truth, services: [{ ...service, unknowable: [] }] }
+    return { ...this.truth, ...used(this.reports) }
   }
 
   private async ask(body: object): Promise<number> {
     return JSON.parse((await this.client.post(JSON.stringify(body))).body).returnCode
   }
+}
+
+/** So many reports of a MiB each. */
+function used(reports: number): Pick<SessionTruth, 'services'> {
+  const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
+  return { services: [{ ...service, unknowable: [] }] }
+}
+
+/** A session, or an event, that has used one MiB. */
+function usedOnce(sessionId: string, sid: number): SessionTruth {
+  return { sessionId, aid: 0, sid, opened: true, complaints: [], ...used(1) }
 }
 
 async function percentNow(): Promise<number> {
@@ -126,6 +135,9 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
         return element.end()
       }),
     )
+    for (const sid of [known, late]) truths.push(usedOnce(`first-${sid}`, sid))
+    for (let taken = 1; taken < probes; taken += 1) truths.push(usedOnce(`probe-${taken}`, known))
+    truths.push(usedOnce('refused', late))
     // All of this together has not filled Redis.
     const memory = await books.ledger.redis.client.info('memory')
     expect(Number(/used_memory:(\d+)/.exec(memory)?.[1])).toBeLessThan(LIMIT)
