@@ -7,6 +7,7 @@ import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { waitUntil } from '../support/wait.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
+import { withLastWords } from './last-words.ts'
 import { Random } from './random.ts'
 import { runWorkload, type SessionTruth } from './workload.ts'
 
@@ -68,7 +69,7 @@ describe(`a Redis Cluster, seed ${seed}`, () => {
     })().finally(() => {
       isKilling = false
     })
-    const [sessions] = await Promise.all([load, killing])
+    const [sessions] = await withLastWords(product, Promise.all([load, killing]))
     truths.push(...sessions)
     expect(await audit(product, AUDITED, truths)).toEqual([])
   })

@@ -5,6 +5,7 @@ import { type Product, startProduct } from '../../bench/product.ts'
 import { waitUntil } from '../support/wait.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
+import { withLastWords } from './last-words.ts'
 import { Random } from './random.ts'
 import { runWorkload } from './workload.ts'
 
@@ -67,7 +68,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
       })().finally(() => {
         isKilling = false
       })
-      const [sessions] = await Promise.all([workload, kills])
+      const [sessions] = await withLastWords(product, Promise.all([workload, kills]))
       expect(sessions.filter((one) => one.opened).length).toBeGreaterThan(SESSIONS / 4)
       expect(await auditor.audit(sessions)).toEqual([])
     })
