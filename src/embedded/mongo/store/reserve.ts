@@ -114,6 +114,8 @@ export class Reserve {
 
   /** By writing, not by `truncate`: only what is written has its place on the disk. */
   #extend(bytes: number): void {
+    // LMDB may have taken more than was thought: what it has written must not be written over.
+    this.#fileBytes = Math.max(this.#fileBytes, fstatSync(this.#fd).size)
     while (this.#fileBytes < bytes) {
       const length = Math.min(ZEROS.length, bytes - this.#fileBytes)
       this.#fileBytes += writeSync(this.#fd, ZEROS, 0, length, this.#fileBytes)
