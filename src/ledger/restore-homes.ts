@@ -1,7 +1,8 @@
 /**
  * In a cluster that lost a part: sessions of accounts that are still there, whose home in the
  * directory was in the part that is not. Nobody can claim a home there meanwhile, for want of an
- * epoch.
+ * epoch. Closed ones too, or what is repeated would be charged again; an id that was used again
+ * leads to where it is open.
  */
 import type { RedisConnection } from '../store/redis.ts'
 import { homeText } from './homes.ts'
@@ -25,16 +26,19 @@ export async function restoreHomes(
     const written = await guard(client.set(key, homeText(session), 'PX', ttlMs, 'NX'))
     if (written !== null) restored += 1
   }
-  for (let partition = 0; partition < keys.partitions; partition += 1) {
-    if (isLost.has(partition)) continue
-    const open = keys.expiry(partition)
+  const putAll = async (members: string): Promise<void> => {
     let cursor = '0'
     do {
-      const [next, found] = await guard(client.zscan(open, cursor, 'COUNT', MEMBERS_PER_SCAN))
+      const [next, found] = await guard(client.zscan(members, cursor, 'COUNT', MEMBERS_PER_SCAN))
       cursor = next
       // Members and their scores take turns.
       await Promise.all(found.filter((_, index) => index % 2 === 0).map(put))
     } while (cursor !== '0')
   }
+  const standing = Array.from({ length: keys.partitions }, (_, partition) => partition).filter(
+    (partition) => !isLost.has(partition),
+  )
+  for (const partition of standing) await putAll(keys.expiry(partition))
+  for (const partition of standing) await putAll(keys.tombstones(partition))
   return restored
 }

@@ -91,6 +91,23 @@ it('homes of open sessions come back that were lost with another part', async ()
   expect(homes).toEqual(expected)
 })
 
+it('homes of closed sessions come back too: what is repeated must find its answer', async () => {
+  const keys = Array.from({ length: 40 }, (_, index) => keyOf(`s${index}`))
+  const { client } = ledger.redis
+  await begin([0, 1])
+  for (const key of keys) await client.zadd(ledger.keys.tombstones(0), NOW_MS, `4:7:${key}`)
+  const gone = keys.filter((key) => ledger.keys.directoryPartitionOf(key) >= 2)
+  // Its id was used again in another account, where it is open.
+  await client.zadd(ledger.keys.expiry(1), NOW_MS, `1:9:${gone[0]!}`)
+  expect(await restoreHomes(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length)
+  await begin([2, 3])
+  const [reopened, ...closed] = await ledger.findHomes(gone)
+  expect(reopened).toEqual({ aid: 1, sid: 9 })
+  expect(new Set(closed.map((home) => JSON.stringify(home)))).toEqual(
+    new Set([JSON.stringify({ aid: 4, sid: 7 })]),
+  )
+})
+
 describe('the lock of a rebuild', () => {
   it('is held for as long as it takes, by one', async () => {
     const lock = await takeRebuildLock(ledger.redis, ledger.keys, 300)

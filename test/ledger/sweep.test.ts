@@ -197,6 +197,22 @@ describe('a tombstone', () => {
   const sessionKey = sessionKeyOf('test', 'session-1')
   const isThere = () => scene.redis.client.hexists(scene.ledger.keys.owner(aidOf(1), 1), sessionKey)
 
+  it('is forgotten also where Redis is full: that is what makes room again', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(10)]))
+    await scene.charge(request('release', 1, 1, [service(0, 10)]))
+    const { client } = scene.redis
+    const owner = scene.ledger.keys.owner(aidOf(1), 1)
+    const fields = await client.hlen(owner)
+    await client.config('SET', 'maxmemory', '1')
+    try {
+      expect(await sweep(NOW_MS + REPLAY_MS)).toEqual({ ...NOTHING, forgotten: 1 })
+    } finally {
+      await client.config('SET', 'maxmemory', '0')
+    }
+    expect(await client.hlen(owner)).toBe(fields - 1)
+  })
+
   it('is forgotten when its time is over', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
