@@ -47,7 +47,7 @@ function hasUrlForm(text: string, protocols: readonly string[]): boolean {
 
 /** Some nodes of a cluster, behind credentials that all of them share. */
 function isClusterUrl(text: string): boolean {
-  const [, user = '', hosts] = /^rediss?-cluster:\/\/([^@/]*@)?([^/@\s]+)\/?$/.exec(text) ?? []
+  const [, user = '', hosts] = /^rediss?-cluster:\/\/([^@/?#]*@)?([^/@?#\s]+)\/?$/.exec(text) ?? []
   if (hosts === undefined) return false
   return hosts.split(',').every((host) => hasUrlForm(`redis://${user}${host}`, ['redis:']))
 }

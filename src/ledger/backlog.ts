@@ -2,6 +2,7 @@
  * How much of Redis' memory waits in the streams for the recorder (design.md §3): if that goes on,
  * there is none left for what open sessions still have to report.
  */
+import { StoreDownError } from '../store/redis.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface Backlog {
@@ -11,14 +12,21 @@ export interface Backlog {
   limitBytes: number
 }
 
-/** Of a cluster the sum over its masters, those that are away left out. Throws `StoreDownError`. */
+/**
+ * Of a cluster the sum over its masters, those that are away left out. Throws `StoreDownError` if
+ * all are: an empty backlog would be a verdict.
+ */
 export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
-  const limits = redis.onEachMaster(async (master) => limitIn(await master.info('memory')))
+  const limits = redis.onEachMaster(async (master) => {
+    const memory = master.info('memory')
+    return limitIn(await (redis.isCluster ? memory.catch(() => '') : memory))
+  })
   const sizes = Array.from({ length: keys.partitions }, async (_, partition) => {
     const size = redis.guard(redis.client.memory('USAGE', keys.stream(partition)))
     return Number((await (redis.isCluster ? size.catch(() => 0) : size)) ?? 0)
   })
   const [limitBytes, streamBytes] = await Promise.all([limits, Promise.all(sizes)])
+  if (limitBytes.every((bytes) => bytes === 0)) throw new StoreDownError('redis: no master answers')
   return { streamBytes: sum(streamBytes), limitBytes: sum(limitBytes) }
 }
 

@@ -46,8 +46,11 @@ export interface Ledger {
   findHomes: FindHomes
   /** The stored result of an operation, null if it was never done. */
   findOperation(aid: number, operationId: string): Promise<OperationLine | null>
-  /** Calls back when what was read before may not be what stands after. */
-  onDataChanged(listener: () => void): void
+  /**
+   * Calls back when what was read before may not be what stands after; with true if the epoch is
+   * another, so that nothing of before is true any more.
+   */
+  onDataChanged(listener: (isAnother: boolean) => void): void
   /** Keeps directory entries of sessions that live long. */
   keepHomes(sessionKeys: readonly string[]): Promise<void>
   /** Raises the fence of a subscriber's profile (design.md §3, catalogue feed). */
@@ -61,9 +64,9 @@ export function createLedger(
   token: number,
 ): Ledger {
   const keys = createKeys(settings.partitions)
-  const listeners: (() => void)[] = []
+  const listeners: ((isAnother: boolean) => void)[] = []
   const epochs = createEpochs(redis, keys, () => {
-    for (const listener of listeners) listener()
+    for (const listener of listeners) listener(true)
   })
   const loadEach = createLoadEach(redis, epochs, keys)
   return {
@@ -87,7 +90,7 @@ export function createLedger(
     onDataChanged(listener) {
       listeners.push(listener)
       // A Redis that lost its last writes may reach the same version again with another content.
-      redis.onLost(listener)
+      redis.onLost(() => listener(false))
     },
     async keepHomes(sessionKeys) {
       const renewals = sessionKeys.map((sessionKey) =>

@@ -7,6 +7,7 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
 import type { Session } from '../domain/session.ts'
+import { StoreDownError } from '../store/redis.ts'
 import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './session-packing.ts'
@@ -48,7 +49,10 @@ interface Touched {
 /** States and sessions that one script call loads: it must not keep Redis from charging. */
 const VALUES_PER_CALL = 500
 
-/** Reads the states that the entries name, each once. Throws `StoreDownError`. */
+/**
+ * Reads the states that the entries name, each once. In a cluster an entry whose account is away
+ * stays pending, and keeps no other waiting. Throws `StoreDownError` if nothing could be read.
+ */
 export async function resolveEntries(
   ledger: Ledger,
   raw: readonly RawEntry[],
@@ -57,8 +61,12 @@ export async function resolveEntries(
   const touched = new Map<string, Touched>()
   const parsed = raw.flatMap((entry) => parseEntry(entry, touched, batch))
   const states = await loadStates(ledger, [...touched.values()])
+  let outage: StoreDownError | undefined
   for (const { entry, names } of parsed) {
     const found = names.map((name) => states.get(name))
+    const away = found.find((state) => state instanceof StoreDownError)
+    outage ??= away
+    if (away !== undefined) continue
     const damage = found.find((state) => state instanceof CorruptValueError)
     if (damage !== undefined) {
       const { partition, id } = entry
@@ -71,6 +79,7 @@ export async function resolveEntries(
     }
     batch.entries.push(entry)
   }
+  if (outage !== undefined && batch.entries.length === 0) throw outage
   return batch
 }
 
@@ -129,16 +138,19 @@ function touch(touched: Map<string, Touched>, name: string, sessionKeys: string[
   for (const sessionKey of sessionKeys) owner.sessionKeys.add(sessionKey)
 }
 
+/** What stands in the place of a state that cannot be read. */
+type Unread = CorruptValueError | StoreDownError
+
 async function loadStates(
   ledger: Ledger,
   touched: readonly Touched[],
-): Promise<Map<string, State | CorruptValueError>> {
-  const states = new Map<string, State | CorruptValueError>()
+): Promise<Map<string, State | Unread>> {
+  const states = new Map<string, State | Unread>()
   for (const wanted of callsFor(touched)) {
-    for (const [index, loaded] of (await ledger.load(wanted)).entries()) {
+    for (const [index, loaded] of (await ledger.loadEach(wanted)).entries()) {
       const { aid, sid, sessionKeys } = wanted[index] as OwnerWanted
       const name = `${aid}:${sid}`
-      const state = loaded instanceof CorruptValueError ? loaded : stateOf(loaded, sessionKeys)
+      const state = loaded instanceof Error ? loaded : stateOf(loaded, sessionKeys)
       states.set(name, merged(states.get(name), state))
     }
   }
@@ -168,12 +180,9 @@ function callsFor(touched: readonly Touched[]): OwnerWanted[][] {
   return calls
 }
 
-function merged(
-  known: State | CorruptValueError | undefined,
-  part: State | CorruptValueError,
-): State | CorruptValueError {
-  if (known === undefined || part instanceof CorruptValueError) return part
-  if (known instanceof CorruptValueError) return known
+function merged(known: State | Unread | undefined, part: State | Unread): State | Unread {
+  if (known === undefined || part instanceof Error) return part
+  if (known instanceof Error) return known
   const owner = part.owner.version > known.owner.version ? part.owner : known.owner
   return { owner, lines: [...known.lines, ...part.lines] }
 }

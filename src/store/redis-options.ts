@@ -17,7 +17,7 @@ export interface RedisSettings {
 export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>
 
 const RETRY_MS_MAX = 500
-const CLUSTER_URL = /^redis(s?)-cluster:\/\/(?:([^@/]*)@)?([^/@]+)\/?$/
+const CLUSTER_URL = /^redis(s?)-cluster:\/\/(?:([^@/?#]*)@)?([^/@?#]+)\/?$/
 const PORT = 6379
 
 export function isClusterUrl(url: string): boolean {

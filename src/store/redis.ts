@@ -124,12 +124,15 @@ async function runScript(
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */
 function named(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreDownError) return error
-  if (error.name === 'ReplyError' && !REFUSED.test(error.message)) return error
+  const isRefused = REFUSED.test(error.message) || REFUSED_IN_SCRIPT.test(error.message)
+  if (error.name === 'ReplyError' && !isRefused) return error
   return new StoreDownError(error.message, { cause: error })
 }
 
 const REFUSED =
   /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/
+/** Redis 6 puts what a command within a script met behind its place. */
+const REFUSED_IN_SCRIPT = /user_script: ?\d+: -(OOM|MISCONF|READONLY|NOREPLICAS)\b/
 
 /** Resolves when Redis answers; rejects with `StoreDownError` after `timeoutMs`. */
 export async function waitForRedis(redis: RedisConnection, timeoutMs: number): Promise<void> {

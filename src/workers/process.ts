@@ -67,7 +67,11 @@ class BatchProcessor implements Processor {
     const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
     this.options = options
     this.owners = new OwnerCache(options.ownersCachedMax)
-    ledger.onDataChanged(() => this.owners.clear())
+    ledger.onDataChanged((isAnother) => {
+      this.owners.clear()
+      // The fences of another epoch begin anew, so that an old profile might satisfy them.
+      if (isAnother) options.profiles.clear()
+    })
     this.homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
     this.rounds = new Rounds({
       ledger,

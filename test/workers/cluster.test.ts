@@ -1,9 +1,11 @@
 /** What a Redis Cluster makes harder: homes and accounts on different nodes, nodes that go. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readBacklog } from '../../src/ledger/backlog.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { runScript } from '../../src/ledger/script.ts'
 import { openDirectoryScript } from '../../src/ledger/scripts.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { openStreamReader } from '../../src/ledger/streams.ts'
+import { emptyLedger, TEST_EPOCH } from '../support/ledger.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -78,6 +80,7 @@ describe('a batch', () => {
     const first = await scene.charge(...updates)
     const reasons = new Set(first.map(({ reason }) => reason))
     expect(reasons).toEqual(new Set(['granted', 'storeDown']))
+    expect((await readBacklog(scene.ledger)).limitBytes).toBeGreaterThan(0)
     await cluster.untilWhole(3, 0)
     let again = first
     await waitUntil('everybody is answered', async () => {
@@ -94,6 +97,22 @@ describe('a batch', () => {
     expect([...scene.defects, ...other.defects]).toEqual([])
     await victim?.start()
     await cluster.untilWhole(3, 1)
+  })
+})
+
+describe('a partition that is lost', () => {
+  it('keeps its own entries waiting and no others', async () => {
+    const [lost = 0, ...others] = await subscribers(4)
+    const { ledger } = scene
+    const { keys, redis } = ledger
+    const epoch = keys.epoch(keys.partitionOf(aidOf(lost)))
+    const reader = await openStreamReader(ledger, 'test')
+    await redis.client.del(epoch)
+    const read = await reader.read(100, 1)
+    expect(read.entries.map(({ owners }) => owners[0]?.sid).sort()).toEqual(others.sort())
+    await redis.client.set(epoch, TEST_EPOCH)
+    const pending = await reader.readPending(100, 0)
+    expect(pending.entries.map(({ owners }) => owners[0]?.sid)).toContain(lost)
   })
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { emptyLedger, TEST_EPOCH } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -79,6 +79,18 @@ describe('a change of a profile', () => {
     const before = reads.length
     expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
     expect(reads).toHaveLength(before)
+  })
+
+  it('is not taken from before the ledger was rebuilt, where fences begin anew', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    const { keys, redis } = scene.ledger
+    await redis.client.set(keys.epoch(0), '2-rebuilt')
+    const update = request('update', 1, 1, wanted)
+    expect((await fast(update))[0]?.reason).toBe('storeDown')
+    expect(await fast(update)).toEqual([null])
+    await redis.client.set(keys.epoch(0), TEST_EPOCH)
   })
 
   it('between its beginning and its end is met by readings that do not last', async () => {

@@ -201,7 +201,11 @@ local outage = false
 local function corrupt(failure)
   local message = type(failure) == 'table' and failure.err or tostring(failure)
   for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
-    if string.find(message, '^' .. refusal) then outage = message end
+    -- Redis 6 puts it behind its place in the script.
+    local isOurs = string.find(message, 'user_script: ?%d+: %-' .. refusal)
+    if isOurs or string.find(message, '^' .. refusal) then
+      outage = string.match(message, refusal .. '.*')
+    end
   end
   return { CORRUPT, message }
 end
