@@ -7,7 +7,8 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import { jsonCodec } from './codecs/json.ts'
-import { type HttpServer, startHttpServer } from './http/server.ts'
+import type { HttpServer } from './http/listening.ts'
+import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
 
 export interface RealtimeOptions {

@@ -5,7 +5,7 @@ import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
 import { JavaScriptExchange, readHead } from './javascript-exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions } from './server.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 
 /** Milliseconds; what uWebSockets.js has built in. */
 const RECEIVE_MS = 10_000

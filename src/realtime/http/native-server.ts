@@ -1,8 +1,8 @@
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { NativeExchange, readHead } from './native-exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions } from './server.ts'
 
 export type Uws = typeof import('uWebSockets.js')
 

@@ -1,41 +1,14 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { closedReason, type OpenTo } from '../../config/hosts.ts'
-import type { Logger } from '../../runtime/log.ts'
+import { closedReason } from '../../config/hosts.ts'
 import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
 import { startJavaScriptServer } from './javascript-server.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { startNativeServer, type Uws } from './native-server.ts'
-
-export interface ListenOptions {
-  readonly host: string
-  /** Who may use it without authentication. A host that others reach has to be opened. */
-  readonly openTo: OpenTo
-  /** 0 takes any free port. */
-  readonly port: number
-  readonly connectionsMax: number
-  readonly encodeError: EndpointsOptions['encodeError']
-  readonly log: Pick<Logger, 'warn' | 'error'>
-}
 
 export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
   /** `auto`: native where there is a binary for this Node, else JavaScript. */
   readonly httpServer: 'auto' | 'native' | 'javascript'
-}
-
-export interface HttpServer {
-  readonly port: number
-  /** Takes no new connections, and ends each one that is open with its next answer. */
-  stop(): void
-  /** Cuts what is still connected. */
-  close(): void
-}
-
-/** The address cannot be listened on; the message says why. */
-export class ListenError extends Error {
-  override name = 'ListenError'
-  constructor({ host, port }: { host: string; port: number }, why: string) {
-    super(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${why}`)
-  }
 }
 
 /** Listens for charge requests. Throws `ListenError`. */

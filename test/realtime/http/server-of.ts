@@ -1,11 +1,8 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
 import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
-import {
-  type HttpServer,
-  type HttpServerOptions,
-  startHttpServer,
-} from '../../../src/realtime/http/server.ts'
+import type { HttpServer } from '../../../src/realtime/http/listening.ts'
+import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 
 export const KINDS = ['native', 'javascript'] as const
