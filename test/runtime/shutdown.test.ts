@@ -71,10 +71,10 @@ describe('shutdown', () => {
     shutdown.add('pool', never, 0.9)
     expect(await shutdown.run('test')).toEqual(['pool', 'metrics', 'store'])
     const bounds = records.flatMap(({ boundMs }) => (boundMs === undefined ? [] : [boundMs]))
-    // Timers may be late, never early: each bound is at most its share of what was left.
+    // Timers may be late, and early by the part of a millisecond that they cut off.
     expect(bounds[0]).toBeGreaterThan(200)
     expect(bounds[0]).toBeLessThanOrEqual(360)
-    expect(bounds[1]).toBeLessThanOrEqual(20)
+    expect(bounds[1]).toBeLessThanOrEqual(21)
   })
 
   it('is bounded when all steps hang', async () => {
