@@ -135,7 +135,7 @@ export async function lostPartitions(
   return [...found.keys()].filter((partition) => found[partition] === null)
 }
 
-/** Notes partitions and format where nobody has. Throws `LedgerMismatchError` if others are noted. */
+/** Notes partitions and format if nobody has. `LedgerMismatchError` where others are noted. */
 export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
   for (const [field, value] of settingsOf(keys)) {

@@ -275,12 +275,10 @@ describe('is refused', () => {
     await epochRecordOf(stores.catalog).write('1-4-before')
     const { client } = stores.ledger.redis
     await client.flushall()
-    const settings = { ...SETTINGS, partitions: 8 }
     for (const isDryRun of [true, false]) {
-      const run = rebuild(rebuildStores(), { ...settings, isDryRun }, () => undefined)
-      await expect(run).rejects.toThrow(
-        'ledger.partitions is 8, but this ledger was installed with 4',
-      )
+      const eight = { ...SETTINGS, partitions: 8, isDryRun }
+      const refused = rebuild(rebuildStores(), eight, () => undefined)
+      await expect(refused).rejects.toThrow('is 8, but this ledger was installed with 4')
     }
     expect(await client.dbsize()).toBe(0)
   })

@@ -74,7 +74,7 @@ it('installs nothing over a ledger that was lost, or that nobody can know of', a
   expect(await lostPartitions(redis, partitions)).toEqual([0, 1, 2, 3])
 })
 
-it('knows the partitions of a ledger that was lost, and lets nothing be noted over them', async () => {
+it('knows the partitions of a ledger that was lost, and notes no others', async () => {
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   await redis.client.flushall()
