@@ -6,9 +6,11 @@ import type { PrepaidInclude } from '../domain/catalogue.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
+import { LedgerLostError } from '../ledger/epochs.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
+import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { accountOf, amountText, loadOwners, type OwnerAsked, ownerAsked } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
@@ -31,10 +33,19 @@ export async function addBalance(options: OptionValues, file: string | undefined
     const nowMs = systemClock.nowMs()
     const operation = await operationFor(stores, wanted, nowMs)
     const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-    return creditBucket(stores.ledger, operation, settings, nowMs)
+    return creditBucket(stores.ledger, operation, settings, nowMs).catch((error: unknown) => {
+      throw inDoubt(error, wanted.operationId)
+    })
   })
   print(options['json'] === true ? JSON.stringify(line) : lineText(line))
   return 0
+}
+
+/** After an outage it may have been done all the same, and must not be done twice. */
+function inDoubt(error: unknown, operationId: string): unknown {
+  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
+  const advice = `it may have been done: repeat it with --operation-id ${operationId}`
+  return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
 function readWanted(options: OptionValues, config: Config): Wanted {

@@ -46,7 +46,7 @@ export function createKeeper(
       running = undefined
       if (isStopping) return
       if (monotonicMs() - startedMs > STEADY_MS) pauseMs = PAUSE_MS_MIN
-      log.error({ part: name, how }, 'ended unasked and is started again')
+      log.error({ part: name, how }, `${name} ended unasked and is started again`)
       startAgainLater()
     })
   }
@@ -55,7 +55,7 @@ export function createKeeper(
     timer = setTimeout(() => {
       startOnce().catch((error: unknown) => {
         if (isStopping) return
-        log.error({ part: name, err: error }, 'does not start and is tried again')
+        log.error({ part: name, err: error }, `${name} does not start and is tried again`)
         startAgainLater()
       })
     }, pauseMs)

@@ -34,7 +34,12 @@ export function openLogs(folder: string): Logs {
 
 /** What a person at the terminal should see of a log line; undefined for nothing. */
 export function shownLine(part: string, line: string): string | undefined {
-  let record: { level?: unknown; msg?: unknown; err?: { message?: unknown } | string }
+  let record: {
+    level?: unknown
+    msg?: unknown
+    err?: { message?: unknown } | string
+    problem?: unknown
+  }
   try {
     record = JSON.parse(line)
   } catch {
@@ -42,7 +47,8 @@ export function shownLine(part: string, line: string): string | undefined {
     return line.trim() === '' ? undefined : `[${part}] ${line}`
   }
   if (record === null || !SHOWN.has(record.level)) return undefined
-  const reason = typeof record.err === 'string' ? record.err : record.err?.message
+  const error = typeof record.err === 'string' ? record.err : record.err?.message
+  const reason = error ?? record.problem
   const detail = reason === undefined ? '' : `: ${reason}`
   return `[${part}] ${record.level}: ${record.msg}${detail}`
 }

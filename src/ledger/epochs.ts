@@ -53,11 +53,20 @@ export function createEpochs(
     const key = keys.epoch(partition)
     const text = await redis.guard(redis.client.get(key))
     if (text === null) throw new LedgerLostError('redis has no ledger: it is new, or was lost')
+    if ((partitionsOf(text) ?? keys.partitions) !== keys.partitions) {
+      throw new LedgerLostError('the ledger in redis has another number of partitions than ours')
+    }
     const epoch = { key, text }
     known.set(partition, epoch)
     return epoch
   }
   return epochs
+}
+
+/** Into how many partitions the data of an epoch is divided; null if its text does not tell. */
+export function partitionsOf(epoch: string): number | null {
+  const [, partitions] = /^\d+-(\d+)-/.exec(epoch) ?? []
+  return partitions === undefined ? null : Number(partitions)
 }
 
 function isStale(error: unknown): boolean {

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
+import { partitionsOf } from './epochs.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
 import { OWNER_FORMAT } from './owner-packing.ts'
 
@@ -27,18 +28,26 @@ export interface LedgerState {
   lost: number[]
 }
 
-/** Looks at every partition and the record. Throws what they throw, or `LedgerMismatchError`. */
+/**
+ * Looks at every partition and the record, and writes nothing. Throws what they throw, or
+ * `LedgerMismatchError`.
+ */
 export async function inspectLedger(
   redis: RedisConnection,
   partitions: number,
   record: EpochRecord,
 ): Promise<LedgerState> {
   const keys = createKeys(partitions)
-  await checkSettings(redis, keys)
   const found = await readEpochs(redis, keys)
   const lost = [...found.keys()].filter((partition) => found[partition] === null)
   const there = found.find((epoch) => epoch !== null) ?? null
-  return { epoch: there ?? (await record.read()), lost }
+  const epoch = there ?? (await record.read())
+  // First, and without a note: an empty Redis would take any number for its own.
+  const installed = epoch === null ? null : partitionsOf(epoch)
+  if (installed !== null) compare('partitions', partitions, String(installed))
+  const noted = await redis.guard(redis.client.hgetall(keys.meta))
+  for (const [field, value] of settingsOf(keys)) compare(field, value, noted[field] ?? null)
+  return { epoch, lost }
 }
 
 /**
@@ -54,8 +63,9 @@ export async function ensureLedger(
   const state = await inspectLedger(redis, partitions, record)
   const { epoch } = state
   const isNew = epoch === null
+  await noteSettings(redis, createKeys(partitions))
   // Redis first: a process that dies in between leaves an installation that the next one completes.
-  const current = isNew ? await install(redis, partitions, nextEpoch(null)) : epoch
+  const current = isNew ? await install(redis, partitions, nextEpoch(null, partitions)) : epoch
   // The record may be away: whoever finds it missing later writes it.
   const noted = noteOnce(record, current)
   await (isNew ? noted : noted.catch(() => undefined))
@@ -68,10 +78,13 @@ async function noteOnce(record: EpochRecord, epoch: string): Promise<void> {
   if ((await record.read()) === null) await record.write(epoch)
 }
 
-/** `<number>-<random>`: the number counts the rebuilds, the rest tells installations apart. */
-export function nextEpoch(before: string | null): string {
+/**
+ * `<number>-<partitions>-<random>`: the number counts the rebuilds, the rest tells installations
+ * apart.
+ */
+export function nextEpoch(before: string | null, partitions: number): string {
   const number = Number(before?.split('-')[0] ?? 0) + 1
-  return `${number}-${randomBytes(6).toString('hex')}`
+  return `${number}-${partitions}-${randomBytes(6).toString('hex')}`
 }
 
 /**
@@ -122,17 +135,26 @@ export async function lostPartitions(
   return [...found.keys()].filter((partition) => found[partition] === null)
 }
 
-/** Notes partitions and format in an empty ledger, or holds ours against what is noted. */
-async function checkSettings(redis: RedisConnection, { meta, partitions }: LedgerKeys) {
-  const mine: Record<string, number> = { partitions, format: OWNER_FORMAT }
-  for (const [field, value] of Object.entries(mine)) {
-    const isNoted = await redis.guard(redis.client.hsetnx(meta, field, String(value)))
-    if (isNoted === 1) continue
-    const noted = await redis.guard(redis.client.hget(meta, field))
-    if (noted === String(value)) continue
-    const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
-    throw new LedgerMismatchError(
-      `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,
-    )
+/** Notes partitions and format if nobody has. `LedgerMismatchError` where others are noted. */
+export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
+  const { client, guard } = redis
+  for (const [field, value] of settingsOf(keys)) {
+    if ((await guard(client.hsetnx(keys.meta, field, String(value)))) === 1) continue
+    compare(field, value, await guard(client.hget(keys.meta, field)))
   }
+}
+
+function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][] {
+  return [
+    ['partitions', partitions],
+    ['format', OWNER_FORMAT],
+  ]
+}
+
+function compare(field: string, value: number, noted: string | null): void {
+  if (noted === null || noted === String(value)) return
+  const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
+  throw new LedgerMismatchError(
+    `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,
+  )
 }

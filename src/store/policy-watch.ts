@@ -1,7 +1,7 @@
 /** Looks again and again whether Redis is still configured as it was found at start. */
 import { createLogger, type Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
-import { checkRedisPolicy, StorePolicyError } from './redis-policy.ts'
+import { checkRedisPolicy, replicasMissing, StorePolicyError } from './redis-policy.ts'
 
 export interface PolicyWatch {
   /** False while Redis is configured in a way that could lose units. */
@@ -16,6 +16,7 @@ const silent = createLogger({ name: 'redis-policy', level: 'silent' })
 /**
  * Somebody may change the configuration under the running product, and a Redis that comes back may
  * be another. It is logged when it begins and ends; an outage leaves the last verdict as it is.
+ * Likewise where a master has fewer replicas than a commit needs, which does not make it unfit.
  */
 export function watchRedisPolicy(
   redis: RedisConnection,
@@ -31,8 +32,19 @@ export function watchRedisPolicy(
     if (found === null && problem !== null) log.info('redis is configured as it must be again')
     problem = found
   }
-  const timer = setInterval(() => look().catch(() => undefined), everyMs)
+  let missing: string | null = null
+  const lookAtReplicas = async () => {
+    const found = await replicasMissing(redis)
+    if (found !== null && found !== missing) {
+      log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks asks for more')
+    }
+    if (found === null && missing !== null) log.info('every master has its replicas again')
+    missing = found
+  }
+  const lookAtAll = () => Promise.allSettled([look(), lookAtReplicas()])
+  const timer = setInterval(lookAtAll, everyMs)
   timer.unref()
+  void lookAtAll()
   return { isKept: () => problem === null, stop: () => clearInterval(timer) }
 }
 

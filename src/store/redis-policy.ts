@@ -52,3 +52,15 @@ function check({ policy, appendonly, listpackValueBytes }: MasterSettings, log: 
     log.warn(`redis: hash-max-listpack-value is ${listpackValueBytes}, ${advice}`)
   }
 }
+
+/** Why some commits cannot be acknowledged, if a master has too few replicas; null if none has. */
+export async function replicasMissing(redis: RedisConnection): Promise<string | null> {
+  const { replicaAcks } = redis
+  if (replicaAcks === 0) return null
+  const counts = await redis.onEachMaster(async (master) => {
+    const text = await master.info('replication')
+    return text.match(/^slave\d+:.*state=online/gm)?.length ?? 0
+  })
+  const least = Math.min(...counts)
+  return least >= replicaAcks ? null : `redis: a master has ${least} of ${replicaAcks} replicas`
+}

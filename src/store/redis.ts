@@ -29,6 +29,8 @@ export interface RedisConnection {
   /** Errors of its commands pass through `guard`. */
   client: RedisClient
   isCluster: boolean
+  /** Replicas that must have a commit. */
+  replicaAcks: number
   /**
    * Runs a script by its digest. Bulk replies are Buffers. Throws `StoreDownError` if Redis is
    * away; whether a script that timed out took effect is then unknown.
@@ -63,6 +65,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
   return {
     client,
     isCluster,
+    replicaAcks: settings.replicaAcks ?? 0,
     guard,
     runScript: (call) => guard(runScript(client, call, settings)),
     onEachMaster: (ask) => guard(Promise.all(driver.masters().map(ask))),
@@ -118,7 +121,9 @@ async function runScript(
     (await pipeline.exec()) ?? []
   if (failure !== null || waitFailure !== null) throw failure ?? waitFailure
   if (Number(acks) >= replicaAcks) return reply
-  throw new StoreDownError(`redis: ${acks} of ${replicaAcks} replicas have it`)
+  throw new StoreDownError(
+    `redis: written, but ${acks} of ${replicaAcks} replicas have it (redis.replicaAcks)`,
+  )
 }
 
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */

@@ -271,6 +271,18 @@ describe('is refused', () => {
     expect(await lostPartitions(stores.ledger.redis, partitions)).toHaveLength(partitions)
   })
 
+  it('with other partitions than the ledger had; nothing is noted in the empty redis', async () => {
+    await epochRecordOf(stores.catalog).write('1-4-before')
+    const { client } = stores.ledger.redis
+    await client.flushall()
+    for (const isDryRun of [true, false]) {
+      const eight = { ...SETTINGS, partitions: 8, isDryRun }
+      const refused = rebuild(rebuildStores(), eight, () => undefined)
+      await expect(refused).rejects.toThrow('is 8, but this ledger was installed with 4')
+    }
+    expect(await client.dbsize()).toBe(0)
+  })
+
   it('while another one is at it, which goes on', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 300 })
@@ -349,7 +361,7 @@ it('begins the next epoch, with fences that no profile read before satisfies', a
   await project(owner(1, 1, [bucketOf(1)]))
   await ledger.raiseFence(1, 1, true, 17)
   await run()
-  expect(await epochRecordOf(catalog).read()).toMatch(/^2-[0-9a-f]{12}$/)
+  expect(await epochRecordOf(catalog).read()).toMatch(/^2-4-[0-9a-f]{12}$/)
   const [loaded] = await ledger.load([{ aid: 1, sid: 1, sessionKeys: [] }])
   expect(loaded).toMatchObject({ fence: { number: NOW_MS, dirty: true, changedMs: 17 } })
 })

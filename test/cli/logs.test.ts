@@ -8,6 +8,7 @@ it.each([
   ['{"level":"info","msg":"ready"}', undefined],
   ['{"level":"warn","msg":"away","err":{"message":"refused"}}', '[mongo] warn: away: refused'],
   ['{"level":"error","msg":"broken","err":"why"}', '[mongo] error: broken: why'],
+  ['{"level":"error","msg":"unfit","problem":"why"}', '[mongo] error: unfit: why'],
   ['{"level":"fatal","msg":"over"}', '[mongo] fatal: over'],
   ['Segmentation fault', '[mongo] Segmentation fault'],
   ['null', undefined],

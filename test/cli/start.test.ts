@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -69,6 +69,19 @@ describe('a newcomer', () => {
     expect(await product.run(...add, '--operation-id', 'mine')).toEqual(first)
     const { stdout } = await product.run('balance', 'show', '--sid', '1002', '--json')
     expect(JSON.parse(stdout).buckets).toMatchObject([{ free: 7.5, credited: 7.5 }])
+  })
+
+  it('is told how to repeat what may have been done', async () => {
+    const config = join(product.dataDir, 'replicas.yaml')
+    writeFileSync(config, 'redis: { replicaAcks: 1 }\n')
+    const add = ['balance', 'add', '--sid', '1003', '--include', '1', '--amount', '1']
+    const { code, stderr } = await product.run(...add, '--config', config)
+    expect(code).toBe(1)
+    const id = /it may have been done: repeat it with --operation-id (\S+)$/.exec(stderr.trim())
+    const again = await product.run(...add, '--operation-id', id?.[1] ?? 'none')
+    expect(again.stdout).toMatch(/^subscriber 1003, include 1: 20 -> 21 \(1\), operation cli-/)
+    const { stdout } = await product.run('balance', 'show', '--sid', '1003', '--json')
+    expect(JSON.parse(stdout).buckets).toMatchObject([{ free: 21, credited: 21 }])
   })
 
   it.each([

@@ -57,7 +57,7 @@ it('begins one epoch, whoever is first, and puts it on record', async () => {
   const keys = createKeys(partitions)
   const epochs = await Promise.all([0, 1, 2, 3].map((p) => redis.client.get(keys.epoch(p))))
   expect(new Set(epochs)).toEqual(new Set([record.epoch]))
-  expect(record.epoch).toMatch(/^1-[0-9a-f]{12}$/)
+  expect(record.epoch).toMatch(/^1-4-[0-9a-f]{12}$/)
 })
 
 it('needs no record where the data is there, and writes it when it is back', async () => {
@@ -72,6 +72,23 @@ it('installs nothing over a ledger that was lost, or that nobody can know of', a
   await expect(ensureLedger(redis, partitions, away)).rejects.toThrow('away')
   expect(await ensureLedger(redis, partitions, recordOf('1-before'))).toEqual([0, 1, 2, 3])
   expect(await lostPartitions(redis, partitions)).toEqual([0, 1, 2, 3])
+})
+
+it('knows the partitions of a ledger that was lost, and notes no others', async () => {
+  const record = recordOf()
+  await ensureLedger(redis, partitions, record)
+  await redis.client.flushall()
+  const mismatch = 'ledger.partitions is 8, but this ledger was installed with 4'
+  await expect(ensureLedger(redis, 8, record)).rejects.toThrow(mismatch)
+  expect(await redis.client.dbsize()).toBe(0)
+  expect(await ensureLedger(redis, partitions, record)).toEqual([0, 1, 2, 3])
+})
+
+it('charges nothing where the ledger has other partitions by now', async () => {
+  await ensureLedger(redis, 8, recordOf())
+  const ledger = createLedger(redis, SETTINGS, 1)
+  const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
+  await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
 })
 
 it('denies nothing and writes nothing where the data is lost, or another than it was', async () => {

@@ -6,7 +6,11 @@ import {
   StoreDownError,
   waitForRedis,
 } from '../../src/store/redis.ts'
-import { checkRedisPolicy, StorePolicyError } from '../../src/store/redis-policy.ts'
+import {
+  checkRedisPolicy,
+  replicasMissing,
+  StorePolicyError,
+} from '../../src/store/redis-policy.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -52,6 +56,10 @@ it('finds on any of its masters a policy that would lose units', async () => {
   await second?.client.config('SET', 'maxmemory-policy', 'noeviction')
 })
 
+it('has the replicas that a commit waits for', async () => {
+  await waitUntil('all are online', async () => (await replicasMissing(redis)) === null)
+})
+
 it('fails fast and by part while a master is away, and goes on with its replica', async () => {
   let losses = 0
   redis.onLost(() => {
@@ -71,6 +79,7 @@ it('fails fast and by part while a master is away, and goes on with its replica'
     const found = await Promise.allSettled(TAGS.map((key) => redis.guard(redis.client.get(key))))
     return found.every((result) => result.status === 'fulfilled' && result.value !== null)
   })
+  expect(await replicasMissing(redis)).toBe('redis: a master has 0 of 1 replicas')
   await victim?.start()
   await cluster.untilWhole(3, 1)
   await waitUntil('every key is written', async () => {

@@ -4,7 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
-import { beginEpoch, type EpochRecord, inspectLedger, nextEpoch } from '../../ledger/install.ts'
+import {
+  beginEpoch,
+  type EpochRecord,
+  inspectLedger,
+  nextEpoch,
+  noteSettings,
+} from '../../ledger/install.ts'
 import { createKeys } from '../../ledger/keys.ts'
 import { type RebuildLock, takeRebuildLock } from '../../ledger/rebuild-lock.ts'
 import { createRestorer, type Restorer } from '../../ledger/restore.ts'
@@ -70,6 +76,7 @@ export async function rebuild(
   try {
     // Whoever held the lock before may have done it.
     const lost = await lossOf(stores, settings)
+    await noteSettings(redis, keys)
     await delay(settings.settleMs)
     const restorer = createRestorer(redis, keys, settings.nowMs)
     const restoring = guarded(restorer, lock)
@@ -103,7 +110,8 @@ async function lossOf(
   // On a single Redis the first partition, whose epoch begins last, stands for all.
   const isLost = redis.isCluster ? lost.length > 0 : lost.includes(0)
   if (!isLost) throw new CommandError('the ledger is there: nothing to rebuild')
-  return { partitions: lost, epoch: lost.length === partitions ? nextEpoch(epoch) : epoch }
+  const isWhole = lost.length === partitions
+  return { partitions: lost, epoch: isWhole ? nextEpoch(epoch, partitions) : epoch }
 }
 
 function guarded(restorer: Restorer, lock: RebuildLock): Restorer {
