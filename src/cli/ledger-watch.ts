@@ -6,6 +6,8 @@ import type { RedisConnection } from '../store/redis.ts'
 const LOOK_MS = 2_000
 
 export interface LedgerWatch {
+  /** False while nobody can be charged; part of a cluster may be lost. */
+  isThere(): boolean
   stop(): void
 }
 
@@ -29,5 +31,5 @@ export function watchLedger(
   const look = async () => tell((await lostPartitions(redis, partitions)).length)
   const timer = setInterval(() => look().catch(() => undefined), LOOK_MS)
   timer.unref()
-  return { stop: () => clearInterval(timer) }
+  return { isThere: () => before < partitions, stop: () => clearInterval(timer) }
 }

@@ -27,6 +27,8 @@ export interface RoleContext {
   readonly clock: Clock
   /** Whether Redis is still configured as it was found at start. */
   readonly isRedisFit: () => boolean
+  /** False while all of the ledger is lost. */
+  readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
 }
@@ -90,7 +92,9 @@ async function startInOrder(
     const policy = watchRedisPolicy(redis, log)
     shutdown.add('redis policy', () => policy.stop())
     const { isKept: isRedisFit } = policy
-    const role = await startRole({ config, log, metrics, clock: systemClock, isRedisFit, drainMs })
+    const isLedgerThere = () => watch.isThere()
+    const fitness = { isRedisFit, isLedgerThere }
+    const role = await startRole({ config, log, metrics, clock: systemClock, ...fitness, drainMs })
     if (name !== 'admin') {
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
       shutdown.add('metrics', () => publisher.stop())

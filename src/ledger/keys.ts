@@ -29,6 +29,8 @@ export interface LedgerKeys {
   epoch(partition: number): string
   /** Partitions and format, fixed at install. */
   meta: string
+  /** Written to see whether the replicas keep up (confirm.ts). */
+  mark(partition: number): string
   /** Held by whoever rebuilds a lost ledger. */
   rebuildLock: string
 }
@@ -53,6 +55,7 @@ export function createKeys(partitions: number): LedgerKeys {
     directory: (sessionKey) => `${tag(directoryPartitionOf(sessionKey))}:d:${sessionKey}`,
     epoch: (partition) => `${tag(partition)}:e`,
     meta: 'tollgate:ledger',
+    mark: (partition) => `${tag(partition)}:m`,
     rebuildLock: 'tollgate:rebuild',
   }
 }

@@ -6,6 +6,7 @@
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type Commit, createCommit } from './commit.ts'
+import { type Confirm, createConfirm } from './confirm.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
 import { createFindHomes, type FindHomes } from './homes.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
@@ -42,6 +43,8 @@ export interface Ledger {
   loadEach: LoadEach
   /** A reply per account, in order. One script call, in a cluster one per partition. */
   commit: Commit
+  /** For answers that write nothing; undefined where no replica is waited for. */
+  confirm: Confirm | undefined
   /** Homes of sessions, null where the directory knows none. */
   findHomes: FindHomes
   /** The stored result of an operation, null if it was never done. */
@@ -81,6 +84,7 @@ export function createLedger(
       })
     },
     commit: createCommit(redis, epochs, { keys, ...settings, token }),
+    confirm: createConfirm(redis, epochs, keys),
     findHomes: createFindHomes(redis, epochs, keys),
     async findOperation(aid, operationId) {
       const stored = redis.client.getBuffer(keys.operation(aid, operationId))

@@ -161,9 +161,18 @@ export const keepLockScript = defineScript<{ lock: string; token: string; ttlMs:
   reply: readCount,
 })
 
+export const confirmScript = defineScript<{ epoch: Epoch; mark: string }, number>({
+  name: 'confirm',
+  isDurable: true,
+  keys: ({ epoch, mark }) => [epoch.key, mark],
+  args: ({ epoch }) => [epoch.text],
+  reply: readCount,
+})
+
 /** All of them, for the test that holds header, declaration and body against each other. */
 export const allScripts = [
   commitScript,
+  confirmScript,
   openDirectoryScript,
   loadScript,
   expiredScript,

@@ -18,6 +18,8 @@ export interface RealtimeOptions {
   readonly clock: Clock
   /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
   readonly isRedisFit?: () => boolean
+  /** Whether Redis has the ledger's data, or a part of it; likewise. */
+  readonly isLedgerThere?: () => boolean
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
@@ -46,14 +48,15 @@ const OPEN = 'charging is open to the network, and nobody authenticates'
 
 /** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { metrics, isRedisFit = () => true } = options
+  const { metrics, isRedisFit = () => true, isLedgerThere = () => true } = options
   const admission = createAdmission(options.config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
   const pool = await startWorkers(options)
   let isReady = true
   let server: HttpServer
   try {
-    server = await startSockets(options, pool, admission, () => isReady && isRedisFit())
+    const canCharge = () => isReady && isRedisFit() && isLedgerThere()
+    server = await startSockets(options, pool, admission, canCharge)
   } catch (error) {
     await pool.close()
     throw error

@@ -16,6 +16,7 @@ import { AccountDraft, type DirectoryTtl, type Item } from './account-work.ts'
 import { type ClaimResolver, createClaimResolver, isTakenForNew } from './claims.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import type { HeldProfile } from './profiles.ts'
+import type { Account, Drafted, Work } from './work.ts'
 
 /** `reservations`: grants that were committed, one per service. */
 export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations'
@@ -32,31 +33,6 @@ export interface RoundsOptions {
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
   onDefect: (error: unknown) => void
-}
-
-interface Account {
-  aid: number
-  waiting: Item[]
-  /** In a round, or about to be. */
-  isBusy: boolean
-}
-
-/** One account in a round. */
-interface Work {
-  account: Account
-  items: Item[]
-  attempt: number
-  isEnded: boolean
-  /** Its states were read from the ledger in this round, all at once. */
-  isFresh: boolean
-  /** What this attempt is decided on, by sid: the cache may forget it meanwhile. */
-  held: Map<number, CachedOwner>
-}
-
-interface Drafted {
-  work: Work
-  draft: AccountDraft
-  commit: AccountCommit | null
 }
 
 /** From this attempt on a worker asks for the turn, so that it is served next. */
@@ -131,7 +107,7 @@ export class Rounds {
       again.push(...doubtful.map((entry) => this.refresh(entry.work)))
       const sound = drafted.filter((entry) => !doubtful.includes(entry))
       const writing = sound.filter((entry) => entry.commit !== null)
-      for (const entry of sound) if (entry.commit === null) this.accept(entry)
+      await this.answer(sound.filter((entry) => entry.commit === null))
       if (writing.length === 0) return { again, isBusy: false }
       const commits = writing.map((entry) => entry.commit as AccountCommit)
       const replies = await this.options.ledger.commit(commits, this.options.clock.nowMs())
@@ -267,6 +243,17 @@ export class Rounds {
     this.forget(work)
     work.isFresh = true
     return work
+  }
+
+  /** What writes nothing is true already, but perhaps not yet on the replicas. */
+  private async answer(read: readonly Drafted[]): Promise<void> {
+    const { confirm } = this.options.ledger
+    const confirmed = confirm && (await confirm(read.map(({ work }) => work.account.aid)))
+    for (const [index, entry] of read.entries()) {
+      const outage = confirmed?.[index] ?? null
+      if (outage === null) this.accept(entry)
+      else this.fail([entry.work], outage)
+    }
   }
 
   private accept({ work, draft, commit }: Drafted): void {

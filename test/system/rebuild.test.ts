@@ -126,6 +126,8 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     await waitUntil('the control plane sees it', isLost)
     const ready = await fetch(`${product.adminUrl}/health/ready`)
     expect(await ready.json()).toMatchObject({ status: 'unavailable', ledger: 'lost' })
+    const charging = `${product.realtimeUrl}/health/ready`
+    await waitUntil('charging is not ready', async () => (await fetch(charging)).status === 503)
     for (let round = 0; round < 20; round += 1) {
       const event = { ...starting(`event-${round}`), record_type: 'event_request' }
       const release = { ...updating('open'), record_type: 'release_request' }

@@ -100,6 +100,27 @@ describe('a batch', () => {
   })
 })
 
+describe('replicas that are waited for', () => {
+  it('must have what is answered, also when it is answered again', async () => {
+    const [sid = 0] = await subscribers(1)
+    const careful = await openScene(cluster.url, { commandTimeoutMs: 1_000, replicaAcks: 1 })
+    const update = request('update', sid, 1, [service(MIB, MIB)], { sessionId: 'careful' })
+    expect((await careful.charge(start(sid, 'careful')))[0]?.reason).toBe('granted')
+    const masters = await cluster.masters()
+    const replicas = cluster.nodes.filter((node) => !masters.some(({ port }) => port === node.port))
+    for (const replica of replicas) await replica.kill9()
+    for (let time = 0; time < 2; time += 1) {
+      expect((await careful.charge(update))[0]?.reason).toBe('storeDown')
+    }
+    for (const replica of replicas) await replica.start()
+    await cluster.untilWhole(3, 1)
+    expect((await careful.charge(update))[0]?.reason).toBe('granted')
+    const [bucket] = (await careful.owner(sid)).state.buckets
+    expect(bucket).toMatchObject({ spent: 10_000, reserved: 10_000 })
+    await careful.close()
+  })
+})
+
 describe('a partition that is lost', () => {
   it('keeps its own entries waiting and no others', async () => {
     const [lost = 0, ...others] = await subscribers(4)

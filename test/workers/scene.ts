@@ -123,6 +123,7 @@ export interface SceneOptions {
   profilesCachedMax?: number
   unknownTtlMs?: number
   commandTimeoutMs?: number
+  replicaAcks?: number
   /** Why new sessions are refused; nobody is without it. */
   refusal?: () => string | null
   /** Instead of the subscribers that `profileOf` has. */
@@ -135,8 +136,8 @@ const readProfile: ProfileReader = async ({ value }) => {
 }
 
 export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
-  const { commandTimeoutMs = 2000, tariffs = DEFAULT_TARIFFS } = options
-  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000 }, log)
+  const { commandTimeoutMs = 2000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000, replicaAcks }, log)
   await waitForRedis(redis, 5000)
   const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
   let now = NOW_MS

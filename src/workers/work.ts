@@ -1,0 +1,29 @@
+/** What a round has in hand. */
+import type { AccountCommit } from '../ledger/commit-layout.ts'
+import type { AccountDraft, Item } from './account-work.ts'
+import type { CachedOwner } from './owner-cache.ts'
+
+export interface Account {
+  aid: number
+  waiting: Item[]
+  /** In a round, or about to be. */
+  isBusy: boolean
+}
+
+/** One account in a round. */
+export interface Work {
+  account: Account
+  items: Item[]
+  attempt: number
+  isEnded: boolean
+  /** Its states were read from the ledger in this round, all at once. */
+  isFresh: boolean
+  /** What this attempt is decided on, by sid: the cache may forget it meanwhile. */
+  held: Map<number, CachedOwner>
+}
+
+export interface Drafted {
+  work: Work
+  draft: AccountDraft
+  commit: AccountCommit | null
+}
