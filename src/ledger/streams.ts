@@ -1,6 +1,7 @@
 /** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreDownError } from '../store/redis.ts'
+import { LedgerLostError } from './epochs.ts'
 import type { Ledger } from './ledger.ts'
 import { type RawEntry, resolveEntries, type StreamBatch } from './stream-entries.ts'
 
@@ -85,7 +86,8 @@ class StreamGroups {
   ): Promise<RawEntry[]> {
     const { redis, keys } = this.ledger
     const streams = new Map(partitions.map((partition) => [keys.stream(partition), partition]))
-    const found = await redis.guard(
+    const found = await this.stillThere(
+      partitions,
       redis.client.callBuffer(
         ...['XREADGROUP', 'GROUP', GROUP, this.consumer, 'COUNT', String(countMax), ...wait],
         ...['STREAMS', ...streams.keys(), ...partitions.map(() => '>')],
@@ -97,10 +99,21 @@ class StreamGroups {
     })
   }
 
+  /** A stream or a group that has gone was lost with its Redis: it is opened anew next time. */
+  private stillThere<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
+    return this.ledger.redis.guard(command).catch((error: unknown) => {
+      const isGone = error instanceof Error && /^(NOGROUP|UNBLOCKED)\b/.test(error.message)
+      if (!isGone) throw error
+      for (const partition of partitions) this.opened.delete(partition)
+      throw new LedgerLostError('redis has lost its streams', { cause: error })
+    })
+  }
+
   async claim(partition: number, countMax: number, idleMs: number): Promise<RawEntry[]> {
-    const { client, guard } = this.ledger.redis
+    const { client } = this.ledger.redis
     const key = this.ledger.keys.stream(partition)
-    const [, entries] = (await guard(
+    const [, entries] = (await this.stillThere(
+      [partition],
       client.callBuffer(
         ...['XAUTOCLAIM', key, GROUP, this.consumer, String(idleMs), '0'],
         ...['COUNT', String(countMax)],

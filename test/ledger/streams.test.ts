@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { waitUntil } from '../support/wait.ts'
 import { MONEY, openScene, request, type Scene, SHARED_DATA, service } from '../workers/scene.ts'
 import { bucketOf, ownerOf, writing } from './fixture.ts'
 
@@ -152,4 +154,17 @@ it('passes over what an older Redis has as deleted, and says if it cannot forget
   await client.del(scene.ledger.keys.stream(1))
   await client.set(scene.ledger.keys.stream(1), 'not a stream')
   await expect(reader.acknowledge(entries)).rejects.toThrow('WRONGTYPE')
+})
+
+it('says that the ledger is lost where streams are gone, also while it waits at them', async () => {
+  const other = await openScene(redis.url)
+  const reader = await openStreamReader(other.ledger, 'one')
+  const waiting = reader.read(100, 1_500).catch((error: unknown) => error)
+  await waitUntil('it waits', async () => {
+    return /cmd=xreadgroup/.test(String(await scene.redis.client.client('LIST')))
+  })
+  await scene.redis.client.flushall()
+  expect(await waiting).toBeInstanceOf(LedgerLostError)
+  await expect(reader.readPending(100, 0)).rejects.toBeInstanceOf(LedgerLostError)
+  await other.close()
 })
