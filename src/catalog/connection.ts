@@ -11,6 +11,7 @@ import {
   MongoTopologyClosedError,
 } from 'mongodb'
 import { redactUrl } from '../config/error.ts'
+import { monotonicMs } from '../runtime/clock.ts'
 import { type Collections, collectionsOf, ensureIndexes } from './collections.ts'
 import { CatalogUnavailableError, CatalogUrlError } from './errors.ts'
 
@@ -88,14 +89,26 @@ async function pingOnce(db: Db): Promise<void> {
 interface Link {
   /** Resolves when the store was reached once; from then on the driver keeps itself connected. */
   ready(): Promise<void>
+  /**
+   * Ends all connections and begins anew. A driver whose server died in the midst of a check has
+   * been seen to wait for that check for good.
+   */
+  renew(): void
   close(): Promise<void>
 }
 
 function createLink(client: MongoClient): Link {
   let wasReached = false
   let isClosed = false
+  let ending: Promise<void> = Promise.resolve()
   return {
+    renew() {
+      if (isClosed || !wasReached) return
+      wasReached = false
+      ending = client.close().catch(() => undefined)
+    },
     async ready() {
+      if (!wasReached) await ending
       if (isClosed) throw new CatalogUnavailableError('MongoDB: the catalogue is closed')
       if (wasReached) return
       // A driver that failed to connect by itself stays closed for good; an explicit connect tries
@@ -110,7 +123,16 @@ function createLink(client: MongoClient): Link {
   }
 }
 
+/** After so many times the limit of an operation without any answer the link is made anew. */
+const SILENT_TIMEOUTS = 3
+
 function createRun(link: Link, timeoutMs: number): Catalog['run'] {
+  let answeredMs = monotonicMs()
+  const late = () => {
+    if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
+    answeredMs = monotonicMs()
+    link.renew()
+  }
   return async (what, operation) => {
     let timer: NodeJS.Timeout | undefined
     let isLate = false
@@ -118,6 +140,7 @@ function createRun(link: Link, timeoutMs: number): Catalog['run'] {
       // The driver's own limits are per step (select, connect, send, retry) and would add up.
       timer = setTimeout(() => {
         isLate = true
+        late()
         reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${timeoutMs} ms`))
       }, timeoutMs)
     })
@@ -125,7 +148,9 @@ function createRun(link: Link, timeoutMs: number): Catalog['run'] {
       await link.ready()
       // Nobody waits for it any more: a write must not happen after it was reported as failed.
       if (isLate) return deadline
-      return operation()
+      const answer = await operation()
+      answeredMs = monotonicMs()
+      return answer
     }
     try {
       return await Promise.race([attempt(), deadline])

@@ -57,6 +57,19 @@ describe('openCatalog', () => {
     },
   )
 
+  it('begins anew with the server when nothing was answered for long', async () => {
+    const { catalog, proxy } = await openBehindProxy()
+    await catalog.ping()
+    proxy.hang()
+    const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      await expect(find()).rejects.toThrow(CatalogUnavailableError)
+    }
+    await proxy.restore()
+    await pingUntilUp(catalog)
+    expect(await find()).toBeNull()
+  })
+
   it('does not begin an operation that was given up while it connected', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await proxy.cut()
