@@ -57,7 +57,7 @@ describe('openCatalog', () => {
     },
   )
 
-  it('begins anew with the server when nothing was answered for long', async () => {
+  it('recovers where the link was made anew, since nothing was answered for long', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await catalog.ping()
     proxy.hang()
