@@ -148,16 +148,18 @@ function overrideOf(
   serviceId: number,
   facts: Facts,
 ): Fields | null {
-  let fields: Fields | null = null
-  for (const override of profile.overrides) {
-    if (override.type !== type || override.key !== key) continue
-    if (override.serviceId !== 0 && override.serviceId !== serviceId) continue
-    if (!meets(override.conditions, facts)) continue
-    fields = {
-      prices: override.prices ?? fields?.prices ?? null,
-      groups: override.groups ?? fields?.groups ?? null,
-      disallowedRates: override.disallowedRates ?? fields?.disallowedRates ?? null,
-    }
+  const met = profile.overrides.filter(
+    (override) =>
+      override.type === type &&
+      override.key === key &&
+      (override.serviceId === 0 || override.serviceId === serviceId) &&
+      meets(override.conditions, facts),
+  )
+  if (met.length === 0) return null
+  return {
+    prices: met.findLast(({ prices }) => prices !== null)?.prices ?? null,
+    groups: met.findLast(({ groups }) => groups !== null)?.groups ?? null,
+    disallowedRates:
+      met.findLast(({ disallowedRates }) => disallowedRates !== null)?.disallowedRates ?? null,
   }
-  return fields
 }
