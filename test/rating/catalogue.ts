@@ -14,6 +14,7 @@ export function tariffFrom(text: string): Tariff {
     tiers: [{ units: UNLIMITED, interval: interval!, price: micros!, ceil: true }],
     access: Number(access),
     extraDigits: 0,
+    terms: null,
   }
 }
 
