@@ -43,7 +43,11 @@ export function compileRate(document: RawDocument): RateRevision {
     usages.set(usaget, compileUsage(prices, path))
   }
   if (usages.size === 0) throw new CompileError('rates', 'must have at least one usage type')
-  return { ...revisionOf(rate), key: rate.key, usages }
+  return {
+    ...revisionOf(rate),
+    ...{ key: rate.key, usages, category: 'retail', addToRetail: false, play: '' },
+    params: (document['params'] ?? {}) as Fields,
+  }
 }
 
 function compileUsage(prices: unknown, path: string): RateUsage {

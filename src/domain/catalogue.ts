@@ -23,6 +23,14 @@ export interface RateUsage {
 export interface RateRevision extends Revision {
   key: string
   usages: ReadonlyMap<string, RateUsage>
+  /** Tariff category: `retail`, or another such as `wholesale`. */
+  category: string
+  /** Of a category other than retail: its price is added to the charge. */
+  addToRetail: boolean
+  /** Only for subscribers of this play; empty for all. */
+  play: string
+  /** What matching rules may compare: the members of `params`, and other fields by their name. */
+  params: Readonly<Record<string, unknown>>
 }
 
 export interface PlanRevision extends Revision {
@@ -72,4 +80,14 @@ export function revisionAt<T extends Revision>(
     if (atMs >= revision.fromMs && atMs < revision.toMs) return revision
   }
   return null
+}
+
+/** A field of a document by its dotted path; undefined if it is absent. */
+export function fieldAt(document: Readonly<Record<string, unknown>>, path: string): unknown {
+  let value: unknown = document
+  for (const step of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return value
 }
