@@ -43,11 +43,7 @@ export function compileRate(document: RawDocument): RateRevision {
     usages.set(usaget, compileUsage(prices, path))
   }
   if (usages.size === 0) throw new CompileError('rates', 'must have at least one usage type')
-  return {
-    ...revisionOf(rate),
-    ...{ key: rate.key, usages, category: 'retail', addToRetail: false, play: '' },
-    params: (document['params'] ?? {}) as Fields,
-  }
+  return { ...revisionOf(rate), key: rate.key, usages }
 }
 
 function compileUsage(prices: unknown, path: string): RateUsage {

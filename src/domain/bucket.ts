@@ -27,8 +27,24 @@ export interface Bucket {
   spent: number
   reserved: number
   free: number
-  /** How far below zero a grant may go (postpaid credit); 0 for prepaid. */
+  /**
+   * How far below zero a grant may go: 0 for prepaid; for a counter its total, or EMPTY_LIMIT if
+   * that is nothing.
+   */
   limit: number
+  /**
+   * Empty for prepaid credit. Else it counts what a cycle includes or owes, from 0 downwards:
+   * `credit`, or `group/HOLDER/SERVICE_ID/NAME` (counters.ts).
+   */
+  counter: string
+}
+
+/** Total of a counter that includes nothing (0 means: no counter). */
+export const EMPTY_LIMIT = -1
+
+/** What a grant may take of a bucket now. */
+export function availableIn({ free, limit }: Bucket): number {
+  return Math.max(0, free + Math.max(0, limit))
 }
 
 /** The subscriber, or (sid 0) the account for its shared buckets. */
@@ -54,6 +70,14 @@ export interface BucketRef {
   id: number
 }
 
+/** A bucket that may pay for a segment, and how. */
+export interface Payer extends BucketRef {
+  /** What it covers is included in what the subscriber holds, and no part of the price. */
+  isGroup: boolean
+  /** A limit of the account that what it pays also counts against. */
+  alsoIn: BucketRef | null
+}
+
 export function emptyOwner(aid: number, sid: number): OwnerState {
   return { aid, sid, version: 0, nextBucketId: 1, owed: 0, repaid: 0, buckets: [] }
 }
@@ -70,7 +94,9 @@ export function isUnchanged(before: OwnerState, after: OwnerState): boolean {
   return before.buckets.every((bucket, index) => {
     const other = after.buckets[index]
     return (
-      bucket.free === other?.free &&
+      bucket.id === other?.id &&
+      bucket.free === other.free &&
+      bucket.limit === other.limit &&
       bucket.reserved === other.reserved &&
       bucket.spent === other.spent &&
       bucket.credited === other.credited
@@ -97,35 +123,42 @@ export function debtOf(owner: OwnerState): number {
   return owner.owed - owner.repaid
 }
 
+/** Whether a prepaid bucket may pay for a usage. */
+export type MayPay = (bucket: Bucket) => boolean
+
 /**
- * The buckets that may pay for a usage type at an instant, in the order of payment: higher
- * priority, then earliest end, then lower id, the subscriber's own before the account's (design.md
- * §2).
+ * The prepaid buckets that may pay at an instant, in the order of payment: higher priority, then
+ * earliest end, then lower id, the subscriber's own before the account's (design.md §2).
  */
 export function bucketOrder(
   subscriber: OwnerState,
   account: OwnerState | null,
-  usaget: string,
+  mayPay: MayPay,
   atMs: number,
-): BucketRef[] {
-  const usable: { ref: BucketRef; bucket: Bucket }[] = []
-  collect(subscriber, 0, usaget, atMs, usable)
-  if (account !== null) collect(account, 1, usaget, atMs, usable)
+): Payer[] {
+  const usable: { payer: Payer; bucket: Bucket }[] = []
+  collect(subscriber, 0, mayPay, atMs, usable)
+  if (account !== null) collect(account, 1, mayPay, atMs, usable)
   if (usable.length > 1) usable.sort((a, b) => compareBuckets(a.bucket, b.bucket))
-  return usable.map((entry) => entry.ref)
+  return usable.map((entry) => entry.payer)
+}
+
+/** A bucket for any usage, or for this usage type. */
+export function paysFor(usaget: string): MayPay {
+  return (bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget
 }
 
 function collect(
   owner: OwnerState,
   slot: OwnerSlot,
-  usaget: string,
+  mayPay: MayPay,
   atMs: number,
-  into: { ref: BucketRef; bucket: Bucket }[],
+  into: { payer: Payer; bucket: Bucket }[],
 ): void {
   for (const bucket of owner.buckets) {
-    if (bucket.kind !== 'totalCost' && bucket.usaget !== usaget) continue
-    if (atMs < bucket.fromMs || atMs >= bucket.toMs) continue
-    into.push({ ref: { owner: slot, id: bucket.id }, bucket })
+    if (bucket.counter !== '' || atMs < bucket.fromMs || atMs >= bucket.toMs) continue
+    if (!mayPay(bucket)) continue
+    into.push({ payer: { owner: slot, id: bucket.id, isGroup: false, alsoIn: null }, bucket })
   }
 }
 

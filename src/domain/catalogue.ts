@@ -4,6 +4,7 @@
  */
 import type { BucketKind } from './bucket.ts'
 import type { Tariff } from './tariff.ts'
+import type { LineRounding } from './tax.ts'
 
 export interface Revision {
   /** Identity of the revision, for segment keys and lines. */
@@ -15,29 +16,124 @@ export interface Revision {
 
 /** The prices of one usage type at one rate. */
 export interface RateUsage {
-  base: Tariff | null
+  base: PriceSet | null
   /** Prices of certain plans, by plan name. */
-  plans: ReadonlyMap<string, Tariff>
+  plans: ReadonlyMap<string, PriceSet>
+}
+
+/** A price by time: the first band that holds prices, else the plain one. */
+export interface PriceSet {
+  tariff: Tariff
+  bands: readonly TimeBand[]
+}
+
+/** When a price of its own holds, in the subscriber's time zone. */
+export interface TimeBand {
+  name: string
+  /** ISO days of the week, Monday 1; empty for all. */
+  days: ReadonlySet<number>
+  /** `YYYY-MM-DD`, or `MM-DD` of every year; empty for all. */
+  dates: ReadonlySet<string>
+  /** Seconds of the day [from, to); from above to goes on past midnight. */
+  fromSecond: number
+  toSecond: number
+  tariff: Tariff
+}
+
+/** A price of a plan or service for one rate: its own, or a part of the rate's. */
+export type PriceOverride =
+  | { kind: 'price'; price: PriceSet }
+  | { kind: 'percentage'; factor: number; factorDigits: number }
+
+/** Overrides by rate key, then usage type. */
+export type PriceOverrides = ReadonlyMap<string, ReadonlyMap<string, PriceOverride>>
+
+/** What of a rate's tax hint matters (spec/action-api.md 5.8). */
+export interface TaxHint {
+  type: string
+  taxation: 'global' | 'default' | 'no' | 'custom'
+  customTax: string
+  customLogic: 'override' | 'fallback'
+}
+
+export interface RoundingRules extends LineRounding {
+  stage: 'before_tax' | 'after_tax'
 }
 
 export interface RateRevision extends Revision {
   key: string
   usages: ReadonlyMap<string, RateUsage>
-  /** Tariff category: `retail`, or another such as `wholesale`. */
+  /** Tariff category, such as `retail`. */
   category: string
-  /** Of a category other than retail: its price is added to the charge. */
+  /** Whether a category other than retail is part of what the customer pays. */
   addToRetail: boolean
-  /** Only for subscribers of this play; empty for all. */
+  /** Subscriber type that it is for; empty for all. */
   play: string
-  /** What matching rules may compare: the members of `params`, and other fields by their name. */
+  /** What matching reads: `params` and other fields of the document. */
   params: Readonly<Record<string, unknown>>
+  taxHints: readonly TaxHint[]
+  rounding: RoundingRules | null
 }
 
-export interface PlanRevision extends Revision {
+/** Units or money that a plan or service includes per period (spec/entity-api.md 4.3). */
+export interface IncludedGroup {
+  name: string
+  /** `units` of usage, or money at the price of the rate. */
+  kind: 'units' | 'totalCost'
+  /** Units or micros; UNLIMITED_TOTAL for no end. */
+  total: number
+  /** Empty for every usage type. */
+  usagets: ReadonlySet<string>
+  rates: 'all' | ReadonlySet<string> | RegExp
+  /** One counter for the account; `pool`: with the shares of all its subscribers. */
+  sharing: 'none' | 'shared' | 'pool'
+  /** Whether the quantity of a service multiplies it. */
+  isPerQuantity: boolean
+}
+
+/** What plans and services have in common for charging. */
+export interface Offer {
+  prices: PriceOverrides
+  groups: readonly IncludedGroup[]
+}
+
+export interface PlanRevision extends Revision, Offer {
   name: string
   connectionType: 'prepaid' | 'postpaid'
   /** Rate keys that subscribers of this plan may not use. */
   disallowedRates: ReadonlySet<string>
+  /** Services that come with it. */
+  services: readonly string[]
+  /** Plain fields of the document, for conditions of overrides. */
+  facts: Facts
+}
+
+export interface ServiceRevision extends Revision, Offer {
+  name: string
+  /** Null: counters follow the billing cycle. */
+  period: ServicePeriod | null
+  facts: Facts
+}
+
+/** A period that begins with the service, in calendar steps (`balance_period`). */
+export interface ServicePeriod {
+  months: number
+  days: number
+  hours: number
+  /** Ends at midnight, this many days after the day of the beginning. */
+  untilMidnight: boolean
+}
+
+export type Facts = Readonly<Record<string, string | number | boolean>>
+
+/** A tax (spec/entity-api.md 4.10), with the fields that mapping reads. */
+export interface TaxRevision extends Revision {
+  key: string
+  description: string
+  /** Fraction as decimal text. */
+  rate: string
+  isEmbedded: boolean
+  params: Readonly<Record<string, unknown>>
 }
 
 /** Definition of a bucket (`prepaidincludes`). */
@@ -52,6 +148,10 @@ export interface PrepaidInclude extends Revision {
   shared: boolean
   /** True: its buckets never end. */
   unlimited: boolean
+  /** Rates that it may pay for, by plan name or `BASE`; null for all. */
+  allowedIn: ReadonlyMap<string, ReadonlySet<string>> | null
+  /** Usage types that it pays for beside its own. */
+  moreUsagets: readonly string[]
 }
 
 export interface Catalogue {
@@ -59,7 +159,46 @@ export interface Catalogue {
   revision: number
   rates: ReadonlyMap<string, readonly RateRevision[]>
   plans: ReadonlyMap<string, readonly PlanRevision[]>
+  services: ReadonlyMap<string, readonly ServiceRevision[]>
+  taxes: ReadonlyMap<string, readonly TaxRevision[]>
   prepaidIncludes: ReadonlyMap<number, readonly PrepaidInclude[]>
+}
+
+/** A service as a subscriber or account holds it (interface.md 2.2). */
+export interface HeldService {
+  name: string
+  /** Tells instances of one service apart; 0 if it came with the plan. */
+  serviceId: number
+  /** Held [fromMs, toMs). */
+  fromMs: number
+  toMs: number
+  quantity: number
+}
+
+/** Replaces fields of a plan or service for one subscriber or account (interface.md 2.3). */
+export interface Override {
+  type: 'plan' | 'service'
+  key: string
+  /** `service_id` that it is meant for; 0 for every instance. */
+  serviceId: number
+  conditions: readonly Condition[]
+  /** Whole fields, where they are given. */
+  prices: PriceOverrides | null
+  groups: readonly IncludedGroup[] | null
+  disallowedRates: ReadonlySet<string> | null
+}
+
+/** A test on a fact of the entity that an override is meant for. */
+export interface Condition {
+  field: string
+  op: 'eq' | 'ne' | 'in' | 'nin' | 'lt' | 'lte' | 'gt' | 'gte' | 'regex' | 'exists'
+  value: unknown
+}
+
+/** What one subscriber of the account holds, for pooled groups. */
+export interface PoolMember {
+  plan: string
+  services: readonly HeldService[]
 }
 
 /** What charging needs to know of a subscriber at an instant. */
@@ -68,6 +207,22 @@ export interface SubscriberProfile extends Revision {
   sid: number
   plan: string
   barred: boolean
+  /** May use anything in [activeFromMs, activeToMs). */
+  activeFromMs: number
+  activeToMs: number
+  /** Its own services, and those of its account. */
+  services: readonly HeldService[]
+  accountServices: readonly HeldService[]
+  /** Of the account, then of the subscriber: the later ones win. */
+  overrides: readonly Override[]
+  /** Micros per cycle; null for no limit. */
+  creditLimit: number | null
+  accountCreditLimit: number | null
+  /** IANA name; empty for the installation's. */
+  timeZone: string
+  play: string
+  /** The subscribers of the account, if something is pooled; else null. */
+  pool: readonly PoolMember[] | null
 }
 
 /** The revision that holds an instant, or null. */

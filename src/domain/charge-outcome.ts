@@ -2,12 +2,15 @@
  * Every way a charge request can end, with its status, return code (design.md §6) and text.
  * A denial is an answer, a failure is an outage, malformed never reached charging.
  */
+import type { Line } from './line.ts'
+
 export const reasons = {
   granted: { status: 'granted', code: 1, text: 'Success' },
   noCredit: { status: 'denied', code: -1, text: 'No available balances' },
   unknownSubscriber: { status: 'denied', code: -2, text: 'Subscriber not found' },
   noRate: { status: 'denied', code: -3, text: 'No rate, or rate is blocked' },
   pricing: { status: 'denied', code: -4, text: 'Pricing failed' },
+  noTax: { status: 'denied', code: -5, text: 'Tax not found' },
   unknownSession: { status: 'denied', code: -7, text: 'Unknown session' },
   sessionClosed: { status: 'denied', code: -8, text: 'Session is closed' },
   outOfOrder: { status: 'denied', code: -9, text: 'Request number out of order' },
@@ -39,6 +42,8 @@ export interface ServiceOutcome {
   validityMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
+  /** Of a request that only pretends: the line that the grant would become, used up. */
+  quote: Line | null
 }
 
 /** One bucket as reported to the network element. Credit is positive. */
@@ -46,6 +51,8 @@ export interface BalanceReport {
   prepaidIncludeId: number
   kind: 'units' | 'money'
   usaget: string
+  /** Counter that it is (counters.ts); empty for prepaid credit. */
+  counter: string
   /** Units, or micros. */
   free: number
   reserved: number

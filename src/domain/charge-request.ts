@@ -20,6 +20,8 @@ export interface ServiceRequest {
   used: number
   /** Called number or other destination; empty if none. */
   calledNumber: string
+  /** Names its rate, past all matching (quotes do); empty: it is matched. */
+  rateKey: string
 }
 
 /** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
@@ -41,4 +43,8 @@ export interface ChargeRequest {
   wantBalances: boolean
   /** Price and answer, but move nothing. */
   pretend: boolean
+  /** Of an `event`: gives back what the earlier event of this session took. */
+  refund: boolean
+  /** Further fields that identification and rate matching are configured to read; null for none. */
+  fields: Readonly<Record<string, string>> | null
 }

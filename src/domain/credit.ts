@@ -74,6 +74,7 @@ function totalCredited(owner: OwnerState): number {
 function findBucket(owner: OwnerState, include: PrepaidInclude, nowMs: number): Bucket | undefined {
   return owner.buckets.find(
     (bucket) =>
+      bucket.counter === '' &&
       bucket.prepaidIncludeId === include.externalId &&
       bucket.kind === include.kind &&
       bucket.usaget === include.usaget &&
@@ -96,6 +97,7 @@ function openBucket(owner: OwnerState, { include, fromMs, toMs }: Credit): Bucke
     reserved: 0,
     free: 0,
     limit: 0,
+    counter: '',
   }
   owner.nextBucketId += 1
   owner.buckets.push(bucket)

@@ -23,6 +23,11 @@ export interface ExpiredSession {
   lines: Line[]
 }
 
+const SILENT = {
+  ...{ used: 0, requested: 0, exact: false, order: [], nextOrder: [], next: null },
+  end: 'expired',
+} as const
+
 /** Pure. Nothing is used, so nothing has to be rated; every line ends. */
 export function expireSession(
   { subscriber, account, session, sessionKey }: ExpiringSession,
@@ -33,10 +38,7 @@ export function expireSession(
   const lines: Line[] = []
   const services: ServiceSession[] = []
   for (const [index, service] of session.services.entries()) {
-    const settled = settle(
-      { ...state, service },
-      { used: 0, requested: 0, exact: false, order: [], next: null, atMs: nowMs, end: 'expired' },
-    )
+    const settled = settle({ ...state, service }, { ...SILENT, atMs: nowMs })
     state = {
       subscriber: settled.subscriber,
       account: present(settled.account, 'shared buckets'),

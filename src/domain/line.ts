@@ -1,7 +1,9 @@
 /**
  * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
  */
-import type { Payment } from './session.ts'
+import type { CategoryPrice, Payment } from './session.ts'
+import type { Tariff } from './tariff.ts'
+import type { LineRounding, TaxRule } from './tax.ts'
 
 export interface Line {
   /** Identifies the segment: session, opening, service, segment number. */
@@ -17,11 +19,25 @@ export interface Line {
   rateKey: string
   plan: string
   cycle: string
-  /** Units used; of them priced; micros for them; of these paid by no bucket. */
+  /** Units used; of them covered by groups of units and of money; of the rest priced. */
   used: number
+  grouped: number
+  covered: number
   priced: number
+  /** Micros: what groups of money paid; price to be paid; of it paid by no bucket. */
+  coveredMicros: number
   charged: number
   debt: number
+  /** Whether units beyond the groups are `over_group`, and not `out_group`. */
+  hasGroups: boolean
+  /** How the price came about (SegmentStart): enough to compute it again by hand. */
+  tariff: Tariff
+  access: boolean
+  priceOf: string
+  band: string
+  others: CategoryPrice[]
+  taxes: TaxRule[]
+  rounding: LineRounding | null
   lapsedUnits: number
   lapsedMicros: number
   payments: Payment[]

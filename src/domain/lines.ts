@@ -1,7 +1,8 @@
 /** Makes the line of a segment as it stands. */
+
+import type { SegmentChange } from './charge-program.ts'
 import type { Line } from './line.ts'
 import type { ServiceSession, Session } from './session.ts'
-import type { SegmentChange } from './settle.ts'
 
 /** Names this opening of a session: its id may be used again once its tombstone is gone. */
 export function sessionTagOf(sessionKey: string, session: Session): string {
@@ -33,9 +34,20 @@ export function lineOf(
     plan: segment.plan,
     cycle: segment.cycle,
     used: segment.used,
+    grouped: segment.grouped,
+    covered: segment.covered,
     priced: segment.priced,
+    coveredMicros: segment.coveredMicros,
     charged: segment.charged,
     debt: segment.debt,
+    hasGroups: segment.hasGroups,
+    tariff: segment.tariff,
+    access: segment.access,
+    priceOf: segment.priceOf,
+    band: segment.band,
+    others: segment.others,
+    taxes: segment.taxes,
+    rounding: segment.rounding,
     lapsedUnits: segment.lapsedUnits,
     lapsedMicros: segment.lapsedMicros,
     payments: segment.payments,

@@ -2,9 +2,10 @@
  * A session as it is stored between requests: what is reserved, what was priced, and the last
  * answer.
  */
-import type { BucketRef, OwnerSlot } from './bucket.ts'
+import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { Tariff } from './tariff.ts'
+import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
  * `denied`: the start got nothing, so the session never opened. All but `open` are tombstones that
@@ -18,11 +19,13 @@ export interface Slice {
   /** The units bucket that holds them, or null: they are priced and paid from `money`. */
   bucket: BucketRef | null
   units: number
+  /** Priced and paid from money that a group includes: no part of the price of the segment. */
+  isCovered: boolean
 }
 
 /** Money held in one bucket. */
 export interface MoneyHold {
-  bucket: BucketRef
+  payer: Payer
   micros: number
 }
 
@@ -34,13 +37,30 @@ export interface Reservation {
   money: MoneyHold[]
 }
 
-/** What one bucket paid for a segment, absolute. */
+/**
+ * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
+ * beside the payment itself.
+ */
 export interface Payment {
   owner: OwnerSlot
   bucketId: number
   prepaidIncludeId: number
-  kind: 'units' | 'money'
+  kind: 'units' | 'money' | 'limit'
   amount: number
+  /** The counter that it is; empty for prepaid credit. */
+  counter: string
+  /** Of a counter: what it had left after this segment's last change, and its total. */
+  left: number
+  total: number
+}
+
+/** The price of one more tariff category (wholesale and the like) beside the retail one. */
+export interface CategoryPrice {
+  category: string
+  rateKey: string
+  tariff: Tariff
+  /** Whether it is part of what the customer pays (`add_to_retail`). */
+  isAdded: boolean
 }
 
 /** What a new segment starts from: everything that pricing depends on. */
@@ -52,6 +72,23 @@ export interface SegmentStart {
   /** Cycle key (`billrun_key`), YYYYMM. */
   cycle: string
   tariff: Tariff
+  /** Where the price comes from: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (its plan). */
+  priceOf: string
+  /** Time band of the price; empty for the plain one. */
+  band: string
+  /** Prices of further tariff categories, on all units. */
+  others: CategoryPrice[]
+  taxes: TaxRule[]
+  /** How the final charge of its line is rounded; null: not. */
+  rounding: LineRounding | null
+  /** Whether units beyond the groups are `over_group`: some group is meant for such usage. */
+  hasGroups: boolean
+  /** The groups that include it, in order, then the credit of a postpaid subscriber. */
+  payers: Payer[]
+  /** Whether prepaid buckets pay for what no group covers; else credit does. */
+  isPrepaid: boolean
+  /** When its cycle or time band ends, epoch ms. */
+  endMs: number
 }
 
 /**
@@ -64,9 +101,16 @@ export interface Segment extends SegmentStart {
   version: number
   /** Whether this segment bears the access price. */
   access: boolean
-  /** Units used so far; of them priced with money; their price so far in micros. */
+  /**
+   * Units used so far; of them covered by groups of units, and by groups of money; of the rest
+   * priced with money.
+   */
   used: number
+  grouped: number
+  covered: number
   priced: number
+  /** Micros: price of the units that groups of money covered, and of the segment to be paid. */
+  coveredMicros: number
   charged: number
   /** Part of `charged` that no bucket could pay. */
   debt: number

@@ -20,6 +20,28 @@ export interface Tier {
   ceil: boolean
 }
 
+/** How a price is rounded to steps coarser than a micro, straight from its exact value. */
+export interface PriceRounding {
+  /** `nearest`: halves go up. */
+  mode: 'up' | 'down' | 'nearest'
+  /** Micros; above 1. */
+  step: number
+}
+
+/** What makes a price other than plain tiers of whole units. */
+export interface TariffTerms {
+  /** `volume`: the tier that the whole volume ends in prices all of it. */
+  method: 'tiered' | 'volume'
+  /** Tiers count in fractions of a base unit: so many to one. A power of ten. */
+  unitScale: number
+  /** The price is multiplied by `factor` × 10^-factorDigits (`percentage` of an override). */
+  factor: number
+  factorDigits: number
+  /** Least price of a segment that bears the access price; scale of the prices, before `factor`. */
+  minimum: number
+  rounding: PriceRounding | null
+}
+
 /** The price of one usage type at one rate. Units beyond the last tier are free. */
 export interface Tariff {
   tiers: Tier[]
@@ -27,6 +49,8 @@ export interface Tariff {
   access: number
   /** Digits of the prices finer than a micro, 0 to 6. */
   extraDigits: number
+  /** Null: tiered, in whole units, at the listed price. */
+  terms: TariffTerms | null
 }
 
 /** Money of `units` priced units from zero is more than a safe integer of micros holds. */
@@ -34,63 +58,169 @@ export class PriceRangeError extends Error {
   override name = 'PriceRangeError'
 }
 
-const SCALES = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]
+const POWERS = Array.from({ length: 13 }, (_, digits) => 10 ** digits)
 
 /**
- * Price of the first `units` priced units, in micros, rounded once, half to even.
- * `access`: whether this segment bears the access price. Throws `PriceRangeError` past 2^53 micros.
+ * Price of the first `units` priced units, in micros, rounded once: half to even, or as the terms
+ * say. `access`: whether this segment bears the access price. Throws `PriceRangeError` past 2^53
+ * micros.
  */
 export function charge(tariff: Tariff, units: number, access: boolean): number {
   if (units === 0) return 0
-  let left = units
-  let sum = access ? tariff.access : 0
-  for (const tier of tariff.tiers) {
+  const { terms } = tariff
+  let sum = sumOfTiers(tariff, units)
+  if (sum < 0) return chargeBig(tariff, units, access)
+  if (access) sum += tariff.access
+  let divisor = POWERS[tariff.extraDigits]!
+  if (terms !== null) {
+    sum *= terms.factor
+    const minimum = terms.minimum * POWERS[terms.factorDigits]!
+    if (access && sum < minimum) sum = minimum
+    divisor *= POWERS[terms.factorDigits]! * (terms.rounding?.step ?? 1)
+  }
+  if (sum > Number.MAX_SAFE_INTEGER || divisor > Number.MAX_SAFE_INTEGER) {
+    return chargeBig(tariff, units, access)
+  }
+  const rounding = terms?.rounding ?? null
+  if (rounding === null) return divideHalfEven(sum, divisor)
+  return safeMicros(divide(sum, divisor, rounding.mode) * rounding.step, units)
+}
+
+/** In the scale of the prices; -1 where integers of 2^53 do not hold it. */
+function sumOfTiers({ tiers, terms }: Tariff, units: number): number {
+  let left = units * (terms?.unitScale ?? 1)
+  if (left > Number.MAX_SAFE_INTEGER) return -1
+  if (terms?.method === 'volume') return sumOfInterval(tierOfVolume(tiers, left), left)
+  let sum = 0
+  for (const tier of tiers) {
     const taken = Math.min(left, tier.units)
-    if (tier.ceil || taken % tier.interval === 0) {
-      sum += Math.ceil(taken / tier.interval) * tier.price
-    } else {
-      // A part of an interval divides: only exact fractions may be added up before the one
-      // rounding.
-      return chargeBig(tariff, units, access)
-    }
+    const part = sumOfInterval(tier, taken)
+    if (part < 0) return -1
+    sum += part
     left -= taken
     if (left === 0) break
   }
-  if (sum > Number.MAX_SAFE_INTEGER) return chargeBig(tariff, units, access)
-  return divideHalfEven(sum, SCALES[tariff.extraDigits]!)
+  return sum > Number.MAX_SAFE_INTEGER ? -1 : sum
+}
+
+function sumOfInterval({ interval, price, ceil }: Tier, taken: number): number {
+  // A part of an interval divides: only exact fractions may be added up before the one rounding.
+  if (!ceil && taken % interval !== 0) return -1
+  const sum = Math.ceil(taken / interval) * price
+  return sum > Number.MAX_SAFE_INTEGER ? -1 : sum
+}
+
+/** The tier in whose range the volume ends; beyond the last one that is the last. */
+function tierOfVolume(tiers: readonly Tier[], volume: number): Tier {
+  let end = 0
+  for (const tier of tiers) {
+    end += tier.units
+    if (volume <= end) return tier
+  }
+  return tiers.at(-1)!
+}
+
+function divide(numerator: number, divisor: number, mode: PriceRounding['mode']): number {
+  const remainder = numerator % divisor
+  const quotient = (numerator - remainder) / divisor
+  if (mode === 'up') return remainder > 0 ? quotient + 1 : quotient
+  if (mode === 'down') return quotient
+  return remainder * 2 >= divisor ? quotient + 1 : quotient
 }
 
 function chargeBig(tariff: Tariff, units: number, access: boolean): number {
-  let left = BigInt(units)
-  let numerator = access ? BigInt(tariff.access) : 0n
+  const { terms } = tariff
+  let [numerator, denominator] = sumOfTiersBig(tariff, units)
+  if (access) numerator += BigInt(tariff.access) * denominator
+  denominator *= BigInt(POWERS[tariff.extraDigits]!)
+  let step = 1n
+  if (terms !== null) {
+    const factorScale = BigInt(POWERS[terms.factorDigits]!)
+    const scale = denominator / BigInt(POWERS[tariff.extraDigits]!)
+    numerator *= BigInt(terms.factor)
+    const minimum = BigInt(terms.minimum) * factorScale * scale
+    if (access && numerator < minimum) numerator = minimum
+    step = BigInt(terms.rounding?.step ?? 1)
+    denominator *= factorScale * step
+  }
+  const mode = terms?.rounding?.mode
+  const steps =
+    mode === undefined
+      ? divideHalfEvenBig(numerator, denominator)
+      : divideBig(numerator, denominator, mode)
+  return safeMicros(steps * step, units)
+}
+
+/** Numerator and denominator, in the scale of the prices. */
+function sumOfTiersBig({ tiers, terms }: Tariff, units: number): [bigint, bigint] {
+  let left = BigInt(units) * BigInt(terms?.unitScale ?? 1)
+  let numerator = 0n
   let denominator = 1n
-  for (const tier of tariff.tiers) {
-    const taken = left < BigInt(tier.units) ? left : BigInt(tier.units)
-    const interval = BigInt(tier.interval)
-    if (tier.ceil) {
-      numerator += ((taken + interval - 1n) / interval) * BigInt(tier.price) * denominator
+  const add = ({ interval: size, price, ceil }: Tier, taken: bigint) => {
+    const interval = BigInt(size)
+    if (ceil) {
+      numerator += ((taken + interval - 1n) / interval) * BigInt(price) * denominator
     } else {
-      numerator = numerator * interval + taken * BigInt(tier.price) * denominator
+      numerator = numerator * interval + taken * BigInt(price) * denominator
       denominator *= interval
     }
+  }
+  if (terms?.method === 'volume') {
+    add(tierOfVolume(tiers, Number(left)), left)
+    return [numerator, denominator]
+  }
+  for (const tier of tiers) {
+    const taken = tier.units === UNLIMITED || left < BigInt(tier.units) ? left : BigInt(tier.units)
+    add(tier, taken)
     left -= taken
     if (left === 0n) break
   }
-  const micros = divideHalfEvenBig(numerator, denominator * BigInt(SCALES[tariff.extraDigits]!))
-  if (micros > BigInt(Number.MAX_SAFE_INTEGER)) {
+  return [numerator, denominator]
+}
+
+function divideBig(numerator: bigint, divisor: bigint, mode: PriceRounding['mode']): bigint {
+  const remainder = numerator % divisor
+  const quotient = numerator / divisor
+  if (mode === 'up') return remainder > 0n ? quotient + 1n : quotient
+  if (mode === 'down') return quotient
+  return remainder * 2n >= divisor ? quotient + 1n : quotient
+}
+
+function safeMicros(micros: number | bigint, units: number): number {
+  if (micros > Number.MAX_SAFE_INTEGER) {
     throw new PriceRangeError(`price of ${units} units exceeds 2^53 micros`)
   }
   return Number(micros)
 }
 
 /** True if no volume costs anything: such usage touches no bucket. */
-export function isFree(tariff: Tariff): boolean {
-  return tariff.access === 0 && tariff.tiers.every((tier) => tier.price === 0)
+export function isFree({ access, tiers, terms }: Tariff): boolean {
+  if (terms !== null && terms.minimum > 0) return false
+  if (terms?.factor === 0) return true
+  return access === 0 && tiers.every((tier) => tier.price === 0)
+}
+
+/**
+ * The highest price on the way from `from` to `to` units: whoever may use them may stop anywhere.
+ * Only a volume price can fall, and only where a tier begins.
+ */
+export function peakCharge(tariff: Tariff, from: number, to: number, access: boolean): number {
+  let peak = charge(tariff, to, access)
+  if (tariff.terms?.method !== 'volume') return peak
+  let end = 0
+  for (const tier of tariff.tiers) {
+    end += tier.units
+    const whole = Math.floor(end / tariff.terms.unitScale)
+    if (whole >= to) break
+    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access))
+  }
+  return peak
 }
 
 /**
  * The most units, up to `cap`, that can be priced on top of `priced` for at most `budget` micros
- * beyond `charged`. The charge never falls with volume, so a search by halves is exact.
+ * beyond `charged`, wherever their use stops. The peak never falls with volume, so a search by
+ * halves is exact.
  */
 export function affordable(
   tariff: Tariff,
@@ -100,8 +230,13 @@ export function affordable(
   budget: number,
   cap: number,
 ): number {
-  const fits = (units: number) => costs(tariff, access, priced + units) - charged <= budget
+  const fits = (units: number) => peakOf(tariff, access, priced, priced + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
+  return mostThatFits(cap, fits)
+}
+
+/** The largest number below `cap` that fits, if everything below it does. */
+export function mostThatFits(cap: number, fits: (units: number) => boolean): number {
   let low = 0
   let high = cap
   while (high - low > 1) {
@@ -112,9 +247,9 @@ export function affordable(
   return low
 }
 
-function costs(tariff: Tariff, access: boolean, units: number): number {
+function peakOf(tariff: Tariff, access: boolean, from: number, to: number): number {
   try {
-    return charge(tariff, units, access)
+    return peakCharge(tariff, from, to, access)
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error

@@ -28,11 +28,7 @@ export function rateOf(
     Object.entries(plansPrices).map(([plan, price]) => [plan, tariffFrom(price)]),
   )
   const usages = new Map([[usaget, { base: base === null ? null : tariffFrom(base), plans }]])
-  return {
-    ...{ id: `${key}@0`, key, fromMs: 0, toMs: 1e12, usages },
-    ...{ category: 'retail', addToRetail: false, play: '', params: {} },
-    ...rest,
-  }
+  return { id: `${key}@0`, key, fromMs: 0, toMs: 1e12, usages, ...rest }
 }
 
 export function planOf(name: string, more: Partial<PlanRevision> = {}): PlanRevision {

@@ -64,8 +64,7 @@ export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Ca
     const priced = Object.entries(usages).map(
       ([usaget, base]) => [usaget, { base, plans: new Map() }] as const,
     )
-    const matching = { category: 'retail', addToRetail: false, play: '', params: {} }
-    return [key, [{ ...forever, ...matching, id: key, key, usages: new Map(priced) }]] as const
+    return [key, [{ ...forever, id: key, key, usages: new Map(priced) }]] as const
   })
   const plan = {
     ...forever,

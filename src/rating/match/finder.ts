@@ -8,6 +8,8 @@ import { RateIndex } from './rate-index.ts'
 import { CALLED_NUMBER, compileRateKey, type RateKeyTemplate } from './rate-keys.ts'
 import type { UsageFields } from './usage-fields.ts'
 
+export type { UsageFields }
+
 /** The category that every usage must have a rate of. */
 export const RETAIL = 'retail'
 

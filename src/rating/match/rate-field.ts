@@ -4,10 +4,17 @@ import { isObject } from '../rule-fields.ts'
 import { compileRegex, type RuleRegex } from '../rule-regex.ts'
 import { compareTexts, textOf } from './compare.ts'
 
-/** The value of `rate_key`: `key`, `params.…`, or another field by its name. */
+const PARAMS = 'params.'
+
+/**
+ * The value of `rate_key`: `key`, `params.…`, or another field by its path. `rate.params` may hold
+ * the members of `params` themselves, or under that name as the document does.
+ */
 export function rateField(rate: RateRevision, path: string): unknown {
   if (path === 'key') return rate.key
-  return fieldAt(rate.params, path.startsWith('params.') ? path.slice('params.'.length) : path)
+  const field = fieldAt(rate.params, path)
+  if (field !== undefined || !path.startsWith(PARAMS)) return field
+  return fieldAt(rate.params, path.slice(PARAMS.length))
 }
 
 /** The texts of a field with one value or a list of them, each once. */

@@ -1,0 +1,183 @@
+/** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
+import { availableIn, type Payer } from './bucket.ts'
+import type { SettleState } from './charge-program.ts'
+import { bucketOf, findBucket, peakPrice } from './segment.ts'
+import type { MoneyHold, Segment, Slice } from './session.ts'
+import { affordable, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
+
+/** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
+export interface Allocation {
+  slices: Slice[]
+  /** Money of groups for covered units, and of buckets or credit for priced ones. */
+  groupMoney: MoneyHold[]
+  money: MoneyHold[]
+  /** Units of the slices that groups of money cover, and that are priced. */
+  covered: number
+  priced: number
+  /** Units that nothing can pay. */
+  left: number
+}
+
+/**
+ * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
+ * buys it together with the next one's, so that no remainder is stranded. `isLimited` false: money
+ * is drawn on as far as it goes, and what is left is for the caller to charge.
+ */
+export function allocate(
+  work: SettleState,
+  segment: Segment,
+  order: readonly Payer[],
+  units: number,
+): Allocation {
+  const plan = walk(work, segment, order, units)
+  if (!segment.others.some(({ isAdded }) => isAdded)) return plan
+  // Other categories price every unit, also those that groups cover: all of it has to be paid.
+  const fits = (wanted: number) => isPaid(segment, walk(work, segment, order, wanted), wanted)
+  const possible = units - plan.left
+  if (possible === 0 || fits(possible)) return plan
+  const most = mostThatFits(possible, fits)
+  return { ...walk(work, segment, order, most), left: units - most }
+}
+
+function isPaid(segment: Segment, plan: Allocation, units: number): boolean {
+  if (plan.left > 0) return false
+  const money = plan.money.reduce((sum, { micros }) => sum + micros, 0)
+  return peakPrice(segment, plan.priced, units) - segment.charged <= money
+}
+
+function walk(
+  work: SettleState,
+  segment: Segment,
+  order: readonly Payer[],
+  units: number,
+): Allocation {
+  const plan = emptyPlan(units)
+  const groups = new Pool(segment.tariff, false, segment.covered)
+  const isFreeTariff = isFree(segment.tariff)
+  for (const payer of segment.payers) {
+    if (!payer.isGroup) continue
+    const bucket = findBucket(work, payer)
+    if (bucket === undefined) continue
+    if (bucket.kind === 'units') takeUnits(plan, payer, availableIn(bucket))
+    else if (!isFreeTariff) takeCovered(plan, payer, availableIn(bucket), groups)
+  }
+  if (isFreeTariff) {
+    if (segment.others.some(({ isAdded }) => isAdded)) drawMoney(work, segment, order, plan)
+    takePriced(plan, plan.left)
+    return plan
+  }
+  takePaid(work, segment, order, plan)
+  return plan
+}
+
+function emptyPlan(units: number): Allocation {
+  return { slices: [], groupMoney: [], money: [], covered: 0, priced: 0, left: units }
+}
+
+/** Prepaid buckets, or the credit of a postpaid subscriber. */
+function takePaid(
+  work: SettleState,
+  segment: Segment,
+  order: readonly Payer[],
+  plan: Allocation,
+): void {
+  const pool = new Pool(segment.tariff, segment.access, segment.priced)
+  const needsAll = segment.others.some(({ isAdded }) => isAdded)
+  for (const payer of payersOf(segment, order)) {
+    if (plan.left === 0 && !needsAll) return
+    const available = availableFor(work, payer)
+    if (available === null) continue
+    if (bucketOf(work, payer).kind === 'units') {
+      takeUnits(plan, payer, available)
+    } else {
+      // Also empty money has its turn: what a begun interval still holds is paid for already.
+      if (available > 0) plan.money.push({ payer, micros: available })
+      takePriced(plan, pool.add(available, plan.priced, plan.left))
+    }
+  }
+  if (plan.left > 0) takePriced(plan, pool.add(0, plan.priced, plan.left))
+}
+
+function drawMoney(
+  work: SettleState,
+  segment: Segment,
+  order: readonly Payer[],
+  plan: Allocation,
+): void {
+  for (const payer of payersOf(segment, order)) {
+    const available = availableFor(work, payer) ?? 0
+    if (available === 0 || bucketOf(work, payer).kind === 'units') continue
+    plan.money.push({ payer, micros: available })
+  }
+}
+
+/** Who pays for what no group covers. */
+export function payersOf(segment: Segment, order: readonly Payer[]): readonly Payer[] {
+  return segment.isPrepaid ? order : segment.payers.filter(({ isGroup }) => !isGroup)
+}
+
+/** Null: a counter that is gone. */
+function availableFor(work: SettleState, payer: Payer): number | null {
+  const bucket = findBucket(work, payer)
+  if (bucket === undefined) return null
+  if (payer.alsoIn === null) return availableIn(bucket)
+  const limit = findBucket(work, payer.alsoIn)
+  return limit === undefined
+    ? availableIn(bucket)
+    : Math.min(availableIn(bucket), availableIn(limit))
+}
+
+/** Money put together, and what it buys on top of the units that are priced already. */
+class Pool {
+  private micros = 0
+  private readonly charged: number
+  private readonly tariff: Tariff
+  private readonly access: boolean
+  private readonly units: number
+
+  constructor(tariff: Tariff, access: boolean, units: number) {
+    this.tariff = tariff
+    this.access = access
+    this.units = units
+    this.charged = charge(tariff, units, access)
+  }
+
+  /** How many units more it buys with this, at most `cap`, beyond `taken`. */
+  add(micros: number, taken: number, cap: number): number {
+    this.micros += micros
+    if (cap === 0) return 0
+    const { tariff, access, units, charged } = this
+    const bought = affordable(tariff, access, units, charged, this.micros, taken + cap)
+    return Math.max(0, bought - taken)
+  }
+}
+
+function takeUnits(plan: Allocation, { owner, id }: Payer, available: number): void {
+  const units = Math.min(available, plan.left)
+  if (units === 0) return
+  plan.slices.push({ bucket: { owner, id }, units, isCovered: false })
+  plan.left -= units
+}
+
+function takeCovered(plan: Allocation, payer: Payer, available: number, pool: Pool): void {
+  if (available > 0) plan.groupMoney.push({ payer, micros: available })
+  const units = pool.add(available, plan.covered, plan.left)
+  addSlice(plan, units, true)
+  plan.covered += units
+}
+
+function takePriced(plan: Allocation, units: number): void {
+  addSlice(plan, units, false)
+  plan.priced += units
+}
+
+function addSlice(plan: Allocation, units: number, isCovered: boolean): void {
+  if (units === 0) return
+  const last = plan.slices.at(-1)
+  if (last !== undefined && last.bucket === null && last.isCovered === isCovered) {
+    last.units += units
+  } else {
+    plan.slices.push({ bucket: null, units, isCovered })
+  }
+  plan.left -= units
+}

@@ -1,0 +1,50 @@
+/** What settlement is told to do, and what it answers (settle.ts). */
+import type { OwnerState, Payer } from './bucket.ts'
+import type { Line } from './line.ts'
+import type { Segment, SegmentStart, ServiceSession } from './session.ts'
+
+/** What settlement works on: the owners and one service of the session. Never changed in place. */
+export interface SettleState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  service: ServiceSession
+}
+
+/** What is to be done, decided by rating. */
+export interface ChargeProgram {
+  /** Units used since the last report. */
+  used: number
+  /** Units asked for; 0 asks for none. */
+  requested: number
+  /** True: all of `requested` or nothing. */
+  exact: boolean
+  /** The prepaid buckets that may pay for the segment that is open, in order. */
+  order: readonly Payer[]
+  /** The same for `next`. */
+  nextOrder: readonly Payer[]
+  /** What pricing depends on from now on; null only if nothing is used or asked for. */
+  next: SegmentStart | null
+  /** Event time, epoch ms. */
+  atMs: number
+  /**
+   * Whether the service ends here. `ended`: only its segment does, at a boundary of time.
+   * `expired`: its segment stays, and usage with it is late.
+   */
+  end: 'none' | 'ended' | 'closed' | 'expired'
+}
+
+/** A segment whose line has changed. */
+export interface SegmentChange {
+  segment: Segment
+  state: Line['state']
+}
+
+export interface Settlement extends SettleState {
+  /** Units that may be used now. */
+  granted: number
+  /** True if a grant was asked for and no further units are available after it. */
+  finalUnit: boolean
+  /** Earliest end of a bucket that holds the grant, epoch ms; Infinity if none does. */
+  bucketsEndMs: number
+  changes: SegmentChange[]
+}

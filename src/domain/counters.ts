@@ -1,0 +1,120 @@
+/**
+ * Counters: buckets without credit that count what a cycle includes (groups of units or money) and
+ * what a postpaid subscriber owes. They begin with the first event of their period, and are dropped
+ * when the cycles that can still receive events have passed them.
+ */
+import {
+  type Bucket,
+  type BucketKind,
+  EMPTY_LIMIT,
+  emptyOwner,
+  type OwnerSlot,
+  type OwnerState,
+} from './bucket.ts'
+
+/** The counter of postpaid credit. */
+export const CREDIT = 'credit'
+
+/** Total of a counter that has no end: far beyond any use, and safe to add up. */
+export const UNLIMITED_TOTAL = 2 ** 52
+
+/** What a counter of a group counts. */
+export interface GroupCounter {
+  /** Plan or service that has the group. */
+  holder: string
+  /** 0 for a plan, and for a service that came with one. */
+  serviceId: number
+  name: string
+}
+
+export interface CounterWanted {
+  owner: OwnerSlot
+  counter: string
+  kind: BucketKind
+  /** Its period [fromMs, toMs). */
+  fromMs: number
+  toMs: number
+  /** Units or micros that it includes now. */
+  total: number
+}
+
+export interface CountedOwners {
+  subscriber: OwnerState
+  account: OwnerState | null
+}
+
+export function groupCounter({ holder, serviceId, name }: GroupCounter): string {
+  return `group/${holder}/${serviceId}/${name}`
+}
+
+/** Null for a counter that is no group's. */
+export function parseGroupCounter(counter: string): GroupCounter | null {
+  const [kind, holder = '', serviceId, ...name] = counter.split('/')
+  if (kind !== 'group') return null
+  return { holder, serviceId: Number(serviceId), name: name.join('/') }
+}
+
+/**
+ * Opens what is missing and brings totals up to date. Returns the owners and, in the order wanted,
+ * the ids of the buckets. An owner that has everything as wanted is returned as it is.
+ * `oldestMs`: begin of the oldest cycle that still receives events; counters before it are dropped.
+ */
+export function openCounters(
+  owners: CountedOwners,
+  wanted: readonly CounterWanted[],
+  oldestMs: number,
+): { owners: CountedOwners; ids: number[] } {
+  let { subscriber, account } = owners
+  const ids: number[] = []
+  for (const counter of wanted) {
+    const before = counter.owner === 0 ? subscriber : (account ?? emptyOwner(subscriber.aid, 0))
+    const { owner, id } = openCounter(before, counter, oldestMs)
+    ids.push(id)
+    if (counter.owner === 0) subscriber = owner
+    else account = owner
+  }
+  return { owners: { subscriber, account }, ids }
+}
+
+function openCounter(
+  owner: OwnerState,
+  wanted: CounterWanted,
+  oldestMs: number,
+): { owner: OwnerState; id: number } {
+  const limit = wanted.total === 0 ? EMPTY_LIMIT : wanted.total
+  const known = owner.buckets.find(
+    ({ counter, fromMs }) => counter === wanted.counter && fromMs === wanted.fromMs,
+  )
+  if (known === undefined) {
+    const id = owner.nextBucketId
+    const buckets = owner.buckets.filter((bucket) => !isPast(bucket, oldestMs))
+    buckets.push(newCounter(id, wanted, limit))
+    return { owner: { ...owner, nextBucketId: id + 1, buckets }, id }
+  }
+  const { id } = known
+  if (known.limit === limit && known.toMs === wanted.toMs) return { owner, id }
+  const buckets = owner.buckets.map((bucket) =>
+    bucket === known ? { ...known, limit, toMs: wanted.toMs } : bucket,
+  )
+  return { owner: { ...owner, buckets }, id }
+}
+
+function isPast({ counter, toMs, reserved }: Bucket, oldestMs: number): boolean {
+  return counter !== '' && toMs <= oldestMs && reserved === 0
+}
+
+function newCounter(id: number, wanted: CounterWanted, limit: number): Bucket {
+  const { counter, kind, fromMs, toMs } = wanted
+  return {
+    id,
+    prepaidIncludeId: 0,
+    kind,
+    usaget: '',
+    priority: 0,
+    fromMs,
+    toMs,
+    ...{ credited: 0, spent: 0, reserved: 0, free: 0 },
+    limit,
+    counter,
+  }
+}

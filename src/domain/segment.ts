@@ -1,0 +1,175 @@
+/** The life of a segment: begin, price, payments, end. */
+import { assert, present } from './assert.ts'
+import { availableIn, type Bucket, type BucketRef } from './bucket.ts'
+import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
+import type { Line } from './line.ts'
+import type { Payment, Segment, SegmentStart, ServiceSession } from './session.ts'
+import { charge, PriceRangeError, peakCharge } from './tariff.ts'
+
+/** A service that nothing has been granted to yet. */
+export function emptyService(
+  ratingGroup: number,
+  usaget: string,
+  calledNumber: string,
+): ServiceSession {
+  return {
+    ratingGroup,
+    usaget,
+    calledNumber,
+    accessBorne: false,
+    segmentsEnded: 0,
+    segment: null,
+    reservation: { units: 0, slices: [], money: [] },
+  }
+}
+
+export function copyService(service: ServiceSession): ServiceSession {
+  const { segment } = service
+  return { ...service, segment: segment === null ? null : copySegment(segment) }
+}
+
+function copySegment(segment: Segment): Segment {
+  return { ...segment, payments: segment.payments.map((payment) => ({ ...payment })) }
+}
+
+export function startSegment(service: ServiceSession, { next, atMs }: ChargeProgram): Segment {
+  const segment: Segment = {
+    ...present(next, 'the next segment'),
+    number: service.segmentsEnded + 1,
+    version: 0,
+    access: !service.accessBorne,
+    ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
+    ...{ lapsedUnits: 0, lapsedMicros: 0 },
+    payments: [],
+    firstMs: atMs,
+    lastMs: atMs,
+    late: false,
+  }
+  service.segment = segment
+  return segment
+}
+
+/** The segment goes on under the same price; who pays for it may have changed. */
+export function refresh(segment: Segment, next: SegmentStart): void {
+  segment.payers = next.payers
+  segment.hasGroups = next.hasGroups
+  segment.endMs = next.endMs
+}
+
+export function endSegment(work: Settlement, segment: Segment, state: Line['state']): void {
+  const { service } = work
+  service.segment = null
+  service.segmentsEnded += 1
+  if (segment.access && segment.priced > 0) service.accessBorne = true
+  reportEnd(work, segment, state)
+}
+
+/** A segment that nothing came of has no line. */
+export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
+  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
+  const reported = work.changes.find((change) => change.segment === segment)
+  if (reported !== undefined) {
+    reported.state = state
+    return
+  }
+  segment.version += 1
+  work.changes.push({ segment, state })
+}
+
+/** Micros for `priced` units with money and `used` units in all (other categories price these). */
+export function priceOf(segment: Segment, priced: number, used: number): number {
+  let sum = charge(segment.tariff, priced, segment.access)
+  for (const other of segment.others) {
+    if (other.isAdded) sum += charge(other.tariff, used, segment.access)
+  }
+  return countable(sum, 'the price of a segment')
+}
+
+/** The highest that the price gets on the way to so many more units. */
+export function peakPrice(segment: Segment, priced: number, used: number): number {
+  const { tariff, access, others } = segment
+  let sum = peakCharge(tariff, segment.priced, segment.priced + priced, access)
+  for (const other of others) {
+    if (other.isAdded) {
+      sum += peakCharge(other.tariff, segment.used, segment.used + used, access)
+    }
+  }
+  return countable(sum, 'the price of a segment')
+}
+
+export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
+  return present(findBucket(state, ref), `bucket ${ref.id} of owner ${ref.owner}`)
+}
+
+export function findBucket(state: SettleState, { owner, id }: BucketRef): Bucket | undefined {
+  const state0 = owner === 0 ? state.subscriber : state.account
+  return state0?.buckets.find((candidate) => candidate.id === id)
+}
+
+/** Notes what a bucket paid. */
+export function pay(
+  segment: Segment,
+  ref: BucketRef,
+  bucket: Bucket,
+  amount: number,
+  kind: Payment['kind'],
+): void {
+  if (amount === 0) return
+  let payment = segment.payments.find(
+    (known) => known.bucketId === ref.id && known.owner === ref.owner && known.kind === kind,
+  )
+  if (payment === undefined) {
+    payment = {
+      owner: ref.owner,
+      bucketId: ref.id,
+      prepaidIncludeId: bucket.prepaidIncludeId,
+      kind,
+      amount: 0,
+      counter: bucket.counter,
+      ...{ left: 0, total: 0 },
+    }
+    segment.payments.push(payment)
+  }
+  payment.amount += amount
+  if (bucket.counter === '') return
+  payment.left = availableIn(bucket) + bucket.reserved
+  payment.total = Math.max(0, bucket.limit)
+}
+
+/** What is given back goes to those who paid, the last one first; what was owed comes before. */
+export function refund(work: Settlement, segment: Segment, micros: number): void {
+  const { subscriber } = work
+  const forgiven = Math.min(micros, segment.debt, subscriber.owed - subscriber.repaid)
+  segment.debt -= forgiven
+  subscriber.owed -= forgiven
+  let left = micros - forgiven
+  for (const payment of segment.payments.toReversed()) {
+    if (payment.kind !== 'money' || payment.counter.startsWith('group/')) continue
+    const returned = Math.min(left, payment.amount)
+    left -= returned
+    returnTo(work, segment, payment, returned)
+  }
+  returnToLimit(work, segment, micros - forgiven - left)
+  assert(left === 0, 'more is given back than was paid')
+}
+
+/** Those who paid may be gone by now, with the cycle that they counted. */
+function returnTo(work: Settlement, segment: Segment, payment: Payment, amount: number): void {
+  payment.amount -= amount
+  const bucket = findBucket(work, { owner: payment.owner, id: payment.bucketId })
+  if (bucket === undefined) return
+  bucket.spent -= amount
+  bucket.free += amount
+  pay(segment, { owner: payment.owner, id: payment.bucketId }, bucket, 0, payment.kind)
+}
+
+function returnToLimit(work: Settlement, segment: Segment, amount: number): void {
+  const limit = segment.payments.find(({ kind }) => kind === 'limit')
+  if (limit !== undefined) returnTo(work, segment, limit, Math.min(amount, limit.amount))
+}
+
+/** A total that has stayed exact. */
+export function countable(total: number, what: string): number {
+  if (!Number.isSafeInteger(total)) throw new PriceRangeError(`${what} exceeds 2^53`)
+  return total
+}
