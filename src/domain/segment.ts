@@ -32,9 +32,24 @@ function copySegment(segment: Segment): Segment {
   return { ...segment, payments: segment.payments.map((payment) => ({ ...payment })) }
 }
 
+/** A copy of the service in which a segment has begun. */
+export function startedService(
+  service: ServiceSession,
+  start: SegmentStart,
+  atMs: number,
+): ServiceSession {
+  const started = copyService(service)
+  beginSegment(started, start, atMs)
+  return started
+}
+
 export function startSegment(service: ServiceSession, { next, atMs }: ChargeProgram): Segment {
+  return beginSegment(service, present(next, 'the next segment'), atMs)
+}
+
+function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number): Segment {
   const segment: Segment = {
-    ...present(next, 'the next segment'),
+    ...start,
     number: service.segmentsEnded + 1,
     version: 0,
     access: !service.accessBorne,
