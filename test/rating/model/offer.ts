@@ -125,14 +125,13 @@ function overridden<T extends PlanDocument | ServiceDocument>(
   serviceId: number | undefined,
 ): T {
   const overrides = [...(story.account?.overrides ?? []), ...(subscriber.overrides ?? [])]
-  return overrides
-    .filter(
-      (override) =>
-        override.type === type &&
-        override.key === document.name &&
-        (override.id === undefined || override.id === String(serviceId)),
-    )
-    .reduce((merged, { value }) => ({ ...merged, ...value }), document)
+  const meant = overrides.filter(
+    (override) =>
+      override.type === type &&
+      override.key === document.name &&
+      (override.id === undefined || override.id === String(serviceId)),
+  )
+  return Object.assign({}, document, ...meant.map(({ value }) => value))
 }
 
 export interface ChosenPrice {

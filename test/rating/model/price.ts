@@ -4,7 +4,7 @@
  */
 import { type Fraction, fraction, upward } from '../../domain/fraction.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
-import { exact, larger, microsOf, product, roundedTo, sum, ZERO } from './exact.ts'
+import { exact, larger, leastOf, microsOf, product, roundedTo, sum, ZERO } from './exact.ts'
 
 interface Tier {
   /** Base units; null: no end. */
@@ -122,7 +122,7 @@ export function payableSteps(
 ): bigint {
   let reached = range.from
   for (const bound of [...boundsOf(tariff), range.upTo]) {
-    const end = bound < range.upTo ? bound : range.upTo
+    const end = leastOf(bound, range.upTo)
     if (end <= reached) continue
     let beyond = end + 1n
     while (beyond - reached > 1n) {
