@@ -16,51 +16,51 @@ import type {
 import { tierFrom } from './published-prices.ts'
 
 const ROWS = `
-  | set-up                      | sid | usaget   | rate  | day   | units | in  | over | out | price |
-  |-----------------------------|-----|----------|-------|-------|-------|-----|------|-----|-------|
-  | plan 100 + 40 + 75          |     |          | USA   |       | 60    | 60  | 0    | 0   | 0     |
-  | plan 100 + 40 + 75          |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
-  | plan 100 + 40 + 75          |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
-  | plan 100 + 40 + 75          |     |          | USA   |       | 280   | 55  | 225  | 0   | 106.5 |
-  | plan 100 + 40 + 75          |     |          | OTHER |       | 180   | 0   | 0    | 180 | 18    |
-  | second usage type           |     | data     | WEB   |       | 35    | 35  | 0    | 0   | 0     |
-  | second usage type           |     | data     | WEB   |       | 180   | 165 | 15   | 0   | 3     |
-  | strongest of the plan       |     |          | HALF  |       | 30    | 30  | 0    | 0   | 0     |
-  | strongest of the plan       |     |          | HALF  |       | 75    | 70  | 5    | 0   | 2.5   |
-  | strongest of the plan       |     |          | HALF  |       | 30    | 0   | 30   | 0   | 15    |
-  | plan 5 + shared service 10  |     |          | TENTH |       | 20    | 15  | 5    | 0   | 0.5   |
-  | plan units + service money  |     |          | TENTH |       | 240   | 30  | 210  | 0   | 21    |
-  | usage types share a group   |     | call     | BOTH  |       | 125   | 125 | 0    | 0   | 0     |
-  | usage types share a group   |     | incoming | BOTH  |       | 275   | 175 | 100  | 0   | 10    |
-  | custom period 60            |     |          | CENT  |       | 35    | 35  | 0    | 0   | 0     |
-  | custom period 60            |     |          | CENT  | 09-16 | 62    | 0   | 62   | 0   | 0.62  |
-  | custom period 60            |     |          | TEN   | 09-14 | 45    | 25  | 20   | 0   | 0.02  |
-  | custom periods 250 + 120    |     |          | DIME  |       | 70    | 70  | 0    | 0   | 0     |
-  | custom periods 250 + 120    |     |          | DIME  |       | 30    | 30  | 0    | 0   | 0     |
-  | custom periods 250 + 120    |     |          | DIME  |       | 150   | 150 | 0    | 0   | 0     |
-  | custom periods 250 + 120    |     |          | DIME  |       | 250   | 120 | 130  | 0   | 1.3   |
-  | quantity 2 of 100           |     |          | ONE   |       | 150   | 150 | 0    | 0   | 0     |
-  | quantity 2 of 100           |     |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
-  | quantity 2 of 100           |     |          | ONE   |       | 50    | 0   | 50   | 0   | 50    |
-  | twice 100                   |     |          | ONE   |       | 110   | 110 | 0    | 0   | 0     |
-  | twice 100                   |     |          | ONE   |       | 100   | 90  | 10   | 0   | 10    |
-  | twice 100 at once           |     |          | ONE   |       | 220   | 200 | 20   | 0   | 20    |
-  | quantity 2 of 60, 14 days   |     |          | CENT  |       | 35    | 35  | 0    | 0   | 0     |
-  | quantity 2 of 60, 14 days   |     |          | CENT  | 09-16 | 62    | 0   | 62   | 0   | 0.62  |
-  | quantity 2 of 60, 14 days   |     |          | TEN   | 09-14 | 100   | 85  | 15   | 0   | 0.02  |
-  | not yet begun               |     |          | CENT  | 08-31 | 62    | 0   | 62   | 0   | 0.62  |
-  | pool of quantities 1 and 2  | 1   |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
-  | pool of quantities 1 and 2  | 2   |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
-  | pool of quantities 1 and 2  | 1   |          | ONE   |       | 100   | 100 | 0    | 0   | 0     |
-  | pool of quantities 1 and 2  | 2   |          | ONE   |       | 100   | 100 | 0    | 0   | 0     |
-  | pool of quantities 1 and 2  | 1   |          | ONE   |       | 150   | 0   | 150  | 0   | 150   |
-  | no service                  |     |          | ONE   |       | 50    | 0   | 0    | 50  | 50    |
-  | plan groups AAA and SR4     |     |          | HALF  |       | 24    | 24  | 0    | 0   | 0     |
-  | plan groups AAA and SR4     |     |          | HALF  |       | 50    | 26  | 24   | 0   | 12    |
-  | plan groups AAA and SR4     |     | gr       | VEG   |       | 12    | 12  | 0    | 0   | 0     |
-  | plan groups AAA and SR4     |     | gr       | VEG   |       | 80    | 38  | 42   | 0   | 6.4   |
-  | account-shared 10           | 1   |          | TENTH |       | 8     | 8   | 0    | 0   | 0     |
-  | account-shared 10           | 2   |          | TENTH |       | 8     | 2   | 6    | 0   | 0.6   |
+  | story                      | sid | usaget   | rate  | day   | units | in  | over | out | price |
+  |----------------------------|-----|----------|-------|-------|-------|-----|------|-----|-------|
+  | plan 100 + 40 + 75         |     |          | USA   |       | 60    | 60  | 0    | 0   | 0     |
+  | plan 100 + 40 + 75         |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
+  | plan 100 + 40 + 75         |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
+  | plan 100 + 40 + 75         |     |          | USA   |       | 280   | 55  | 225  | 0   | 106.5 |
+  | plan 100 + 40 + 75         |     |          | OTHER |       | 180   | 0   | 0    | 180 | 18    |
+  | second usage type          |     | data     | WEB   |       | 35    | 35  | 0    | 0   | 0     |
+  | second usage type          |     | data     | WEB   |       | 180   | 165 | 15   | 0   | 3     |
+  | strongest of the plan      |     |          | HALF  |       | 30    | 30  | 0    | 0   | 0     |
+  | strongest of the plan      |     |          | HALF  |       | 75    | 70  | 5    | 0   | 2.5   |
+  | strongest of the plan      |     |          | HALF  |       | 30    | 0   | 30   | 0   | 15    |
+  | plan 5 + shared service 10 |     |          | TENTH |       | 20    | 15  | 5    | 0   | 0.5   |
+  | plan units + service money |     |          | TENTH |       | 240   | 30  | 210  | 0   | 21    |
+  | usage types share a group  |     | call     | BOTH  |       | 125   | 125 | 0    | 0   | 0     |
+  | usage types share a group  |     | incoming | BOTH  |       | 275   | 175 | 100  | 0   | 10    |
+  | custom period 60           |     |          | CENT  |       | 35    | 35  | 0    | 0   | 0     |
+  | custom period 60           |     |          | CENT  | 09-16 | 62    | 0   | 62   | 0   | 0.62  |
+  | custom period 60           |     |          | TEN   | 09-14 | 45    | 25  | 20   | 0   | 0.02  |
+  | custom periods 250 + 120   |     |          | DIME  |       | 70    | 70  | 0    | 0   | 0     |
+  | custom periods 250 + 120   |     |          | DIME  |       | 30    | 30  | 0    | 0   | 0     |
+  | custom periods 250 + 120   |     |          | DIME  |       | 150   | 150 | 0    | 0   | 0     |
+  | custom periods 250 + 120   |     |          | DIME  |       | 250   | 120 | 130  | 0   | 1.3   |
+  | quantity 2 of 100          |     |          | ONE   |       | 150   | 150 | 0    | 0   | 0     |
+  | quantity 2 of 100          |     |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
+  | quantity 2 of 100          |     |          | ONE   |       | 50    | 0   | 50   | 0   | 50    |
+  | twice 100                  |     |          | ONE   |       | 110   | 110 | 0    | 0   | 0     |
+  | twice 100                  |     |          | ONE   |       | 100   | 90  | 10   | 0   | 10    |
+  | twice 100 at once          |     |          | ONE   |       | 220   | 200 | 20   | 0   | 20    |
+  | quantity 2 of 60, 14 days  |     |          | CENT  |       | 35    | 35  | 0    | 0   | 0     |
+  | quantity 2 of 60, 14 days  |     |          | CENT  | 09-16 | 62    | 0   | 62   | 0   | 0.62  |
+  | quantity 2 of 60, 14 days  |     |          | TEN   | 09-14 | 100   | 85  | 15   | 0   | 0.02  |
+  | not yet begun              |     |          | CENT  | 08-31 | 62    | 0   | 62   | 0   | 0.62  |
+  | pool of quantities 1 and 2 | 1   |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
+  | pool of quantities 1 and 2 | 2   |          | ONE   |       | 50    | 50  | 0    | 0   | 0     |
+  | pool of quantities 1 and 2 | 1   |          | ONE   |       | 100   | 100 | 0    | 0   | 0     |
+  | pool of quantities 1 and 2 | 2   |          | ONE   |       | 100   | 100 | 0    | 0   | 0     |
+  | pool of quantities 1 and 2 | 1   |          | ONE   |       | 150   | 0   | 150  | 0   | 150   |
+  | no service                 |     |          | ONE   |       | 50    | 0   | 0    | 50  | 50    |
+  | plan groups AAA and SR4    |     |          | HALF  |       | 24    | 24  | 0    | 0   | 0     |
+  | plan groups AAA and SR4    |     |          | HALF  |       | 50    | 26  | 24   | 0   | 12    |
+  | plan groups AAA and SR4    |     | gr       | VEG   |       | 12    | 12  | 0    | 0   | 0     |
+  | plan groups AAA and SR4    |     | gr       | VEG   |       | 80    | 38  | 42   | 0   | 6.4   |
+  | account-shared 10          | 1   |          | TENTH |       | 8     | 8   | 0    | 0   | 0     |
+  | account-shared 10          | 2   |          | TENTH |       | 8     | 2   | 6    | 0   | 0.6   |
 `
 
 const RATES: RateDocument[] = [
@@ -169,10 +169,10 @@ const SET_UPS: Record<string, SetUp> = {
   },
 }
 
-const NAMES = new Set(readTable(ROWS).map((row) => row['set-up']!))
+const NAMES = new Set(readTable(ROWS).map((row) => row['story']!))
 
 export const INCLUDE_CASES: QuoteCase[] = [...NAMES].map((name) => {
-  const rows = readTable(ROWS).filter((row) => row['set-up'] === name)
+  const rows = readTable(ROWS).filter((row) => row['story'] === name)
   const setUp = SET_UPS[name]
   if (setUp === undefined) throw new Error(`there is no set-up ${name}`)
   return {
