@@ -24,7 +24,7 @@ export function moneyOf(max: number, places: readonly number[]): fc.Arbitrary<nu
 }
 
 export const purse = fc.oneof(moneyOf(60, [0, 0, 1]), moneyOf(9000, [2, 3, 6]))
-const pricePlaces = [0, 0, 1, 1, 2, 3, 6, 9] as const
+const pricePlaces = [0, 1, 1, 2, 2, 3, 6, 9] as const
 const price = fc.oneof(
   { weight: 6, arbitrary: moneyOf(40, pricePlaces) },
   { weight: 1, arbitrary: fc.constant(0) },
@@ -59,7 +59,7 @@ function tiersOf(isFractional: boolean): fc.Arbitrary<TierDocument[]> {
       const from = isFromGiven ? Math.max(0, tenths + 10 * shift) : tenths
       tenths = from + Math.round(10 * size)
       const isLast = index === drawn.tiers.length - 1
-      const to = isLast && drawn.isEndless ? 'UNLIMITED' : decimal(tenths, 1)
+      const to = isLast && drawn.isEndless ? ('UNLIMITED' as const) : decimal(tenths, 1)
       return strip({ ...rest, from: isFromGiven ? decimal(from, 1) : undefined, to })
     })
   })

@@ -1,7 +1,7 @@
 /**
  * Random cases of the tariff bench. They leave out what the rules leave open: shared and pooled
  * groups of services with their own period or of several instances, services of the account with
- * groups that are not shared, two buckets of one kind for one owner.
+ * groups that are not shared, two buckets of one kind for one owner, months that begin on a 31st.
  */
 import fc from 'fast-check'
 import type { GroupDocument, QuoteCase } from './case.ts'
@@ -42,7 +42,7 @@ function groupOf(isFractional: boolean, sharing: readonly Sharing[]): fc.Arbitra
     })
     .map(({ share, ...rest }) => ({ ...rest, ...(share === undefined ? {} : { [share]: true }) }))
   const value = fc.oneof(
-    { weight: 9, arbitrary: unitsOf(80, isFractional) },
+    { weight: 30, arbitrary: unitsOf(80, isFractional) },
     { weight: 1, arbitrary: fc.constant('UNLIMITED' as const) },
   )
   const amount = fc.oneof(
@@ -70,7 +70,7 @@ function offersOf(isFractional: boolean) {
       connection_type: fc.constantFrom('prepaid', 'postpaid'),
       include: fc.record({
         services: seldom(fc.constant(['INCLUDED']), 4),
-        groups: groupsOf(isFractional, any, 3),
+        groups: groupsOf(isFractional, any, 2),
       }),
       rates,
       disallowed_rates: seldom(fc.constant(['R2']), 15),
@@ -94,6 +94,7 @@ function offersOf(isFractional: boolean) {
     plans: fc.tuple(plan('P'), plan('Q')),
     services: fc.tuple(
       service('ONCE', any, cycle),
+      service('POOL', ['account_pool'], cycle),
       service('PERIOD', [undefined], periods),
       service('INCLUDED', [undefined, 'account_shared'], cycle),
       service('ACCOUNT', ['account_shared'], cycle),
@@ -128,11 +129,11 @@ const includes = fc.array(include, { minLength: 4, maxLength: 4 }).map((drawn) =
   })),
 )
 
-/** `2026-02-03 00:00:00`, somewhere from December to April. */
-const day = fc
+/** `2026-02-03 00:00:00`, from December to April, but on a day that every month has. */
+const midnight = fc
   .integer({ min: -30, max: 80 })
   .map((days) => new Date(BEGIN_MS + days * DAY_MS).toISOString().slice(0, 10))
-const midnight = day.map((text) => `${text} 00:00:00`)
+  .map((date) => `${date.replace(/(29|30|31)$/, '28')} 00:00:00`)
 
 function subscribersOf(isFractional: boolean) {
   const entry = (name: string) =>
@@ -141,7 +142,7 @@ function subscribersOf(isFractional: boolean) {
       from: name === 'PERIOD' ? midnight : seldom(midnight, 3),
       to: name === 'PERIOD' ? fc.constant(undefined) : seldom(midnight, 6),
       // Whoever shares a group shares it whole: what it is worth must not depend on who uses it.
-      quantity: name === 'PERIOD' ? fc.constantFrom(undefined, 1, 2, 3) : fc.constant(undefined),
+      quantity: name === 'ONCE' ? fc.constant(undefined) : fc.constantFrom(undefined, 1, 2, 3),
     })
   const overrides = fc.array(
     fc.record({
@@ -173,6 +174,7 @@ function subscribersOf(isFractional: boolean) {
   const subscriber = fc.record({
     plan: fc.constantFrom('P', 'P', 'Q'),
     once: seldom(entry('ONCE'), 2),
+    pool: seldom(entry('POOL'), 3),
     periods: fc.array(entry('PERIOD'), { maxLength: 2 }),
     overrides: seldom(fc.oneof(overrides, fc.tuple(serviceOverride)), 5),
     credit_limit: seldom(purse, 3),
@@ -235,10 +237,9 @@ function storyOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
     })
     .map((drawn) => {
       const { offers, rates, account: owner, config: settings } = drawn
-      const definitions = drawn.includes.map(({ ...all }) => all)
       return strip({
         name: 'drawn',
-        catalogue: { rates, ...offers, prepaidincludes: definitions, taxes: drawn.taxes },
+        catalogue: { rates, ...offers, prepaidincludes: drawn.includes, taxes: drawn.taxes },
         account: { aid: 1, ...owner },
         subscribers: subscribers(drawn),
         config: settings,
@@ -258,13 +259,14 @@ type ArbitraryValue<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 /** Service ids, and one bucket of a kind for an owner. */
 function subscribers(drawn: Drawn) {
   const held = new Set<string>()
-  return drawn.subscribers.map(({ once, periods, buckets, ...rest }, index) => ({
+  return drawn.subscribers.map(({ once, pool, periods, buckets, ...rest }, index) => ({
     sid: index + 1,
     aid: 1,
     ...rest,
     services: [
       ...(once === undefined ? [] : [{ ...once, service_id: 10 }]),
       ...periods.map((entry, number) => ({ ...entry, service_id: 11 + number })),
+      ...(pool === undefined ? [] : [{ ...pool, service_id: 20 }]),
     ],
     buckets: buckets.flatMap(({ id, units, money, ...validity }) => {
       const { charging_by, shared } = drawn.includes[id - 1]!

@@ -95,7 +95,9 @@ function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): 
     const offer = offerOf(story, member, atMs)
     for (const holding of offer === null ? [] : [offer.planHolding, ...offer.services]) {
       if (holding.kind !== kind || holding.name !== name || !holding.isActive) continue
-      const share = totalOf(holding.groups[groupName]!, holding, usage)
+      const group = holding.groups[groupName]
+      if (group === undefined) continue
+      const share = totalOf(group, holding, usage)
       if (share === null) return null
       total += share
     }

@@ -16,38 +16,38 @@ import type {
 } from './case.ts'
 
 const CHARGES = `
-  | case                  | tiers                                       | access | units | price    |
-  |-----------------------|---------------------------------------------|--------|-------|----------|
-  | published volume 1    | 0–10 1/1; 0–1 100/1                         | 0      | 10    | 10       |
-  | published volume 3    | 0–9 1/1; 0–1 100/1                          | 0      | 10    | 109      |
-  | published volume 5    | 0–1 0.3/1                                   | 0      | 2     | 0.3      |
-  | published volume 7    | 0–1 0.5/1; 1–4 0.5/1; 4–9 1.2/1             | 0      | 10    | 8        |
-  | published volume 9    | 0–2.4 1/0.8; 0–5 2/4.2                      | 0      | 5     | 5        |
-  | published volume 11   | 0–2 1/0.5; 2–6 1/3.5; 6–8 2/0.1             | 0      | 10    | 46       |
-  | published volume 13   | 0–2 2.5/0.5; 2–8 1.25/1.5; 8–10 0.1/0.1     | 0      | 10    | 17       |
-  | published volume 15   | 0–0.8 0.3/1; 0.7–2 1/0.1                    | 0      | 2     | 12.3     |
-  | published volume 17   | 0–0.8 0.5/0.2; 1–3.5 0.2/0.5; 4.1–7.6 1/0.1 | 0      | 10    | 38       |
-  | published volume 19   | ~ 0–10 1/10                                 | 0      | 1     | 0.1      |
-  | published tariff 1    | 0–10 1/1; 0–1 100/1                         | 1000   | 10    | 1010     |
-  | published tariff 3    | 0–1 0.5/1; 1–4 0.5/1                        | 0      | 10    | 2        |
-  | published tariff 5    | 0–0.8 1/0.5                                 | 0      | 5     | 2        |
-  | published tariff 7    | 0–5 2/4.2; 0–2.4 1/0.8                      | 0      | 5     | 4        |
-  | published tariff 9    | 0.7–2 1/0.1                                 | 0      | 2     | 13       |
-  | published tariff 11   | 0–0.8 0.5/0.2; 1–3.5 0.2/0.5; 4.1–7.6 1/0.1 | 0      | 10    | 38       |
-  | published tariff 13   | 0–4 0.1/0.1; 0–6 0.8/1.1                    | 0      | 6     | 5.6      |
-  | published local 1     | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 1     | 0.1      |
-  | published local 60    | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 60    | 6        |
-  | published local 61    | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 61    | 6.5      |
-  | published local 65    | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 65    | 6.5      |
-  | published local 180   | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 180   | 12       |
-  | published local 181   | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 181   | 14       |
-  | published local 250   | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 250   | 16       |
-  | published access      | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0.2    | 65    | 6.7      |
-  | published in parts    | ~ 0–∞ 1/60                                  | 0      | 90    | 1.5      |
-  | published interval 11 | 0–∞ 11/11                                   | 0      | 1     | 11       |
-  | published half a unit | 0–∞ 0.1/1                                   | 0      | 110.5 | 11.1     |
-  | no third of a micro   | ~ 0–∞ 1/3                                   | 0      | 1     | 0.333333 |
-  | a tie goes to even    | ~ 0–∞ 0.000001/2                            | 0      | 3     | 0.000002 |
+  | case                | tiers                                       | access | units | price    |
+  |---------------------|---------------------------------------------|--------|-------|----------|
+  | published volume 1  | 0–10 1/1; 0–1 100/1                         | 0      | 10    | 10       |
+  | published volume 3  | 0–9 1/1; 0–1 100/1                          | 0      | 10    | 109      |
+  | published volume 5  | 0–1 0.3/1                                   | 0      | 2     | 0.3      |
+  | published volume 7  | 0–1 0.5/1; 1–4 0.5/1; 4–9 1.2/1             | 0      | 10    | 8        |
+  | published volume 9  | 0–2.4 1/0.8; 0–5 2/4.2                      | 0      | 5     | 5        |
+  | published volume 11 | 0–2 1/0.5; 2–6 1/3.5; 6–8 2/0.1             | 0      | 10    | 46       |
+  | published volume 13 | 0–2 2.5/0.5; 2–8 1.25/1.5; 8–10 0.1/0.1     | 0      | 10    | 17       |
+  | published volume 15 | 0–0.8 0.3/1; 0.7–2 1/0.1                    | 0      | 2     | 12.3     |
+  | published volume 17 | 0–0.8 0.5/0.2; 1–3.5 0.2/0.5; 4.1–7.6 1/0.1 | 0      | 10    | 38       |
+  | published volume 19 | ~ 0–10 1/10                                 | 0      | 1     | 0.1      |
+  | published tariff 1  | 0–10 1/1; 0–1 100/1                         | 1000   | 10    | 1010     |
+  | published tariff 3  | 0–1 0.5/1; 1–4 0.5/1                        | 0      | 10    | 2        |
+  | published tariff 5  | 0–0.8 1/0.5                                 | 0      | 5     | 2        |
+  | published tariff 7  | 0–5 2/4.2; 0–2.4 1/0.8                      | 0      | 5     | 4        |
+  | published tariff 9  | 0.7–2 1/0.1                                 | 0      | 2     | 13       |
+  | published tariff 11 | 0–0.8 0.5/0.2; 1–3.5 0.2/0.5; 4.1–7.6 1/0.1 | 0      | 10    | 38       |
+  | published tariff 13 | 0–4 0.1/0.1; 0–6 0.8/1.1                    | 0      | 6     | 5.6      |
+  | published local 1   | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 1     | 0.1      |
+  | published local 60  | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 60    | 6        |
+  | published local 61  | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 61    | 6.5      |
+  | published local 65  | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 65    | 6.5      |
+  | published local 180 | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 180   | 12       |
+  | published local 181 | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 181   | 14       |
+  | published local 250 | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0      | 250   | 16       |
+  | published access    | 0–60 0.1/1; 60–180 0.5/10; 180–∞ 2/60       | 0.2    | 65    | 6.7      |
+  | published in parts  | ~ 0–∞ 1/60                                  | 0      | 90    | 1.5      |
+  | published of 11     | 0–∞ 11/11                                   | 0      | 1     | 11       |
+  | published half unit | 0–∞ 0.1/1                                   | 0      | 110.5 | 11.1     |
+  | no third of a micro | ~ 0–∞ 1/3                                   | 0      | 1     | 0.333333 |
+  | a tie goes to even  | ~ 0–∞ 0.000001/2                            | 0      | 3     | 0.000002 |
 `
 
 /** One tier prices the whole: the one in which it ends. */
@@ -88,24 +88,24 @@ const TAXES = `
  * in money. Credit is positive.
  */
 const GRANTS = `
-  | case                   | usaget | tiers         | access | bucket     | asked | granted | price |
-  |------------------------|--------|---------------|--------|------------|-------|---------|-------|
-  | published 1, no cap    | call   | 0–∞ 0.1/1     | 0      | money 10   | 60    | 60      | 6     |
-  | published 2            | call   | 0–∞ 0.1/1     | 0      | money 2    | 60    | 20      | 2     |
-  | published 3, exact     | call   | 0–∞ 0.1/1     | 0      | money 0.3  | 60    | 3       | 0.3   |
-  | published 4, no cap    | call   | 0–∞ 0.1/1     | 0      | units 100  | 60    | 60      | 0     |
-  | published 5            | call   | 0–∞ 0.01/1    | 0      | units 100  | 60    | 60      | 0     |
-  | published 6            | call   | 0–∞ 0.01/1    | 0      | units 40   | 60    | 40      | 0     |
-  | published 7, to end    | call   | 0–∞ 0.1/1     | 0      | units 2    | 60    | 2       | 0     |
-  | published 8, no cap    | call   | 0–∞ 1/60      | 0      | money 10   | 1000  | 600     | 10    |
-  | published 9            | call   | 0–∞ 1/60      | 0      | money 2.5  | 1000  | 120     | 2     |
-  | published 10, no cap   | data   | 0–∞ 1/1000000 | 0      | units 1e9  | 1e7   | 1e7     | 0     |
-  | published 11, below    | call   | ~ 0–∞ 0.149/1 | 0      | money 5    | 60    | 33      | 4.917 |
-  | published 12           | call   | 0–∞ 0.1/1     | 1      | money 3    | 60    | 20      | 3     |
-  | published 13, last two | sms    | 0–∞ 0.1/1     | 0      | units 2    | 1     | 1       | 0     |
-  | published 13, of three | sms    | 0–∞ 0.1/1     | 0      | units 3    | 1     | 1       | 0     |
-  | less than the access   | call   | 0–∞ 0.1/1     | 1      | money 1.05 | 60    | 0       | 0     |
-  | free, no bucket        | call   | 0–∞ 0/1       | 0      |            | 60    | 60      | 0     |
+  | case                 | usaget | tiers         | access | bucket     | asked | granted | price |
+  |----------------------|--------|---------------|--------|------------|-------|---------|-------|
+  | published 1, no cap  | call   | 0–∞ 0.1/1     | 0      | money 10   | 60    | 60      | 6     |
+  | published 2          | call   | 0–∞ 0.1/1     | 0      | money 2    | 60    | 20      | 2     |
+  | published 3, exact   | call   | 0–∞ 0.1/1     | 0      | money 0.3  | 60    | 3       | 0.3   |
+  | published 4, no cap  | call   | 0–∞ 0.1/1     | 0      | units 100  | 60    | 60      | 0     |
+  | published 5          | call   | 0–∞ 0.01/1    | 0      | units 100  | 60    | 60      | 0     |
+  | published 6          | call   | 0–∞ 0.01/1    | 0      | units 40   | 60    | 40      | 0     |
+  | published 7, to end  | call   | 0–∞ 0.1/1     | 0      | units 2    | 60    | 2       | 0     |
+  | published 8, no cap  | call   | 0–∞ 1/60      | 0      | money 10   | 1000  | 600     | 10    |
+  | published 9          | call   | 0–∞ 1/60      | 0      | money 2.5  | 1000  | 120     | 2     |
+  | published 10, no cap | data   | 0–∞ 1/1000000 | 0      | units 1e9  | 1e7   | 1e7     | 0     |
+  | published 11, below  | call   | ~ 0–∞ 0.149/1 | 0      | money 5    | 60    | 33      | 4.917 |
+  | published 12         | call   | 0–∞ 0.1/1     | 1      | money 3    | 60    | 20      | 3     |
+  | published 13, two    | sms    | 0–∞ 0.1/1     | 0      | units 2    | 1     | 1       | 0     |
+  | published 13, three  | sms    | 0–∞ 0.1/1     | 0      | units 3    | 1     | 1       | 0     |
+  | less than the access | call   | 0–∞ 0.1/1     | 1      | money 1.05 | 60    | 0       | 0     |
+  | free, no bucket      | call   | 0–∞ 0/1       | 0      |            | 60    | 60      | 0     |
 `
 
 const EVENT = { rate: 'T01', urt: '2026-01-05T18:31:05Z' }
