@@ -7,43 +7,56 @@ import { moneyOf, rateOf } from './model/generate-prices.ts'
 import { modelCase } from './model/model.ts'
 import { payableSteps, priceOf, tariffOf } from './model/price.ts'
 
+const runs = propertyRuns(300)
+/** A case takes a few milliseconds; the long mode has a hundred thousand of them. */
+const TIMEOUT_MS = Math.max(60_000, runs.numRuns * 20)
+
 const tariffs = rateOf('R1', true).filter(({ rates }) => rates['call']!['BASE'] !== undefined)
 
 describe('the judge of the property tests', () => {
-  it('finds by halves what counting finds one by one', () => {
-    const story = fc.record({
-      rate: tariffs,
-      money: moneyOf(4000, [6, 3, 1]),
-      from: fc.integer({ min: 0, max: 5 }),
-      asked: fc.integer({ min: 0, max: 300 }),
-    })
-    fc.assert(
-      fc.property(story, ({ rate, money, from, asked }) => {
-        const tariff = tariffOf(rate, rate.rates['call']!['BASE']!, null, 10n)
-        const micros = BigInt(Math.round(money * 1e6))
-        const range = { from: BigInt(from), upTo: BigInt(from + asked) }
-        let counted = range.from
-        while (counted < range.upTo && priceOf(tariff, counted + 1n, true) <= micros) counted += 1n
-        expect(payableSteps(tariff, true, range, micros)).toBe(counted)
-      }),
-      propertyRuns(300),
-    )
-  })
+  it(
+    'finds by halves what counting finds one by one',
+    () => {
+      const story = fc.record({
+        rate: tariffs,
+        money: moneyOf(4000, [6, 3, 1]),
+        from: fc.integer({ min: 0, max: 5 }),
+        asked: fc.integer({ min: 0, max: 300 }),
+      })
+      fc.assert(
+        fc.property(story, ({ rate, money, from, asked }) => {
+          const tariff = tariffOf(rate, rate.rates['call']!['BASE']!, null, 10n)
+          const micros = BigInt(Math.round(money * 1e6))
+          const range = { from: BigInt(from), upTo: BigInt(from + asked) }
+          let counted = range.from
+          while (counted < range.upTo && priceOf(tariff, counted + 1n, true) <= micros)
+            counted += 1n
+          expect(payableSteps(tariff, true, range, micros)).toBe(counted)
+        }),
+        runs,
+      )
+    },
+    TIMEOUT_MS,
+  )
 
-  it('grants no more than was asked, and counts every unit granted once', () => {
-    fc.assert(
-      fc.property(quoteCases, (story) => {
-        for (const [index, result] of modelCase(story).entries()) {
-          const { granted, aprice, in_group = 0, over_group = 0, out_group = 0 } = result
-          expect(granted).toBeLessThanOrEqual(story.events[index]!.usagev)
-          expect(in_group + over_group + out_group).toBeCloseTo(granted, 9)
-          expect(aprice).toBeGreaterThanOrEqual(0)
-          if (over_group + out_group === 0) expect(aprice).toBe(0)
-        }
-      }),
-      propertyRuns(300),
-    )
-  })
+  it(
+    'grants no more than was asked, and counts every unit granted once',
+    () => {
+      fc.assert(
+        fc.property(quoteCases, (story) => {
+          for (const [index, result] of modelCase(story).entries()) {
+            const { granted, aprice, in_group = 0, over_group = 0, out_group = 0 } = result
+            expect(granted).toBeLessThanOrEqual(story.events[index]!.usagev)
+            expect(in_group + over_group + out_group).toBeCloseTo(granted, 9)
+            expect(aprice).toBeGreaterThanOrEqual(0)
+            if (over_group + out_group === 0) expect(aprice).toBe(0)
+          }
+        }),
+        runs,
+      )
+    },
+    TIMEOUT_MS,
+  )
 
   it.each([
     ['UTC', 1, '2026-01-31T23:59:59Z', '2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z'],

@@ -43,8 +43,17 @@ function instantAt(zone: string, clock: WallClock): number {
   return instant
 }
 
+const instants = new Map<string, number>()
+
 /** `2026-01-05T18:31:05Z`, or without a zone: `2026-01-05 18:31:05`, `2026-01-05`. */
 export function instantOf(text: string, zone: string): number {
+  const key = `${zone} ${text}`
+  const known = instants.get(key) ?? readInstant(text, zone)
+  instants.set(key, known)
+  return known
+}
+
+function readInstant(text: string, zone: string): number {
   if (/(Z|[+-]\d\d:?\d\d)$/.test(text) && text.length > 10) return Date.parse(text)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = text
     .match(/\d+/g)!

@@ -60,7 +60,7 @@ function tiersOf(isFractional: boolean): fc.Arbitrary<TierDocument[]> {
       tenths = from + Math.round(10 * size)
       const isLast = index === drawn.tiers.length - 1
       const to = isLast && drawn.isEndless ? ('UNLIMITED' as const) : decimal(tenths, 1)
-      return strip({ ...rest, from: isFromGiven ? decimal(from, 1) : undefined, to })
+      return part({ ...rest, from: isFromGiven ? decimal(from, 1) : undefined, to })
     })
   })
 }
@@ -72,7 +72,7 @@ export function priceOf(isFractional: boolean): fc.Arbitrary<PriceDocument> {
       access: seldom(moneyOf(40, pricePlaces), 3),
       minimum_charge: seldom(moneyOf(200, pricePlaces), 6),
     })
-    .map(strip)
+    .map(part)
 }
 
 export function overrideOf(isFractional: boolean): fc.Arbitrary<OverrideDocument> {
@@ -121,7 +121,7 @@ export function rateOf(key: string, isFractional: boolean): fc.Arbitrary<RateDoc
       plan: seldom(priceOf(isFractional), 5),
       gone: fc.nat(19),
     })
-    .map(({ base, plan, gone }) => strip({ BASE: gone === 19 ? undefined : base, P: plan }))
+    .map(({ base, plan, gone }) => part({ BASE: gone === 19 ? undefined : base, P: plan }))
   const tax = fc.oneof(
     { weight: 30, arbitrary: taxHint },
     { weight: 1, arbitrary: fc.constant(missingTax) },
@@ -131,12 +131,15 @@ export function rateOf(key: string, isFractional: boolean): fc.Arbitrary<RateDoc
       call: prices,
       data: prices,
       pricing_method: fc.constantFrom(undefined, 'tiered', 'tiered', 'volume'),
-      rounding_rules: seldom(rounding.map(strip), 3),
+      rounding_rules: seldom(rounding.map(part), 3),
       tax: seldom(fc.array(tax, { minLength: 1, maxLength: 1 }), 2),
     })
-    .map(
-      ({ call, data, ...rest }) => strip({ key, rates: { call, data }, ...rest }) as RateDocument,
-    )
+    .map(({ call, data, ...rest }) => part({ key, rates: { call, data }, ...rest }) as RateDocument)
+}
+
+/** A part of a document: what is not given leaves it when the whole is stripped. */
+export function part<T>(document: T): Stripped<T> {
+  return document as Stripped<T>
 }
 
 /** The same document as it would be read from a file: without what is not given. */

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { GroupDocument, QuoteCase } from './case.ts'
 import {
   overridesOf,
+  part,
   purse,
   RATE_KEYS,
   rateOf,
@@ -52,7 +53,7 @@ function groupOf(isFractional: boolean, sharing: readonly Sharing[]): fc.Arbitra
   )
   return fc
     .record({ terms, amount })
-    .map((drawn) => strip({ ...drawn.amount, ...drawn.terms }) as unknown as GroupDocument)
+    .map((drawn) => part({ ...drawn.amount, ...drawn.terms }) as GroupDocument)
 }
 
 function groupsOf(isFractional: boolean, sharing: readonly Sharing[], max: number) {
