@@ -1,0 +1,45 @@
+/** Rates by templates of their keys: what is tried where no calculators are configured. */
+
+/** The fields that a rate key may be made of. */
+export interface RateKeyFields {
+  usaget: string
+  /** -1 if the request named none. */
+  ratingGroup: number
+}
+
+/** Makes a candidate rate key from the fields; null if a field it needs is absent. */
+export type RateKeyTemplate = (fields: RateKeyFields) => string | null
+
+/** Stands for the rate with the longest prefix of the called number, and makes no key. */
+export const CALLED_NUMBER = '{called_number}'
+
+/**
+ * Compiles a template of `rating.rateKeys`, such as `{USAGET}_{rating_group}`. Throws if it names a
+ * placeholder that does not exist.
+ */
+export function compileRateKey(template: string): RateKeyTemplate {
+  if (template === CALLED_NUMBER) return () => null
+  const parts = template.split(/(\{[^}]*\})/).filter((part) => part !== '')
+  const makers = parts.map((part): RateKeyTemplate => {
+    switch (part) {
+      case '{usaget}':
+        return (fields) => fields.usaget
+      case '{USAGET}':
+        return (fields) => fields.usaget.toUpperCase()
+      case '{rating_group}':
+        return (fields) => (fields.ratingGroup < 0 ? null : String(fields.ratingGroup))
+      default:
+        if (part.startsWith('{')) throw new Error(`rating.rateKeys: unknown placeholder ${part}`)
+        return () => part
+    }
+  })
+  return (fields) => {
+    let key = ''
+    for (const make of makers) {
+      const text = make(fields)
+      if (text === null) return null
+      key += text
+    }
+    return key
+  }
+}
