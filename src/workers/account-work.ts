@@ -8,12 +8,13 @@ import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { homeText } from '../ledger/ledger.ts'
-import type { ChargeCommit, Decision, IdentifiedRequest } from '../rating/charge-session.ts'
+import type { ChargeCommit, Decision } from '../rating/charge-session.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
+import { opens, type RoutedRequest } from './routed.ts'
 
 /** One request on its way through the rounds. */
 export interface Item {
-  identified: IdentifiedRequest
+  identified: RoutedRequest
   /** Where the session is, or will be, at home. */
   aid: number
   sid: number
@@ -111,7 +112,7 @@ export class AccountDraft {
     const { sessionKey, request } = item.identified
     const stored = cached.sessions.get(sessionKey) ?? null
     const before = stored?.state ?? null
-    if (!this.sessions.has(sessionKey) && (request.kind === 'start' || request.kind === 'event')) {
+    if (!this.sessions.has(sessionKey) && opens(request) && !request.refund) {
       const { expectedHome } = item
       const home = homeText(item)
       const expected = stored === null ? expectedHome : home

@@ -3,12 +3,13 @@
  * is not in memory is never waited for on the fast path.
  */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
-import type { SubscriberKey } from '../domain/charge-request.ts'
 import type { Fence } from '../ledger/ledger.ts'
+import { AccountDrops } from './account-drops.ts'
 import { GenerationCache } from './generations.ts'
 
 export interface ProfileQuery {
-  key: Exclude<SubscriberKey, 'none'>
+  /** Field that subscribers are found by: `sid`, `msisdn`, `imsi` or another one. */
+  key: string
   value: string
   /** Event time, epoch ms. */
   atMs: number
@@ -31,6 +32,8 @@ export interface HeldProfile {
   validUntilMs: number
   /** When reading it began, by the node's clock. */
   readMs: number
+  /** When that was, in the count of readings and changes of this memory. */
+  begun: number
   /** The fence that it is known to satisfy; -1 before it was held against one. */
   fence: number
   /** The instant that was asked for: an unknown subscriber is unknown then, not at all times. */
@@ -57,6 +60,9 @@ export class Profiles {
   private readonly underWay = new Map<string, Promise<HeldProfile>>()
   /** What was dropped while each read is under way: its result may be older than the drop. */
   private readonly drops = new Set<Set<number | 'all'>>()
+  private readonly accounts = new AccountDrops()
+  private readonly pools = new AccountDrops()
+  private events = 0
   private readonly read: ProfileReader
   private readonly settings: ProfileSettings
 
@@ -72,11 +78,12 @@ export class Profiles {
     return this.peekKnown(name, key, atMs) ?? this.peekUnknown(name, atMs, nowMs)
   }
 
-  private peekKnown(name: string, key: ProfileQuery['key'], atMs: number): HeldProfile | undefined {
+  private peekKnown(name: string, key: string, atMs: number): HeldProfile | undefined {
     const held = this.held.get(name)
     if (held === undefined || held.profile === null) return undefined
     // Another identifier may have gone to somebody else since: its subscriber's entry decides.
     if (key !== 'sid' && this.held.get(`sid:${held.profile.sid}`) !== held) return undefined
+    if (this.isOld(held.profile, held.begun)) return undefined
     return atMs >= held.profile.fromMs && atMs < held.validUntilMs ? held : undefined
   }
 
@@ -112,6 +119,22 @@ export class Profiles {
     }
   }
 
+  /** Forgets the profiles of an account: its services, overrides and limits are part of them. */
+  dropAccount(aid: number): void {
+    this.events += 1
+    this.accounts.drop(aid, this.events)
+  }
+
+  /** Forgets those profiles of an account that hold what its subscribers share. */
+  dropPool(aid: number): void {
+    this.events += 1
+    this.pools.drop(aid, this.events)
+  }
+
+  private isOld({ aid, pool }: SubscriberProfile, begun: number): boolean {
+    return this.accounts.isOld(aid, begun) || (pool !== null && this.pools.isOld(aid, begun))
+  }
+
   clear(): void {
     this.held.clear()
     for (const dropped of this.drops) dropped.add('all')
@@ -124,6 +147,8 @@ export class Profiles {
     seen: SeenFence | null,
   ): Promise<HeldProfile> {
     const { atMs } = query
+    this.events += 1
+    const begun = this.events
     const dropped = new Set<number | 'all'>()
     this.drops.add(dropped)
     const read = await this.read(query).finally(() => this.drops.delete(dropped))
@@ -133,16 +158,19 @@ export class Profiles {
       // Long enough for the request that has asked to find it.
       const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const fence = seen?.number ?? -1
-      const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence, atMs }
+      const read = { readMs: nowMs, begun, fence, atMs }
+      const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
       if (dropped.size === 0) this.held.set(unknownName(name), unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
-    const isOld = dropped.has('all') || dropped.has(profile.sid)
-    if (isOld) return { profile, validUntilMs: 0, readMs: nowMs, fence: -1, atMs }
+    const isDropped = dropped.has('all') || dropped.has(profile.sid)
+    if (isDropped || this.isOld(profile, begun)) {
+      return { profile, validUntilMs: 0, readMs: nowMs, begun, fence: -1, atMs }
+    }
     const known = this.held.get(`sid:${profile.sid}`)
     const fence = seen?.sid === profile.sid ? seen.number : -1
-    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence, atMs }
+    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, fence, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     this.held.set(name, held)
