@@ -19,10 +19,10 @@ import {
   type HeldProfile,
   type ProfileQuery,
   type Profiles,
-  type SeenFence,
+  type SeenFences,
   satisfies,
 } from './profiles.ts'
-import { type CountName, Rounds } from './rounds.ts'
+import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
 import { opens, queriesAt, type RoutedRequest, routed } from './routed.ts'
 
 export interface ProcessorOptions {
@@ -83,7 +83,7 @@ class BatchProcessor implements Processor {
       owners: this.owners,
       clock,
       context,
-      profileOf: (item, owner, nowMs) => this.profileOf(item, owner, nowMs),
+      profileOf: (item, owners, nowMs) => this.profileOf(item, owners, nowMs),
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count: (name, by) => {
@@ -245,16 +245,19 @@ class BatchProcessor implements Processor {
     }
   }
 
-  private profileOf(item: Item, owner: CachedOwner, nowMs: number): HeldProfile | undefined {
-    const { fence } = owner
+  private profileOf(
+    item: Item,
+    { subscriber, account }: FencedOwners,
+    nowMs: number,
+  ): HeldProfile | undefined {
     if (!this.options.isCatalogueLoaded()) return undefined
-    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) return undefined
+    if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const { identified } = item
     const held = this.peek(queriesAt(identified, item), nowMs)
     if (held === undefined || !isOf(held, item, opens(identified.request))) return undefined
     const { profile } = held
     if (profile?.pool === null && this.options.needsPool(profile)) return undefined
-    return satisfies(held, fence) ? held : undefined
+    return satisfies(held, subscriber.fence, account.fence) ? held : undefined
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
@@ -289,9 +292,8 @@ class BatchProcessor implements Processor {
       const entry = this.route(request)
       const [home] = await this.findHomes([entry], nowMs)
       if (home !== undefined && !isHome(home)) return home
-      const owner = home === undefined ? undefined : this.owners.get(home.aid, home.sid)
-      // A fence that was seen before the read began is satisfied by what is read.
-      const seen = owner === undefined ? null : await this.repair(owner, nowMs)
+      // Fences that were seen before the read began are satisfied by what is read.
+      const seen = home === undefined ? null : await this.fencesAt(home, nowMs)
       const queries = home === undefined ? entry.queries : queriesAt(entry, home)
       for (const query of queries) {
         const { profile } = await this.options.profiles.lookUp(query, nowMs, seen)
@@ -305,14 +307,27 @@ class BatchProcessor implements Processor {
     }
   }
 
-  /** The fence to read behind; one that a dead writer left dirty is raised first. */
-  private async repair(owner: CachedOwner, nowMs: number): Promise<SeenFence> {
-    const { fence, state } = owner
-    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) {
-      owner.fence = await this.options.ledger.raiseFence(state.aid, state.sid, false, nowMs)
-    }
-    return { sid: state.sid, number: owner.fence.number }
+  /** The fences to read behind; -1 where memory has none. */
+  private async fencesAt({ aid, sid }: Home, nowMs: number): Promise<SeenFences> {
+    const [subscriber, account] = await Promise.all(
+      [sid, 0].map((owner) => this.repair(this.owners.get(aid, owner), nowMs)),
+    )
+    return { aid, sid, subscriber: subscriber ?? -1, account: account ?? -1 }
   }
+
+  /** One that a dead writer left dirty is raised first. */
+  private async repair(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
+    if (owner === undefined) return -1
+    const { aid, sid } = owner.state
+    if (isAbandoned(owner, nowMs)) {
+      owner.fence = await this.options.ledger.raiseFence(aid, sid, false, nowMs)
+    }
+    return owner.fence.number
+  }
+}
+
+function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
+  return fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX
 }
 
 function isHome(value: Home | ChargeOutcome): value is Home {

@@ -36,14 +36,21 @@ export interface HeldProfile {
   begun: number
   /** The fence that it is known to satisfy; -1 before it was held against one. */
   fence: number
+  /** The same of its account, whose services, overrides and limits are part of it. */
+  accountFence: number
   /** The instant that was asked for: an unknown subscriber is unknown then, not at all times. */
   atMs: number
 }
 
-/** A subscriber's fence as it was seen before a read began, so that what is read satisfies it. */
-export interface SeenFence {
+/**
+ * The fences of a subscriber and its account as they were seen before a read began, so that what is
+ * read satisfies them. -1: not seen.
+ */
+export interface SeenFences {
+  aid: number
   sid: number
-  number: number
+  subscriber: number
+  account: number
 }
 
 const UNKNOWN_MS_MIN = 100
@@ -95,12 +102,13 @@ export class Profiles {
 
   /**
    * Reads it, whatever memory holds; one look-up per identifier, instant and fence at a time.
-   * `seen`: a fence that what is read now satisfies, if it is of the subscriber that is found.
+   * `seen`: fences that what is read now satisfies, if they are of the subscriber that is found.
    */
-  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFence | null): Promise<HeldProfile> {
+  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<HeldProfile> {
     const name = `${query.key}:${query.value}`
     // A read that began before the fence was seen would not do.
-    const reading = `${name}@${query.atMs}@${seen?.sid}@${seen?.number}`
+    const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
+    const reading = `${name}@${query.atMs}@${fences}`
     const known = this.underWay.get(reading)
     if (known !== undefined) return known
     const started = this.fetch(name, query, nowMs, seen).finally(() => {
@@ -144,7 +152,7 @@ export class Profiles {
     name: string,
     query: ProfileQuery,
     nowMs: number,
-    seen: SeenFence | null,
+    seen: SeenFences | null,
   ): Promise<HeldProfile> {
     const { atMs } = query
     this.events += 1
@@ -157,8 +165,8 @@ export class Profiles {
       if (this.peekKnown(name, query.key, atMs) !== undefined) this.held.delete(name)
       // Long enough for the request that has asked to find it.
       const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
-      const fence = seen?.number ?? -1
-      const read = { readMs: nowMs, begun, fence, atMs }
+      const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
+      const read = { readMs: nowMs, begun, fence, accountFence, atMs }
       const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
       if (dropped.size === 0) this.held.set(unknownName(name), unknown)
       return unknown
@@ -166,11 +174,15 @@ export class Profiles {
     const { found: profile, validUntilMs } = read
     const isDropped = dropped.has('all') || dropped.has(profile.sid)
     if (isDropped || this.isOld(profile, begun)) {
-      return { profile, validUntilMs: 0, readMs: nowMs, begun, fence: -1, atMs }
+      const unbound = { fence: -1, accountFence: -1 }
+      return { profile, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
     }
     const known = this.held.get(`sid:${profile.sid}`)
-    const fence = seen?.sid === profile.sid ? seen.number : -1
-    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, fence, atMs }
+    const fences = {
+      fence: seen?.sid === profile.sid ? seen.subscriber : -1,
+      accountFence: seen?.aid === profile.aid ? seen.account : -1,
+    }
+    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     this.held.set(name, held)
@@ -180,14 +192,21 @@ export class Profiles {
 }
 
 /**
- * Holds a profile against the fence of its subscriber; false if it may be older than the last
- * write, so that it has to be read again. One that was read well after the last change satisfies
- * it.
+ * Holds a profile against the fences of its subscriber and account; false if it may be older than
+ * the last write, so that it has to be read again. One that was read well after the last change
+ * satisfies them.
  */
-export function satisfies(held: HeldProfile, fence: Fence): boolean {
-  if (held.fence === fence.number) return true
-  const unbound = held.fence < 0
-  if (!unbound || (fence.number > 0 && fence.changedMs + CLOCK_SKEW_MS >= held.readMs)) return false
-  held.fence = fence.number
+export function satisfies(held: HeldProfile, subscriber: Fence, account: Fence): boolean {
+  const { readMs } = held
+  if (!isBehind(held.fence, subscriber, readMs)) return false
+  if (!isBehind(held.accountFence, account, readMs)) return false
+  held.fence = subscriber.number
+  held.accountFence = account.number
   return true
+}
+
+/** `known`: the number that was satisfied before; -1 if none was seen yet. */
+function isBehind(known: number, fence: Fence, readMs: number): boolean {
+  if (known >= 0) return known === fence.number
+  return fence.number === 0 || fence.changedMs + CLOCK_SKEW_MS < readMs
 }
