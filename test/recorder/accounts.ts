@@ -7,7 +7,6 @@ import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { lineOf as lineOfSegment, serviceTagOf } from '../../src/domain/lines.ts'
 import type { Reservation, Segment, Session } from '../../src/domain/session.ts'
-import type { Tariff } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import type { Ledger, LedgerSettings } from '../../src/ledger/ledger.ts'
@@ -94,16 +93,19 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
   return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
 }
 
-const FREE: Tariff = { tiers: [], access: 0, extraDigits: 0, terms: null }
+/** What pricing depends on: nothing costs anything. */
+const FREE = {
+  tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
+  ...{ access: false, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+  ...{ hasGroups: false, grouped: 0, covered: 0, coveredMicros: 0 },
+}
 
 /** A line that has used nothing yet. */
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
     ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
     ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
-    ...{ lapsedUnits: 0, lapsedMicros: 0, hasGroups: false, tariff: FREE, access: false },
-    ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+    ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
     ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open', late: false },
   }
 }
@@ -121,10 +123,10 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
   bucket.spent += units
   state.version += 1
   const used = line.used + units
-  const paid = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
-  const paidBy = { ...paid, counter: '', left: 0, total: 0 }
+  const payer = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
+  const paid = { ...payer, counter: '', left: 0, total: 0 }
   const version = line.version + 1
-  const segment = { ...newSegment(), version, used, payments: [{ ...paidBy, amount: used }] }
+  const segment = { ...newSegment(), version, used, payments: [{ ...paid, amount: used }] }
   const session = sessionOf({ aid, sid, origin, sessionId }, segment, NOW_MS + 3_600_000, {
     ...{ units: 0, slices: [], money: [] },
   })
@@ -139,10 +141,8 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
 function newSegment(): Segment {
   return {
     ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ tariff: FREE, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
-    ...{ hasGroups: false, payers: [], isPrepaid: true, endMs: FOREVER_MS },
-    ...{ number: 1, version: 0, access: false, used: 0, grouped: 0, covered: 0, priced: 0 },
-    ...{ coveredMicros: 0, charged: 0, debt: 0 },
+    ...{ ...FREE, payers: [], isPrepaid: true, endMs: FOREVER_MS },
+    ...{ number: 1, version: 0, used: 0, priced: 0, charged: 0, debt: 0 },
     ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
     late: false,
   }
