@@ -1,4 +1,4 @@
-import { lineDocument } from '../../catalog/documents.ts'
+import { lineDocument } from '../../catalog/line-document.ts'
 import type { Line } from '../../domain/line.ts'
 import { decimalText } from '../../domain/money.ts'
 import { quote } from './json-text.ts'
