@@ -47,7 +47,7 @@ function rateWith(key: string): ChangedRate {
   const revision: RateRevision = {
     ...{ id: key, key, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
     ...{ usages: new Map([['call', usage]]), category: 'retail', addToRetail: false, play: '' },
-    ...{ params: { prefix }, taxHints: [], rounding: null },
+    ...{ params: { prefix }, taxHints: [], method: 'tiered' as const, rounding: null },
   }
   return { key, revisions: [revision] }
 }
