@@ -14,8 +14,15 @@ export function rateWith(
   return {
     ...{ id: `${key}@${more.fromMs ?? 0}`, key, fromMs: 0, toMs: 1e15 },
     ...{ usages: new Map(usagets.map((usaget) => [usaget, NO_PRICE])) },
-    ...{ category: 'retail', addToRetail: false, play: '', params, taxHints: [] },
-    ...{ method: 'tiered', rounding: null },
+    ...{
+      category: 'retail',
+      addToRetail: false,
+      play: '',
+      params,
+      taxHints: [],
+      rounding: null,
+      method: 'tiered',
+    },
     ...rest,
   }
 }
