@@ -4,8 +4,9 @@ import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
 import type { LedgerKeys } from './keys.ts'
 import { packOwner } from './owner-packing.ts'
+import { packRecord, packResult } from './record-packing.ts'
 import type { CommitCall, Epoch } from './scripts.ts'
-import { packRecord, packResult, packSession } from './session-packing.ts'
+import { packSession } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
 /** One owner that a commit writes; `state.version` is one more than was read. */

@@ -9,10 +9,10 @@ import { type Home, parseHome, readHomeKey } from './homes.ts'
 import { type LoadedOwner, readOwner, readState } from './loading.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { inParts } from './parts.ts'
+import { unpackResult } from './record-packing.ts'
 import { REPLY } from './replies.ts'
 import { runScript } from './script.ts'
 import { commitScript, type DirectoryClaim, openDirectoryScript } from './scripts.ts'
-import { unpackResult } from './session-packing.ts'
 
 /** A session that is at home elsewhere. */
 export interface Claimed {

@@ -10,7 +10,7 @@ import type { Session } from '../domain/session.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
-import { type StreamRecord, unpackRecord } from './session-packing.ts'
+import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
 /** What one commit of one account changed. */
 export interface StreamEntry extends StreamRecord {

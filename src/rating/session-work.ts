@@ -212,13 +212,11 @@ export class SessionWork {
     const settled = this.settleOne(kept, asked, rated.start, end)
     if (asked.requested === 0) return this.settledOnly(wanted)
     if (settled.granted === 0) return { ...denied(wanted, 'noCredit'), finalUnit: true }
-    let quote: Line | null = null
-    if (kind === 'event' || pretend) {
-      const used = { ...asked, used: settled.granted, requested: 0 }
-      const closed = this.settleOne(settled.service, used, rated.start, 'closed')
+    const quote = pretend ? this.quoteOf(settled, asked, rated.start) : null
+    if (kind === 'event') {
+      const closed = this.useUp(settled, asked, rated.start)
       // A refund will ask what the event took.
       this.keep({ ...closed.service, segment: closed.changes.at(-1)?.segment ?? null })
-      quote = pretend ? (this.lines.at(-1) ?? null) : null
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
@@ -230,6 +228,26 @@ export class SessionWork {
       finalUnit: settled.finalUnit,
       quote,
     }
+  }
+
+  private useUp(granted: Settlement, asked: ServiceRequest, next: SegmentStart | null): Settlement {
+    const used = { ...asked, used: granted.granted, requested: 0 }
+    return this.settleOne(granted.service, used, next, 'closed')
+  }
+
+  /** The line that the grant becomes if it is used up; the states stay as they are. */
+  private quoteOf(
+    granted: Settlement,
+    asked: ServiceRequest,
+    next: SegmentStart | null,
+  ): Line | null {
+    const before = this.owners()
+    const count = this.lines.length
+    this.useUp(granted, asked, next)
+    const [line] = this.lines.splice(count).slice(-1)
+    Object.assign(this, before)
+    this.keep(granted.service)
+    return line ?? null
   }
 
   /** Who reports late and means to go on is told that there is no more. */

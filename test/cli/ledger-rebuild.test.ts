@@ -17,7 +17,7 @@ import type { Payment } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
-import { unpackResult } from '../../src/ledger/session-packing.ts'
+import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { bucketOf, contents, operationOf } from '../ledger/fixture.ts'
 import {

@@ -36,6 +36,7 @@ export function tariffOf(sizes: TariffSizes): fc.Arbitrary<Tariff> {
       ),
       access,
       extraDigits,
+      terms: null,
     }))
 }
 

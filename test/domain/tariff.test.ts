@@ -40,6 +40,7 @@ function tariffFrom(tiers: string, access: string): Tariff {
     tiers: tiers.split(';').map(tierOf),
     access: microsFrom(access)!,
     extraDigits: 0,
+    terms: null,
   }
 }
 
@@ -103,6 +104,7 @@ describe('charge', () => {
       tiers: fc.array(tier, { minLength: 1, maxLength: 3 }),
       access: size,
       extraDigits: fc.integer({ min: 0, max: 6 }),
+      terms: fc.constant(null),
     })
     fc.assert(
       fc.property(huge, fc.maxSafeNat(), (tariff, units) => {
@@ -175,6 +177,7 @@ describe('affordable', () => {
       tiers: [{ units: UNLIMITED, interval: 1, price: 2 ** 40, ceil: true }],
       access: 0,
       extraDigits: 0,
+      terms: null,
     }
     expect(affordable(tariff, false, 0, 0, UNLIMITED, UNLIMITED)).toBe(2 ** 13 - 1)
   })
