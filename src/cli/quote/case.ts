@@ -94,7 +94,7 @@ export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
   onlyKeys(fields, '', CASE_KEYS)
   const settings = settingsAt(fields['config'], defaults)
   const { calculators } = settings
-  const needed = [...EVENT_KEYS, ...(calculators?.fieldsNeeded() ?? [])]
+  const needed = [...EVENT_KEYS, ...calculators.fieldsNeeded()]
   return {
     name: fields['name'] === undefined ? '' : textAt(fields['name'], 'name'),
     catalogue: catalogueAt(fields['catalogue']),

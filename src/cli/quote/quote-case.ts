@@ -52,3 +52,9 @@ function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'n
     ? { results, ok: true }
     : { results, ok: false, mismatches: found }
 }
+
+/** As one line of JSON. */
+export function quoteLine({ name, results, error, ...verdict }: QuoteResult): string {
+  const told = error === undefined ? { results } : { error }
+  return JSON.stringify({ name, ...told, ...verdict })
+}

@@ -5,6 +5,7 @@ import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
 import { RuleError } from '../../rating/rule-error.ts'
+import { compileTaxPriorities, type TaxPriorities } from '../../rating/tax-mapping.ts'
 
 export interface QuoteSettings {
   /** IANA name. */
@@ -14,6 +15,7 @@ export interface QuoteSettings {
   /** Templates that find a rate where no calculators are configured. */
   rateKeys: readonly string[]
   calculators: Calculators
+  taxPriorities: TaxPriorities
   isFreeNumber: (calledNumber: string) => boolean
 }
 
@@ -24,15 +26,17 @@ export interface RatingConfig {
   defaultTax: string
   rateKeys: readonly string[]
   rateCalculators: Readonly<Record<string, unknown>>
+  taxMapping: unknown
   freeNumbers: readonly string[]
 }
 
-/** Throws `RuleError` for calculators that cannot be used. */
+/** Throws `RuleError` for rules that cannot be used. */
 export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
     ...{ timeZone, cycleDay, defaultTax, rateKeys },
     calculators: compileCalculators(rating.rateCalculators),
+    taxPriorities: compileTaxPriorities(rating.taxMapping, 'rating.taxMapping'),
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
   }
 }
@@ -41,10 +45,13 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
 export const STANDARD: QuoteSettings = settingsOf({
   ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: 'DEFAULT_VAT' },
   rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
-  ...{ rateCalculators: {}, freeNumbers: [] },
+  ...{ rateCalculators: {}, taxMapping: [], freeNumbers: [] },
 })
 
-const CONFIG_KEYS = ['rate_calculators', 'cycle_day', 'time_zone', 'default_tax', 'free_numbers']
+const CONFIG_KEYS = [
+  ...['rate_calculators', 'tax_mapping', 'default_tax', 'free_numbers'],
+  ...['cycle_day', 'time_zone'],
+]
 
 /** The defaults, with what a case has otherwise. Throws `CompileError` with the path. */
 export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettings {
@@ -63,17 +70,22 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
   }
 }
 
-function rulesAt({ rate_calculators: calculators, free_numbers: numbers }: Fields) {
+function rulesAt(config: Fields): Partial<QuoteSettings> {
+  const { rate_calculators: calculators, tax_mapping: mapping, free_numbers: numbers } = config
   const rules: Partial<QuoteSettings> = {}
-  if (calculators !== undefined) rules.calculators = calculatorsAt(calculators)
+  if (calculators !== undefined) {
+    rules.calculators = inRules(() => compileCalculators(calculators, 'config.rate_calculators'))
+  }
+  if (mapping !== undefined) {
+    rules.taxPriorities = inRules(() => compileTaxPriorities(mapping, 'config.tax_mapping'))
+  }
   if (numbers !== undefined) rules.isFreeNumber = createFreeNumbers(numbersAt(numbers))
   return rules
 }
 
-function calculatorsAt(value: unknown): Calculators {
-  const path = 'config.rate_calculators'
+function inRules<T>(compile: () => T): T {
   try {
-    return compileCalculators(value, path)
+    return compile()
   } catch (error) {
     if (error instanceof RuleError) throw new CompileError(error.path, error.reason)
     throw error
@@ -85,7 +97,7 @@ function zoneAt(value: unknown): string {
   try {
     localTime(zone, 0)
   } catch {
-    throw new CompileError('config.time_zone', `must be a time zone of the IANA database`)
+    throw new CompileError('config.time_zone', 'must be a time zone of the IANA database')
   }
   return zone
 }

@@ -17,6 +17,7 @@ import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { rateService } from '../../rating/program.ts'
+import { createTaxMapping } from '../../rating/tax-mapping.ts'
 import { openBuckets } from './buckets.ts'
 import type { CaseEvent, QuoteCase } from './case.ts'
 import { compileCatalogue, compileProfiles } from './documents.ts'
@@ -37,7 +38,6 @@ interface Place {
 }
 
 export class Trial {
-  private readonly quote: QuoteCase
   private readonly unitDigits: number
   private readonly catalogue: Catalogue
   private readonly profiles: readonly SubscriberProfile[]
@@ -51,7 +51,6 @@ export class Trial {
 
   /** Throws `CompileError` with the path in the case. */
   constructor(quote: QuoteCase) {
-    this.quote = quote
     this.unitDigits = unitDigitsOf(quote)
     const options: CompileOptions = { isStrict: false, unitDigits: this.unitDigits }
     const { settings } = quote
@@ -65,7 +64,7 @@ export class Trial {
       ...{ catalogue: this.catalogue, finder, zone: settings.timeZone, settings: SETTINGS },
       cycleAt: createCycleFinder(settings.timeZone, settings.cycleDay),
       defaultTax: settings.defaultTax,
-      mapTax: () => null,
+      mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
     }
   }
