@@ -6,7 +6,9 @@ import type { EntityDefinition } from './entities/entity.ts'
 import { type PlanDocument, PlanEntity } from './entities/plan.ts'
 import { type PrepaidIncludeDocument, PrepaidIncludeEntity } from './entities/prepaid-include.ts'
 import { type RateDocument, RateEntity } from './entities/rate.ts'
+import { type ServiceDocument, ServiceEntity } from './entities/service.ts'
 import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
+import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 
 export type {
   AggregationCursor,
@@ -35,7 +37,9 @@ export interface Collections {
   /** Subscribers and accounts, told apart by `type`. */
   readonly subscribers: Collection<SubscriberDocument | AccountDocument>
   readonly plans: Collection<PlanDocument>
+  readonly services: Collection<ServiceDocument>
   readonly rates: Collection<RateDocument>
+  readonly taxes: Collection<TaxDocument>
   readonly prepaidincludes: Collection<PrepaidIncludeDocument>
   /** Written by the recorder and billing. */
   readonly lines: Collection<LineDocument>
@@ -48,7 +52,9 @@ export interface Collections {
 export interface EntityDocuments {
   subscribers: SubscriberDocument | AccountDocument
   plans: PlanDocument
+  services: ServiceDocument
   rates: RateDocument
+  taxes: TaxDocument
   prepaidincludes: PrepaidIncludeDocument
 }
 
@@ -59,7 +65,9 @@ export type EntityCollection = keyof EntityDocuments
 export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefinition[]>> = {
   subscribers: [SubscriberEntity, AccountEntity],
   plans: [PlanEntity],
+  services: [ServiceEntity],
   rates: [RateEntity],
+  taxes: [TaxEntity],
   prepaidincludes: [PrepaidIncludeEntity],
 }
 
@@ -76,7 +84,9 @@ export function collectionsOf(db: Db): Collections {
   return {
     subscribers: db.collection('subscribers'),
     plans: db.collection('plans'),
+    services: db.collection('services'),
     rates: db.collection('rates'),
+    taxes: db.collection('taxes'),
     prepaidincludes: db.collection('prepaidincludes'),
     lines: db.collection('lines'),
     balances: db.collection('balances'),
@@ -87,10 +97,11 @@ export function collectionsOf(db: Db): Collections {
 
 /**
  * Creates the missing indexes of every collection, each collection within the time of one
- * operation.
+ * operation. `identifiers`: further fields that subscribers are found by.
  */
 export async function ensureIndexes(
   collections: Collections,
+  identifiers: readonly string[],
   run: <T>(what: string, operation: () => Promise<T>) => Promise<T>,
 ): Promise<void> {
   const create = (name: keyof Collections, indexes: readonly IndexDescription[]) =>
@@ -100,6 +111,12 @@ export async function ensureIndexes(
   for (const [name, definitions] of Object.entries(ENTITIES)) {
     const indexes = definitions.flatMap((definition) => definition.indexes)
     await create(name as EntityCollection, indexes)
+  }
+  if (identifiers.length > 0) {
+    await create(
+      'subscribers',
+      identifiers.map((field) => ({ key: { [field]: 1 } })),
+    )
   }
   await create('lines', RECORD_INDEXES.lines)
   await create('balances', RECORD_INDEXES.balances)

@@ -33,8 +33,11 @@ export interface Catalog extends Collections {
    * pass through.
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
-  /** Creates the indexes that are missing; safe to repeat. */
-  ensureIndexes(): Promise<void>
+  /**
+   * Creates the indexes that are missing; safe to repeat. `identifiers`: fields beside sid, msisdn
+   * and imsi that subscribers are found by.
+   */
+  ensureIndexes(identifiers?: readonly string[]): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -55,7 +58,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   return {
     ...collections,
     run,
-    ensureIndexes: () => ensureIndexes(collections, run),
+    ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => run('ping', () => pingOnce(db)),
     close: link.close,
   }

@@ -40,3 +40,12 @@ export class DuplicateEntityError extends Error {
 export class EntityConflictError extends Error {
   override name = 'EntityConflictError'
 }
+
+/** More subscribers share the pools of an account than are read for one request. */
+export class PoolTooLargeError extends Error {
+  override name = 'PoolTooLargeError'
+
+  constructor(aid: number, members: number) {
+    super(`account ${aid}: more than ${members} subscribers share its pools`)
+  }
+}

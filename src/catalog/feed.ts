@@ -5,8 +5,8 @@
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
-import { createCatalogueState } from './catalogue-state.ts'
-import type { EntityCollection } from './collections.ts'
+import { type ChangedRate, createCatalogueState } from './catalogue-state.ts'
+import { ENTITIES, type EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 import { counterId } from './revisions.ts'
 import type { SkippedDocument } from './snapshot.ts'
@@ -35,21 +35,24 @@ export interface FeedOptions {
   pollMs: number
   log: Logger
   clock: Clock
+  /** Fields beside sid, msisdn and imsi that subscribers are found by. */
+  identifiers?: readonly string[]
+  /**
+   * Told of the rates that a new snapshot changes, a slice at a time, before it is the current one.
+   */
+  onRates?: (changed: readonly ChangedRate[]) => void
 }
 
-const COLLECTIONS: readonly EntityCollection[] = [
-  'subscribers',
-  'plans',
-  'rates',
-  'prepaidincludes',
-]
+const COLLECTIONS = Object.keys(ENTITIES) as readonly EntityCollection[]
 
-export function createCatalogFeed({ catalog, pollMs, log, clock }: FeedOptions): CatalogFeed {
+export function createCatalogFeed(options: FeedOptions): CatalogFeed {
+  const { catalog, pollMs, log, clock, identifiers = [] } = options
   const listeners = new Set<(change: SubscriberChange) => void>()
-  const state = createCatalogueState({ catalog, log, clock })
+  const state = createCatalogueState(options)
   const subscribers = createSubscriberWatch({
     catalog,
     clock,
+    identifiers,
     tell: (change) => {
       for (const listener of listeners) listener(change)
     },
@@ -82,12 +85,9 @@ async function readNumbers(catalog: Catalog): Promise<Record<EntityCollection, n
   )
   const numberOf = (collection: EntityCollection) =>
     counters.find(({ _id }) => _id === counterId(collection))?.seq ?? 0
-  return {
-    subscribers: numberOf('subscribers'),
-    plans: numberOf('plans'),
-    rates: numberOf('rates'),
-    prepaidincludes: numberOf('prepaidincludes'),
-  }
+  return Object.fromEntries(
+    COLLECTIONS.map((collection) => [collection, numberOf(collection)]),
+  ) as Record<EntityCollection, number>
 }
 
 type Poller = Pick<CatalogFeed, 'start' | 'stop' | 'pollNow'>

@@ -2,7 +2,13 @@
  * Reading untyped parts of a document: each answers the value or throws `CompileError` with its
  * path.
  */
-import { type ExactDecimal, parseDecimal } from '../domain/money.ts'
+import {
+  type ExactDecimal,
+  MICROS_DIGITS,
+  PRICE_DIGITS_MAX,
+  parseDecimal,
+  toScale,
+} from '../domain/money.ts'
 import { CompileError } from './errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -14,6 +20,11 @@ export function objectAt(value: unknown, path: string): Fields {
   return value as Fields
 }
 
+/** The members of an object that may be absent, or empty as PHP clients write it: a list. */
+export function entriesAt(value: unknown, path: string): [string, unknown][] {
+  return isEmpty(value) ? [] : Object.entries(objectAt(value, path))
+}
+
 export function arrayAt(value: unknown, path: string): readonly unknown[] {
   if (!Array.isArray(value)) {
     throw new CompileError(path, value === undefined ? 'is missing' : 'must be a list')
@@ -21,14 +32,75 @@ export function arrayAt(value: unknown, path: string): readonly unknown[] {
   return value
 }
 
+/** A list of texts that are not empty; absent, or an empty object: none. */
+export function textsAt(value: unknown, path: string): readonly string[] {
+  if (isEmpty(value)) return []
+  return arrayAt(value, path).map((entry, index) => textAt(entry, `${path}.${index}`))
+}
+
+export function textAt(value: unknown, path: string): string {
+  if (value === undefined) throw new CompileError(path, 'is missing')
+  if (typeof value !== 'string' || value === '') {
+    throw new CompileError(path, 'must be a text that is not empty')
+  }
+  return value
+}
+
+/** One of a few texts; absent, or empty: the first. */
+export function choiceAt<T extends string>(value: unknown, path: string, all: readonly T[]): T {
+  if (value === undefined || value === null || value === '') return all[0] as T
+  const known = all.find((text) => text === value)
+  if (known !== undefined) return known
+  throw new CompileError(path, `must be one of ${all.join(', ')}`)
+}
+
+/** Absent: the default. */
+export function booleanAt(value: unknown, path: string, ifAbsent: boolean): boolean {
+  if (value === undefined || value === null) return ifAbsent
+  if (typeof value !== 'boolean') throw new CompileError(path, 'must be true or false')
+  return value
+}
+
+/** Epoch ms; null if it is absent. */
+export function dateAt(value: unknown, path: string): number | null {
+  if (value === undefined || value === null) return null
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime()
+  throw new CompileError(path, 'must be a date')
+}
+
+/** A whole number from `least`, also as its decimal text. */
+export function wholeAt(value: unknown, path: string, least: number): number {
+  if (value === undefined) throw new CompileError(path, 'is missing')
+  const decimal = decimalOf(value)
+  const whole = decimal === null ? null : toScale(decimal, 0)
+  if (whole === null || whole < least) {
+    throw new CompileError(path, `must be an integer from ${least} to 2^53`)
+  }
+  return whole
+}
+
 /** An amount that is not negative: a number or decimal text, exact. */
 export function amountAt(value: unknown, path: string): ExactDecimal {
   if (value === undefined) throw new CompileError(path, 'is missing')
-  const decimal =
-    typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+  const decimal = decimalOf(value)
   if (decimal === null) throw new CompileError(path, 'must be a number or decimal text')
   if (decimal.digits < 0n) throw new CompileError(path, `must not be negative, is ${value}`)
+  if (decimal.scale > PRICE_DIGITS_MAX) {
+    throw new CompileError(path, `has more than ${PRICE_DIGITS_MAX} decimals`)
+  }
   return decimal
+}
+
+/** Money in micros. */
+export function microsAt(value: unknown, path: string): number {
+  const micros = toScale(amountAt(value, path), MICROS_DIGITS)
+  if (micros === null)
+    throw new CompileError(path, 'must have at most 6 decimals and be below 2^53 micros')
+  return micros
+}
+
+function decimalOf(value: unknown): ExactDecimal | null {
+  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
 }
 
 /**
@@ -40,13 +112,8 @@ export function knownKeys(fields: Fields, path: string, known: readonly string[]
   }
 }
 
-/** Refuses a field that would change the price or the payment, but has no effect yet. */
-export function unsupported(value: unknown, path: string): void {
-  if (!isEmpty(value)) throw new CompileError(path, 'is not supported yet')
-}
-
 /** Absent, or an empty object; PHP clients write that as an empty list. */
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true
-  return typeof value === 'object' && Object.keys(value).length === 0
+  return typeof value === 'object' && !(value instanceof Date) && Object.keys(value).length === 0
 }

@@ -2,7 +2,7 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { Clock } from '../runtime/clock.ts'
 import type { EntityCollection } from './collections.ts'
-import type { RawDocument } from './compile.ts'
+import type { RawDocument } from './compile/document.ts'
 import type { Catalog } from './connection.ts'
 import { LATE_WRITES_MAX } from './revisions.ts'
 

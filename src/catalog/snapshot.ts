@@ -1,10 +1,11 @@
 /**
  * The compiled revisions of one collection, by key. Takes documents as they change and compiles
- * only those; hands out maps that never change afterwards.
+ * only those; hands out maps that never change afterwards. Works in slices.
  */
 import type { Revision } from '../domain/catalogue.ts'
-import type { RawDocument } from './compile.ts'
+import type { RawDocument } from './compile/document.ts'
 import { CompileError } from './errors.ts'
+import { createPacer, type Pacer } from './pace.ts'
 
 /** A document that is left out because it does not compile. */
 export interface SkippedDocument {
@@ -15,11 +16,17 @@ export interface SkippedDocument {
   reason: string
 }
 
+/** The revisions that a key has now; none if it is gone. */
+export interface ChangedKey<K, T> {
+  key: K
+  revisions: readonly T[]
+}
+
 export interface RevisionTable<K extends string | number, T extends Revision> {
   /** Takes new states of documents; true if any differs from what was there. */
-  apply(documents: readonly RawDocument[]): boolean
+  apply(documents: readonly RawDocument[]): Promise<boolean>
   /** Revisions by key, sorted by start, without overlaps. The map is not changed by later calls. */
-  byKey(): ReadonlyMap<K, readonly T[]>
+  publish(): Promise<ReadonlyMap<K, readonly T[]>>
   skipped(): readonly SkippedDocument[]
 }
 
@@ -30,85 +37,121 @@ export interface TableOptions<K, T> {
   nameOf: (document: RawDocument) => string
   /** Told once per document state that does not compile. */
   onSkip: (skipped: SkippedDocument) => void
+  /** Told of what a publication changes, a slice at a time, before it is handed out. */
+  onChange?: (changed: readonly ChangedKey<K, T>[]) => void
 }
 
 interface Entry<T> {
   rev: number
   revision: T | null
-  skipped: SkippedDocument | null
 }
 
+/** Looking at the clock costs as much as copying a few entries. */
+const COPIED_AT_ONCE = 1000
+const CHANGED_AT_ONCE = 64
+
+/** `before`: what another table has published, which this one replaces whole. */
 export function createRevisionTable<K extends string | number, T extends Revision>(
   options: TableOptions<K, T>,
+  before: ReadonlyMap<K, readonly T[]> = new Map(),
 ): RevisionTable<K, T> {
   const entries = new Map<string, Entry<T>>()
-  const groups = new Map<K, Map<string, Entry<T>>>()
-  const changedKeys = new Set<K>()
-  let published: ReadonlyMap<K, readonly T[]> = new Map()
+  const groups = new Map<K, readonly Entry<T>[]>()
+  const skipped = new Map<string, SkippedDocument>()
+  let changedKeys = new Set<K>(before.keys())
+  let published = before
 
   const remove = (id: string): void => {
     const entry = entries.get(id)
     if (entry === undefined) return
     entries.delete(id)
+    skipped.delete(id)
     if (entry.revision === null) return
     const key = options.keyOf(entry.revision)
-    groups.get(key)?.delete(id)
+    const others = (groups.get(key) ?? []).filter((other) => other !== entry)
+    if (others.length === 0) groups.delete(key)
+    else groups.set(key, others)
     changedKeys.add(key)
   }
 
-  const put = (id: string, entry: Entry<T>): void => {
+  const put = (document: RawDocument, id: string, rev: number): void => {
+    const { revision, skip } = compileOrSkip(document, id, options)
+    if (skip !== null) skipped.set(id, skip)
+    const entry = { rev, revision }
     entries.set(id, entry)
-    if (entry.revision === null) return
-    const key = options.keyOf(entry.revision)
-    const group = groups.get(key) ?? new Map<string, Entry<T>>()
-    groups.set(key, group.set(id, entry))
+    if (revision === null) return
+    const key = options.keyOf(revision)
+    groups.set(key, [...(groups.get(key) ?? []), entry])
     changedKeys.add(key)
   }
 
   return {
-    apply(documents) {
+    async apply(documents) {
+      const pacer = createPacer()
       let hasChanged = false
       for (const document of documents) {
         const id = String(document._id)
         const rev = document.rev ?? 0
         if (entries.get(id)?.rev === rev) continue
         remove(id)
-        put(id, compileEntry(document, id, rev, options))
+        put(document, id, rev)
         hasChanged = true
+        if (pacer.isDue()) await pacer.pause()
       }
       return hasChanged
     },
-    byKey() {
-      const next = new Map(published)
-      for (const key of changedKeys) {
-        const revisions = sequence([...(groups.get(key)?.values() ?? [])])
-        if (revisions.length === 0) next.delete(key)
-        else next.set(key, revisions)
+    async publish() {
+      const pacer = createPacer()
+      const next = await copyOf(published, pacer)
+      const keys = [...changedKeys]
+      changedKeys = new Set()
+      for (let at = 0; at < keys.length; at += CHANGED_AT_ONCE) {
+        const changed = keys
+          .slice(at, at + CHANGED_AT_ONCE)
+          .map((key) => ({ key, revisions: sequence(groups.get(key) ?? []) }))
+        for (const { key, revisions } of changed) {
+          if (revisions.length === 0) next.delete(key)
+          else next.set(key, revisions)
+        }
+        options.onChange?.(changed)
+        if (pacer.isDue()) await pacer.pause()
       }
-      changedKeys.clear()
       published = next
       return next
     },
-    skipped: () => [...entries.values()].flatMap(({ skipped }) => skipped ?? []),
+    skipped: () => [...skipped.values()],
   }
 }
 
-function compileEntry<K, T>(
+async function copyOf<K, V>(map: ReadonlyMap<K, V>, pacer: Pacer): Promise<Map<K, V>> {
+  const copy = new Map<K, V>()
+  let left = COPIED_AT_ONCE
+  for (const [key, value] of map) {
+    copy.set(key, value)
+    left -= 1
+    if (left > 0) continue
+    left = COPIED_AT_ONCE
+    if (pacer.isDue()) await pacer.pause()
+  }
+  return copy
+}
+
+/** Neither of both for a document that is deleted. */
+function compileOrSkip<K, T>(
   document: RawDocument,
   id: string,
-  rev: number,
   options: TableOptions<K, T>,
-): Entry<T> {
-  if (document['deleted'] === true) return { rev, revision: null, skipped: null }
+): { revision: T | null; skip: SkippedDocument | null } {
+  if (document['deleted'] === true) return { revision: null, skip: null }
   try {
-    return { rev, revision: options.compile(document), skipped: null }
+    return { revision: options.compile(document), skip: null }
   } catch (error) {
     if (!(error instanceof CompileError)) throw error
     const { path, reason } = error
     const { collection } = options
-    const skipped = { collection, id, name: options.nameOf(document), path, reason }
-    options.onSkip(skipped)
-    return { rev, revision: null, skipped }
+    const skip = { collection, id, name: options.nameOf(document), path, reason }
+    options.onSkip(skip)
+    return { revision: null, skip }
   }
 }
 
@@ -124,7 +167,8 @@ function sequence<T extends Revision>(entries: readonly Entry<T>[]): readonly T[
   for (const [index, { revision }] of sorted.entries()) {
     const nextFromMs = sorted[index + 1]?.revision.fromMs ?? revision.toMs
     const toMs = Math.min(revision.toMs, nextFromMs)
-    if (toMs > revision.fromMs) result.push(Object.freeze({ ...revision, toMs }))
+    if (toMs <= revision.fromMs) continue
+    result.push(Object.freeze(toMs === revision.toMs ? revision : { ...revision, toMs }))
   }
   return Object.freeze(result)
 }

@@ -2,18 +2,30 @@
  * Tells which subscribers changed; their profiles are not kept here but cached where they are used.
  */
 import type { Clock } from '../runtime/clock.ts'
-import type { RawDocument } from './compile.ts'
+import type { RawDocument } from './compile/document.ts'
 import type { Catalog } from './connection.ts'
 import { createCursor, readChanges } from './follow.ts'
+import { identifiersIn } from './identifiers.ts'
 import { LATE_WRITES_MAX } from './revisions.ts'
+
+/** A subscriber or account that changed, with the identifiers that it has now. */
+export interface ChangedSubscriber {
+  scope: 'one'
+  aid: number
+  /** 0: the account itself. */
+  sid: number
+  msisdn: string
+  imsi: readonly string[]
+  /** The further fields that subscribers are found by. */
+  others: readonly { field: string; value: string }[]
+}
 
 /**
  * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and what is known
- * of the identifiers that it has now (also that nobody has them). `sid` 0: the account itself.
+ * of the identifiers that it has now (also that nobody has them); and what depends on the account:
+ * with `sid` 0 the profiles of all its subscribers, else those that hold its pool (profiles.ts).
  */
-export type SubscriberChange =
-  | { scope: 'all' }
-  | { scope: 'one'; aid: number; sid: number; msisdn: string; imsi: readonly string[] }
+export type SubscriberChange = { scope: 'all' } | ChangedSubscriber
 
 export interface SubscriberWatch {
   /** Tells of what changed up to this revision number. Rejects if it cannot read. */
@@ -23,10 +35,12 @@ export interface SubscriberWatch {
 interface Dependencies {
   catalog: Catalog
   clock: Clock
+  identifiers: readonly string[]
   tell: (change: SubscriberChange) => void
 }
 
-export function createSubscriberWatch({ catalog, clock, tell }: Dependencies): SubscriberWatch {
+export function createSubscriberWatch(dependencies: Dependencies): SubscriberWatch {
+  const { catalog, clock, identifiers, tell } = dependencies
   const cursor = createCursor(clock)
   /** Number of the last told write of recent documents: the look back finds them again. */
   const told = new Map<string, number>()
@@ -34,7 +48,7 @@ export function createSubscriberWatch({ catalog, clock, tell }: Dependencies): S
   const tellOnce = (document: RawDocument): void => {
     const id = String(document._id)
     if (told.get(id) === document.rev) return
-    tell(changeOf(document))
+    tell(changeOf(document, identifiers))
     told.set(id, document.rev)
   }
 
@@ -62,7 +76,7 @@ export function createSubscriberWatch({ catalog, clock, tell }: Dependencies): S
 /**
  * The document may be anything that somebody stored: what is not there has no cache entry either.
  */
-function changeOf(document: RawDocument): SubscriberChange {
+function changeOf(document: RawDocument, identifiers: readonly string[]): SubscriberChange {
   const { aid, sid, msisdn, imsi } = document
   return {
     scope: 'one',
@@ -70,5 +84,8 @@ function changeOf(document: RawDocument): SubscriberChange {
     sid: typeof sid === 'number' ? sid : 0,
     msisdn: typeof msisdn === 'string' ? msisdn : '',
     imsi: Array.isArray(imsi) ? imsi.filter((value) => typeof value === 'string') : [],
+    others: identifiers.flatMap((field) =>
+      identifiersIn(document, field).map((value) => ({ field, value })),
+    ),
   }
 }

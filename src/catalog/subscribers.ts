@@ -1,12 +1,15 @@
-/** Who is behind an identifier at an instant. The only read of MongoDB on the way of a request. */
+/** Who is behind an identifier at an instant: read from MongoDB on the way of a request. */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Collection } from './collections.ts'
-import { compileSubscriber, type RawDocument } from './compile.ts'
+import type { RawDocument } from './compile/document.ts'
+import { compileSubscriber } from './compile/profile.ts'
 import type { Catalog } from './connection.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
+import { storedAs } from './identifiers.ts'
 
 export interface SubscriberQuery {
-  key: 'sid' | 'msisdn' | 'imsi'
+  /** `sid`, `msisdn`, `imsi`, or another field that has an index (`ensureIndexes`). */
+  key: string
   value: string
   /** Event time, epoch ms. */
   atMs: number
@@ -22,54 +25,86 @@ export interface FoundSubscriber {
 const REVISIONS_MAX = 1000
 
 /**
- * The subscriber revision that holds at an instant; null if none does. Of several the one that
- * began last. Rejects with `CatalogUnavailableError`, or with `CompileError` if the stored document
- * is damaged.
+ * The subscriber revision that holds at an instant, without its account (profiles.ts); null if none
+ * does. Of several the one that began last. Rejects with `CatalogUnavailableError`, or with
+ * `CompileError` if the stored document is damaged.
  */
 export async function findSubscriber(
   catalog: Catalog,
-  { key, value, atMs }: SubscriberQuery,
+  query: SubscriberQuery,
 ): Promise<FoundSubscriber | null> {
-  const wanted = key === 'sid' ? sidFrom(value) : value
+  const held = await findRevision(catalog, query)
+  if (held === null) return null
+  const nextMs = await held.nextMs(catalog)
+  return { found: held.found, validUntilMs: Math.min(held.validUntilMs, nextMs) }
+}
+
+/** A subscriber whose later revisions under other identifiers are not looked for yet. */
+export interface HeldRevision extends FoundSubscriber {
+  /** When the next revision of the same subscriber begins; Infinity for never, or if included. */
+  nextMs(catalog: Catalog): Promise<number>
+}
+
+/** As `findSubscriber`, by one read; the other can then be done beside further ones. */
+export async function findRevision(
+  catalog: Catalog,
+  { key, value, atMs }: SubscriberQuery,
+): Promise<HeldRevision | null> {
+  const wanted = storedAs(key, value)
   if (wanted === null) return null
   const revisions = await revisionsFrom(catalog, { [key]: wanted }, atMs)
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   if (current === undefined) return null
-  const later = revisions.filter(({ from }) => from.getTime() > atMs)
-  // A later revision of the same subscriber may have other identifiers.
-  const next = key === 'sid' ? [] : await nextRevision(catalog, current.sid, atMs)
-  const begins = [...later, ...next].map(({ from }) => from.getTime())
   const found = compileSubscriber(current as RawDocument & SubscriberDocument)
-  return { found, validUntilMs: Math.min(found.toMs, ...begins) }
-}
-
-/** Identifiers are texts, but `sid` is stored as an integer: "0018" and "18" are one. */
-function sidFrom(value: string): number | null {
-  const sid = /^\d{1,16}$/.test(value) ? Number(value) : 0
-  return Number.isSafeInteger(sid) && sid > 0 ? sid : null
+  const later = revisions.filter(({ from }) => from.getTime() > atMs)
+  const validUntilMs = Math.min(found.toMs, ...later.map(({ from }) => from.getTime()))
+  const nextMs = async (reader: Catalog) =>
+    // A later revision of the same subscriber may have other identifiers.
+    key === 'sid' ? Number.POSITIVE_INFINITY : nextBegin(reader, { sid: current.sid }, atMs)
+  return { found, validUntilMs, nextMs }
 }
 
 /** Revisions that hold at the instant or begin later, by begin. */
 function revisionsFrom(
   catalog: Catalog,
-  identifier: Record<string, string | number>,
+  identifier: Record<string, unknown>,
   atMs: number,
 ): Promise<SubscriberDocument[]> {
-  const filter = { ...identifier, ...stillToCome(atMs) }
+  const filter = { ...identifier, type: 'subscriber', ...stillToCome(atMs) }
   return catalog.run('find subscriber', () =>
-    subscribersOf(catalog).find(filter).sort({ from: 1, rev: 1 }).limit(REVISIONS_MAX).toArray(),
+    subscribersOf(catalog)
+      .find(filter as object)
+      .sort({ from: 1, rev: 1 })
+      .limit(REVISIONS_MAX)
+      .toArray(),
   )
 }
 
-function nextRevision(catalog: Catalog, sid: number, atMs: number): Promise<SubscriberDocument[]> {
-  const filter = { sid, ...stillToCome(atMs), from: { $gt: new Date(atMs) } }
-  return catalog.run('find next revision of subscriber', () =>
-    subscribersOf(catalog).find(filter).sort({ from: 1 }).limit(1).toArray(),
+/** When the next of the subscriber revisions begins, epoch ms; Infinity for never. */
+export async function nextBegin(
+  catalog: Catalog,
+  which: { sid: number } | { aid: number },
+  atMs: number,
+): Promise<number> {
+  const filter = {
+    ...which,
+    type: 'subscriber',
+    ...stillToCome(atMs),
+    from: { $gt: new Date(atMs) },
+  }
+  const [next] = await catalog.run('find next revision of subscriber', () =>
+    subscribersOf(catalog)
+      .find(filter as object)
+      .sort({ from: 1 })
+      .limit(1)
+      .toArray(),
   )
+  return next?.from.getTime() ?? Number.POSITIVE_INFINITY
 }
 
-function stillToCome(atMs: number) {
-  return { type: 'subscriber', to: { $gt: new Date(atMs) }, deleted: { $ne: true } } as const
+/** Part of a filter: what ends after the instant. */
+export function stillToCome(atMs: number) {
+  return { to: { $gt: new Date(atMs) }, deleted: { $ne: true } } as const
 }
 
 function subscribersOf(catalog: Catalog): Collection<SubscriberDocument> {

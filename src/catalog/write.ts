@@ -2,14 +2,12 @@
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../domain/catalogue.ts'
 import { ENTITIES, type EntityCollection } from './collections.ts'
-import {
-  compileAccount,
-  compilePlan,
-  compilePrepaidInclude,
-  compileRate,
-  compileSubscriber,
-  type RawDocument,
-} from './compile.ts'
+import { type CompileOptions, type RawDocument, WRITTEN } from './compile/document.ts'
+import { compilePlan, compileService } from './compile/offer.ts'
+import { compilePrepaidInclude } from './compile/prepaid-include.ts'
+import { compileAccount, compileSubscriber } from './compile/profile.ts'
+import { compileRate } from './compile/rate.ts'
+import { compileTax } from './compile/tax.ts'
 import type { Catalog } from './connection.ts'
 import { withDates } from './dates.ts'
 import type { EntityDefinition } from './entities/entity.ts'
@@ -19,6 +17,7 @@ import {
   DuplicateEntityError,
   EntityConflictError,
 } from './errors.ts'
+import { checkReferences } from './references.ts'
 import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
 
 /** An account or a subscriber; `sid` 0 for the account itself. */
@@ -63,7 +62,8 @@ export async function writeEntity(
 ): Promise<RawDocument> {
   const definition = definitionOf(collection, document)
   const prepared = prepare(definition, document, options)
-  compilerOf(collection, prepared)(prepared)
+  COMPILERS[collection](prepared, WRITTEN)
+  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
   const owner = ownerOf(collection, prepared)
   const write = () => writeAnnounced(catalog, collection, definition, prepared, options)
   if (owner === null || options.fence === undefined) return write()
@@ -85,14 +85,18 @@ function definitionOf(
   return (isAccount ? second : first) as EntityDefinition
 }
 
-function compilerOf(
-  collection: EntityCollection,
-  document: RawDocument,
-): (document: RawDocument) => Revision {
-  if (collection === 'plans') return compilePlan
-  if (collection === 'rates') return compileRate
-  if (collection === 'prepaidincludes') return compilePrepaidInclude
-  return document['type'] === 'account' ? compileAccount : compileSubscriber
+const COMPILERS: Readonly<
+  Record<EntityCollection, (document: RawDocument, options: CompileOptions) => Revision>
+> = {
+  subscribers: (document, options) =>
+    document['type'] === 'account'
+      ? compileAccount(document, options)
+      : compileSubscriber(document, options),
+  plans: compilePlan,
+  services: compileService,
+  rates: compileRate,
+  taxes: compileTax,
+  prepaidincludes: compilePrepaidInclude,
 }
 
 function prepare(

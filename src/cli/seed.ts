@@ -1,5 +1,6 @@
 /** `tollgate seed demo`: the catalogue and the credits that a newcomer starts with. */
-import { compilePrepaidInclude, type RawDocument } from '../catalog/compile.ts'
+import type { RawDocument } from '../catalog/compile/document.ts'
+import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { finishDemoSeed, type InitialCredit, seedDemoCatalogue } from '../catalog/demo.ts'
 import type { ProfileFence } from '../catalog/write.ts'

@@ -3,7 +3,7 @@
  * by key and instant. Revisions of one key are sorted by `fromMs` and do not overlap.
  */
 import type { BucketKind } from './bucket.ts'
-import type { Tariff } from './tariff.ts'
+import type { Tariff, TariffTerms } from './tariff.ts'
 import type { LineRounding } from './tax.ts'
 
 export interface Revision {
@@ -63,6 +63,8 @@ export interface RoundingRules extends LineRounding {
 export interface RateRevision extends Revision {
   key: string
   usages: ReadonlyMap<string, RateUsage>
+  /** With `rounding`: holds for prices of plans and services too (tariff-terms.ts). */
+  method: TariffTerms['method']
   /** Tariff category, such as `retail`. */
   category: string
   /** Whether a category other than retail is part of what the customer pays. */
@@ -199,6 +201,15 @@ export interface Condition {
 export interface PoolMember {
   plan: string
   services: readonly HeldService[]
+}
+
+/** What charging needs to know of an account at an instant. */
+export interface AccountProfile extends Revision {
+  aid: number
+  services: readonly HeldService[]
+  overrides: readonly Override[]
+  /** Micros per cycle; null for no limit. */
+  creditLimit: number | null
 }
 
 /** What charging needs to know of a subscriber at an instant. */

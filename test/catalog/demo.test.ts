@@ -36,7 +36,7 @@ describe('demo catalogue', () => {
     await feed.stop()
     const { rates, plans, prepaidIncludes } = feed.current()
     const priceOf = (key: string, usaget: string, units: number) => {
-      const tariff = rates.get(key)?.[0]?.usages.get(usaget)?.base
+      const tariff = rates.get(key)?.[0]?.usages.get(usaget)?.base?.tariff
       return tariff == null ? null : charge(tariff, units, true)
     }
     expect(feed.skipped()).toEqual([])

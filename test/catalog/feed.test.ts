@@ -2,7 +2,7 @@ import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../src/catalog/collections.ts'
 import type { Catalog } from '../../src/catalog/connection.ts'
-import { type CatalogFeed, createCatalogFeed } from '../../src/catalog/feed.ts'
+import { type CatalogFeed, createCatalogFeed, type FeedOptions } from '../../src/catalog/feed.ts'
 import { bump, LATE_WRITES_MAX } from '../../src/catalog/revisions.ts'
 import type { SubscriberChange } from '../../src/catalog/subscriber-watch.ts'
 import { writeEntity } from '../../src/catalog/write.ts'
@@ -17,16 +17,18 @@ afterEach(async () => {
 })
 
 /** A feed that polls when it is told to, unless a test wants it to do so by itself. */
-function createFeed(catalog: Catalog, pollMs = 3_600_000) {
+function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOptions> = {}) {
   const time = { nowMs: 1000 }
   const { log, records } = recordingLog()
   const clock = { nowMs: () => time.nowMs }
-  const feed = createCatalogFeed({ catalog, pollMs, log, clock })
+  const feed = createCatalogFeed({ catalog, pollMs, log, clock, ...more })
   const changes: SubscriberChange[] = []
   feed.onSubscriberChange((change) => changes.push(change))
   feeds.push(feed)
   return { feed, time, records, changes }
 }
+
+const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as const
 
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
 
@@ -46,17 +48,19 @@ async function plant(catalog: Catalog, collection: EntityCollection, rev: number
 describe('catalogue', () => {
   it('is loaded whole at start', async () => {
     const catalog = await store.open()
-    for (const collection of ['plans', 'rates', 'prepaidincludes'] as const) {
+    for (const collection of CATALOGUE) {
       await insertEntity(catalog, collection)
     }
     const { feed } = createFeed(catalog)
     expect([feed.loaded(), feed.current().revision]).toEqual([false, 0])
     expect(await feed.start()).toBe(true)
     expect(feed.loaded()).toBe(true)
-    const { revision, rates, plans, prepaidIncludes } = feed.current()
+    const { revision, rates, plans, services, taxes, prepaidIncludes } = feed.current()
     expect(revision).toBe(1)
-    expect(rates.get('DATA')?.[0]?.usages.get('data')?.base?.tiers[0]?.price).toBe(10_000)
+    expect(rates.get('DATA')?.[0]?.usages.get('data')?.base?.tariff.tiers[0]?.price).toBe(10_000)
     expect(plans.get('GOLD')?.[0]?.connectionType).toBe('prepaid')
+    expect(services.get('TV')?.[0]?.period).toBeNull()
+    expect(taxes.get('VAT')?.[0]?.rate).toBe('0.17')
     expect(prepaidIncludes.get(1)?.[0]?.kind).toBe('totalCost')
   })
 
@@ -105,6 +109,47 @@ describe('catalogue', () => {
     await writeEntity(catalog, 'rates', { ...closed, deleted: true }, replace)
     await feed.pollNow()
     expect(feed.current().rates.has('DATA')).toBe(false)
+  })
+
+  it.each(CATALOGUE)('follows a change of %s', async (collection) => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    await insertEntity(catalog, collection)
+    await feed.pollNow()
+    const { revision, ...tables } = feed.current()
+    expect(revision).toBe(2)
+    expect(Object.values(tables).map((table) => table.size)).toContain(1)
+  })
+
+  it('tells of the rates that change, before they are found in it', async () => {
+    const catalog = await store.open()
+    const told: string[] = []
+    const onRates: FeedOptions['onRates'] = (changed) => {
+      for (const { key, revisions } of changed) {
+        const isCurrent = feed.current().rates.get(key) === revisions
+        told.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
+      }
+    }
+    const { feed } = createFeed(catalog, 3_600_000, { onRates })
+    const data = await insertEntity(catalog, 'rates')
+    await insertEntity(catalog, 'rates', { key: 'SMS' })
+    await insertEntity(catalog, 'plans')
+    await feed.start()
+    expect(told.splice(0)).toEqual(['DATA 1', 'SMS 1'])
+    await insertEntity(catalog, 'rates', { key: 'SMS', from: '2027-01-01' })
+    await writeEntity(catalog, 'rates', { ...data, deleted: true }, replace)
+    await insertEntity(catalog, 'plans', { name: 'SILVER' })
+    await feed.pollNow()
+    expect(told.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
+    await insertEntity(catalog, 'plans', { name: 'BRONZE' })
+    await feed.pollNow()
+    expect(told).toEqual([])
+    // An older state of the store: every rate may be another one, and some are gone.
+    await catalog.rates.deleteMany({ from: new Date('2027-01-01') })
+    await catalog.counters.deleteMany({})
+    await feed.pollNow()
+    expect(told.sort()).toEqual(['SMS 1'])
   })
 
   it('stays the same object while nothing changes', async () => {
@@ -299,14 +344,16 @@ describe('subscribers', () => {
 
     const stored = await insertEntity(catalog, 'subscribers', { msisdn: '447', imsi: ['1', '2'] })
     await feed.pollNow()
-    const change = { scope: 'one', aid: 17, sid: 18, msisdn: '447', imsi: ['1', '2'] }
+    const identifiers = { msisdn: '447', imsi: ['1', '2'], others: [] }
+    const change = { scope: 'one', aid: 17, sid: 18, ...identifiers }
     // The look back finds the first one too: dropping it once more from a cache does no harm.
     expect(changes).toContainEqual(change)
     changes.length = 0
 
     await insertEntity(catalog, 'subscribers', { type: 'account', sid: undefined })
     await feed.pollNow()
-    expect(changes).toEqual([{ scope: 'one', aid: 17, sid: 0, msisdn: '', imsi: [] }])
+    const none = { msisdn: '', imsi: [], others: [] }
+    expect(changes).toEqual([{ scope: 'one', aid: 17, sid: 0, ...none }])
     changes.length = 0
 
     await feed.pollNow()
@@ -314,6 +361,22 @@ describe('subscribers', () => {
     await writeEntity(catalog, 'subscribers', { ...stored, barred: true }, replace)
     await feed.pollNow()
     expect(changes).toEqual([change])
+  })
+
+  it('are told with the further fields that they are found by', async () => {
+    const catalog = await store.open()
+    const more = { identifiers: ['phone', 'sim.serial'] }
+    const { feed, changes } = createFeed(catalog, 3_600_000, more)
+    await feed.start()
+    changes.length = 0
+    await insertEntity(catalog, 'subscribers', { phone: ['447', '448'], sim: { serial: 12 } })
+    await feed.pollNow()
+    const others = [
+      { field: 'phone', value: '447' },
+      { field: 'phone', value: '448' },
+      { field: 'sim.serial', value: '12' },
+    ]
+    expect(changes).toMatchObject([{ sid: 18, others }])
   })
 
   it('are not told to who no longer listens', async () => {

@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { RawDocument } from '../../src/catalog/compile.ts'
+import type { RawDocument } from '../../src/catalog/compile/document.ts'
 import { CompileError } from '../../src/catalog/errors.ts'
 import { createRevisionTable, type SkippedDocument } from '../../src/catalog/snapshot.ts'
 import type { Revision } from '../../src/domain/catalogue.ts'
@@ -25,11 +25,10 @@ function createThings() {
     nameOf: (document) => String(document['key']),
     onSkip: (skip) => skipped.push(skip),
   })
-  const periods = (key: string) =>
-    table
-      .byKey()
-      .get(key)
-      ?.map(({ fromMs, toMs }) => [fromMs, toMs]) ?? null
+  const periods = async (key: string) => {
+    const revisions = (await table.publish()).get(key)
+    return revisions?.map(({ fromMs, toMs }) => [fromMs, toMs]) ?? null
+  }
   return { table, compiled, skipped, periods }
 }
 
@@ -38,14 +37,14 @@ function thing(key: string, from: number, to: number, rev: number, more: object 
 }
 
 describe('revision table', () => {
-  it('sorts the revisions of a key by start', () => {
+  it('sorts the revisions of a key by start', async () => {
     const { table, periods } = createThings()
-    table.apply([thing('A', 5, 9, 2), thing('B', 0, 1, 3), thing('A', 0, 5, 1)])
-    expect(periods('A')).toEqual([
+    await table.apply([thing('A', 5, 9, 2), thing('B', 0, 1, 3), thing('A', 0, 5, 1)])
+    expect(await periods('A')).toEqual([
       [0, 5],
       [5, 9],
     ])
-    expect(periods('B')).toEqual([[0, 1]])
+    expect(await periods('B')).toEqual([[0, 1]])
   })
 
   it.each([
@@ -92,53 +91,53 @@ describe('revision table', () => {
         [7, 8],
       ],
     ],
-  ])('leaves no overlap: %s', (_name, given, expected) => {
+  ])('leaves no overlap: %s', async (_name, given, expected) => {
     const { table, periods } = createThings()
-    table.apply(given.map(([from = 0, to = 0], index) => thing('A', from, to, index + 1)))
-    expect(periods('A')).toEqual(expected)
+    await table.apply(given.map(([from = 0, to = 0], index) => thing('A', from, to, index + 1)))
+    expect(await periods('A')).toEqual(expected)
   })
 
-  it('compiles only what changed', () => {
+  it('compiles only what changed', async () => {
     const { table, compiled } = createThings()
     const a = thing('A', 0, 9, 1)
-    expect(table.apply([a, thing('B', 0, 9, 2)])).toBe(true)
-    expect(table.apply([a])).toBe(false)
-    expect(table.apply([{ ...a, rev: 3 }])).toBe(true)
+    expect(await table.apply([a, thing('B', 0, 9, 2)])).toBe(true)
+    expect(await table.apply([a])).toBe(false)
+    expect(await table.apply([{ ...a, rev: 3 }])).toBe(true)
     expect(compiled).toEqual(['A', 'B', 'A'])
   })
 
-  it('does not touch maps that it gave out', () => {
+  it('does not touch maps that it gave out', async () => {
     const { table } = createThings()
     const a = thing('A', 0, 9, 1)
-    table.apply([a])
-    const before = table.byKey()
-    table.apply([{ ...a, to: 7, rev: 2 }, thing('B', 0, 1, 3)])
+    await table.apply([a])
+    const before = await table.publish()
+    await table.apply([{ ...a, to: 7, rev: 2 }, thing('B', 0, 1, 3)])
     expect(before.get('A')?.[0]?.toMs).toBe(9)
     expect(before.has('B')).toBe(false)
-    expect(table.byKey().get('A')?.[0]?.toMs).toBe(7)
+    expect((await table.publish()).get('A')?.[0]?.toMs).toBe(7)
   })
 
-  it('moves a document to another key, and drops deleted ones', () => {
+  it('moves a document to another key, and drops deleted ones', async () => {
     const { table, periods } = createThings()
     const a = thing('A', 0, 9, 1)
-    table.apply([a])
-    table.apply([{ ...a, key: 'B', rev: 2 }])
-    expect([periods('A'), periods('B')]).toEqual([null, [[0, 9]]])
-    table.apply([{ ...a, key: 'B', rev: 3, deleted: true }])
-    expect([...table.byKey()]).toEqual([])
+    await table.apply([a])
+    await table.apply([{ ...a, key: 'B', rev: 2 }])
+    expect([await periods('A'), await periods('B')]).toEqual([null, [[0, 9]]])
+    await table.apply([{ ...a, key: 'B', rev: 3, deleted: true }])
+    expect([...(await table.publish())]).toEqual([])
   })
 
-  it('leaves out what does not compile, names it, and takes it when it is repaired', () => {
+  it('leaves out what does not compile, names it, and takes it when it is repaired', async () => {
     const { table, skipped, periods } = createThings()
     const a = thing('A', 0, 9, 1, { broken: true })
-    table.apply([a, thing('B', 0, 9, 2)])
-    table.apply([a])
+    await table.apply([a, thing('B', 0, 9, 2)])
+    await table.apply([a])
     const expected = { collection: 'things', name: 'A', path: 'broken', reason: 'must not be true' }
     expect(skipped).toEqual([{ ...expected, id: String(a._id) }])
     expect(table.skipped()).toEqual(skipped)
-    expect([periods('A'), periods('B')]).toEqual([null, [[0, 9]]])
-    table.apply([{ ...a, broken: false, rev: 3 }])
+    expect([await periods('A'), await periods('B')]).toEqual([null, [[0, 9]]])
+    await table.apply([{ ...a, broken: false, rev: 3 }])
     expect(table.skipped()).toEqual([])
-    expect(periods('A')).toEqual([[0, 9]])
+    expect(await periods('A')).toEqual([[0, 9]])
   })
 })

@@ -52,6 +52,8 @@ export function insertEntity(
 export const ORDINARY: Readonly<Record<EntityCollection, Record<string, unknown>>> = {
   subscribers: { type: 'subscriber', sid: 18, aid: 17, plan: 'GOLD', from: '2026-01-01' },
   plans: { name: 'GOLD', connection_type: 'prepaid', from: '2026-01-01' },
+  services: { name: 'TV', from: '2026-01-01' },
+  taxes: { key: 'VAT', rate: 0.17, from: '2026-01-01' },
   rates: {
     key: 'DATA',
     from: '2026-01-01',

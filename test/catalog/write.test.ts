@@ -13,6 +13,19 @@ import { insertEntity, ORDINARY, useStore } from './store.ts'
 
 const store = useStore()
 
+const OVERLAPPING = {
+  rates: {
+    data: {
+      BASE: {
+        rate: [
+          { from: 0, to: 10, interval: 1, price: 1 },
+          { from: 9, to: 'UNLIMITED', interval: 1, price: 1 },
+        ],
+      },
+    },
+  },
+}
+
 const numberOf = async (catalog: Catalog, collection: string) =>
   (await catalog.counters.findOne({ _id: `feed:${collection}` }))?.seq ?? 0
 
@@ -45,6 +58,7 @@ describe('writeEntity', () => {
       services: [{ name: 'TV', from: '2026-07-01', to: '2026-08-01T00:00:00Z' }],
     }
     const options = { mode: 'insert', timeZone: 'Europe/Paris' } as const
+    await insertEntity(catalog, 'services')
     expect(await writeEntity(catalog, 'subscribers', document, options)).toMatchObject({
       from: new Date('2026-07-01T06:30:00Z'),
       to: new Date(FOREVER_MS),
@@ -77,6 +91,18 @@ describe('writeEntity', () => {
     await expect(refused).rejects.toThrow(message)
     expect(await catalog[collection as 'plans'].findOne({})).toBeNull()
     expect(await numberOf(catalog, collection)).toBe(0)
+  })
+
+  it.each([
+    ['a rate', 'rates', OVERLAPPING],
+    ['a plan', 'plans', { rates: { DATA: { data: OVERLAPPING.rates.data.BASE } } }],
+    ['a service', 'services', { rates: { DATA: { data: OVERLAPPING.rates.data.BASE } } }],
+  ] as const)('refuses overlapping tiers in %s', async (_name, collection, fields) => {
+    const catalog = await store.open()
+    const refused = insertEntity(catalog, collection, fields)
+    await expect(refused).rejects.toThrow(
+      'rate.1.from must not be below the end of the tier before',
+    )
   })
 
   it('replaces a revision whole', async () => {

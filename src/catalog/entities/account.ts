@@ -1,14 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
 import { date, positiveInteger, REVISION_DATES, revisionFields } from './entity.ts'
-import { serviceEntries } from './service-entry.ts'
+import { HOLDER_DATES, holderFields } from './holder.ts'
 
 /** A customer account revision (spec/entity-api.md 4.1). Custom fields are kept as they are. */
 export const AccountSchema = Type.Object({
   type: Type.Literal('account', { description: "'account'" }),
   aid: positiveInteger(),
   ...revisionFields,
-  services: Type.Optional(serviceEntries()),
+  ...holderFields,
   activation_date: Type.Optional(date()),
   deactivation_date: Type.Optional(date()),
 })
@@ -20,12 +20,5 @@ export const AccountEntity: EntityDefinition = {
   schema: AccountSchema,
   indexes: [],
   identity: ['type', 'aid'],
-  dates: [
-    ...REVISION_DATES,
-    'activation_date',
-    'deactivation_date',
-    'services.*.from',
-    'services.*.to',
-    'services.*.creation_time',
-  ],
+  dates: [...REVISION_DATES, ...HOLDER_DATES],
 }

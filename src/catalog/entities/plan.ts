@@ -10,7 +10,7 @@ export const PlanSchema = Type.Object({
     description: "'prepaid' or 'postpaid'",
   }),
   disallowed_rates: Type.Optional(Type.Array(text(), { description: 'a list of rate keys' })),
-  /** Price overrides and inclusive units: compile.ts says what it takes of them. */
+  /** Price overrides and inclusive units: checked by compile/. */
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),
 })

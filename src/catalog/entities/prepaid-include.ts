@@ -16,7 +16,7 @@ export const PrepaidIncludeSchema = Type.Object({
   charging_by_usaget: text(),
   shared: Type.Optional(Type.Boolean({ description: 'true or false' })),
   unlimited: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  /** Restrictions and extensions of what it pays for: compile.ts says what it takes of them. */
+  /** Restrictions and extensions of what it pays for: checked by compile/. */
   allowed_in: Type.Optional(Type.Unknown()),
   additional_charging_usaget: Type.Optional(Type.Unknown()),
 })

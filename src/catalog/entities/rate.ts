@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 /** A number, or the same as decimal text where a JSON number would not be exact. */
 export type Amount = number | string
@@ -21,14 +21,17 @@ export interface TierDocument {
 /** The price of a usage type, for everybody (`BASE`) or for one plan. */
 export interface PriceDocument {
   access?: Amount
+  minimum_charge?: Amount
   rate: TierDocument[]
+  /** Prices by time: compile/price.ts. */
+  bands?: object[]
 }
 
 /** Prices by usage type, then by `BASE` or plan name. */
 export type PricesDocument = Record<string, Record<string, PriceDocument>>
 
 /**
- * A rate revision. `rates` is checked by compile.ts, whose words for what is wrong in a price are
+ * A rate revision. `rates` is checked by compile/, whose words for what is wrong in a price are
  * better than a schema's.
  */
 export const RateSchema = Type.Object({
@@ -40,7 +43,11 @@ export const RateSchema = Type.Object({
       description: "'tiered' or 'volume'",
     }),
   ),
-  tariff_category: Type.Optional(Type.String({ description: 'a text' })),
+  tariff_category: Type.Optional(text()),
+  /** A category other than retail: whether the customer pays it too. */
+  add_to_retail: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  play: Type.Optional(Type.String({ description: 'a text' })),
+  tax: Type.Optional(Type.Unknown()),
   rounding_rules: Type.Optional(Type.Unknown()),
 })
 

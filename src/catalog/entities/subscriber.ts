@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
 import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
-import { serviceEntries } from './service-entry.ts'
+import { HOLDER_DATES, holderFields } from './holder.ts'
 
 /** A subscriber revision (spec/entity-api.md 4.2). Custom fields are kept as they are. */
 export const SubscriberSchema = Type.Object({
@@ -14,7 +14,10 @@ export const SubscriberSchema = Type.Object({
   imsi: Type.Optional(Type.Array(text(), { description: 'a list of texts' })),
   /** True: every request for units is denied; what was used is still settled. */
   barred: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  services: Type.Optional(serviceEntries()),
+  ...holderFields,
+  /** IANA time zone of its day; absent: the installation's. */
+  time_zone: Type.Optional(text()),
+  play: Type.Optional(Type.String({ description: 'a text' })),
   activation_date: Type.Optional(date()),
   deactivation_date: Type.Optional(date()),
   plan_activation: Type.Optional(date()),
@@ -27,20 +30,11 @@ export const SubscriberEntity: EntityDefinition = {
   schema: SubscriberSchema,
   indexes: [
     { key: { sid: 1, from: 1 } },
-    { key: { aid: 1, from: 1 } },
+    { key: { aid: 1, type: 1, from: 1 } },
     { key: { msisdn: 1 } },
     { key: { imsi: 1 } },
     REV_INDEX,
   ],
   identity: ['type', 'sid', 'aid'],
-  dates: [
-    ...REVISION_DATES,
-    'activation_date',
-    'deactivation_date',
-    'plan_activation',
-    'plan_deactivation',
-    'services.*.from',
-    'services.*.to',
-    'services.*.creation_time',
-  ],
+  dates: [...REVISION_DATES, ...HOLDER_DATES, 'plan_activation', 'plan_deactivation'],
 }

@@ -1,0 +1,80 @@
+/** What compiling any entity begins with. */
+import type { Facts, Revision } from '../../domain/catalogue.ts'
+import { FOREVER_MS } from '../../domain/time.ts'
+import type { Stored } from '../entities/entity.ts'
+import { CompileError } from '../errors.ts'
+import { entriesAt } from '../field.ts'
+
+/** A document as it comes from the store: nothing is known but where it is. */
+export type RawDocument = Stored & Record<string, unknown>
+
+export interface CompileOptions {
+  /** For a document that is being written: also what could be used, but is surely a mistake. */
+  isStrict: boolean
+  /** Units are counted in 10^-unitDigits of those of the documents; 0 but for `quote`. */
+  unitDigits: number
+}
+
+export const STORED: CompileOptions = { isStrict: false, unitDigits: 0 }
+export const WRITTEN: CompileOptions = { isStrict: true, unitDigits: 0 }
+
+/**
+ * The identity holds the number of the write: a revision that was edited in place is another one
+ * for sessions, which so end the segment with the old price.
+ */
+export function revisionOf(document: Stored & { from: Date; to: Date }): Revision {
+  const fromMs = document.from.getTime()
+  const toMs = Math.min(document.to.getTime(), FOREVER_MS)
+  if (!(toMs > fromMs)) throw new CompileError('to', 'must be after from')
+  return { id: `${document._id.toHexString()}.${document.rev ?? 0}`, fromMs, toMs }
+}
+
+/**
+ * Usage types become parts of field paths in balances, so they hold nothing that means more there.
+ */
+export function checkUsageType(usaget: string, path: string): void {
+  if (!/^[A-Za-z0-9_-]+$/.test(usaget)) {
+    throw new CompileError(path, 'must be named with letters, digits, _ and - only')
+  }
+}
+
+/** Fields of the store, and times: nothing that a rule would compare. */
+const NO_FACTS = new Set(['_id', 'rev', 'deleted', 'from', 'to', 'creation_time'])
+
+/** The plain fields of a document. */
+export function factsOf(document: RawDocument): Facts {
+  const facts: Record<string, string | number | boolean> = {}
+  for (const [name, value] of Object.entries(document)) {
+    if (NO_FACTS.has(name)) continue
+    const type = typeof value
+    if (type === 'string' || type === 'number' || type === 'boolean') {
+      facts[name] = value as string | number | boolean
+    }
+  }
+  return Object.freeze(facts)
+}
+
+/**
+ * What rules compare: the members of `params`, and the other fields but those named. Frozen to the
+ * bottom.
+ */
+export function paramsOf(
+  document: RawDocument,
+  without: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  const params: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(document)) {
+    if (name !== 'params' && !NO_FACTS.has(name) && !without.has(name)) params[name] = frozen(value)
+  }
+  for (const [name, value] of entriesAt(document['params'], 'params')) params[name] = frozen(value)
+  return Object.freeze(params)
+}
+
+/** Dates cannot be frozen, and ids of the driver need not be. */
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return Object.freeze(value.map(frozen))
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const entries = Object.entries(value).map(([key, part]) => [key, frozen(part)] as const)
+  return Object.freeze(Object.fromEntries(entries))
+}

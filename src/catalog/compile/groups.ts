@@ -1,0 +1,133 @@
+/** Included units and money of plans and services (spec/entity-api.md 4.3). */
+
+import type { IncludedGroup } from '../../domain/catalogue.ts'
+import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
+import { toScale } from '../../domain/money.ts'
+import { CompileError } from '../errors.ts'
+import {
+  amountAt,
+  booleanAt,
+  entriesAt,
+  type Fields,
+  isEmpty,
+  knownKeys,
+  microsAt,
+  objectAt,
+  textsAt,
+} from '../field.ts'
+import { type CompileOptions, checkUsageType } from './document.ts'
+
+const RULE_KEYS = ['rates', 'account_shared', 'account_pool', 'quantity_affected']
+
+/** What a group says beside how much it includes. */
+type Rules = Pick<IncludedGroup, 'rates' | 'sharing' | 'isPerQuantity'>
+
+/**
+ * `include.groups`, in their order: `{ value, usage_types }`, `{ cost }`, or the old
+ * `{ <usage type>: value }`, which makes a group of each usage type.
+ */
+export function compileGroups(
+  document: unknown,
+  path: string,
+  options: CompileOptions,
+): readonly IncludedGroup[] {
+  return entriesAt(document, path).flatMap(([name, value]) => {
+    const at = `${path}.${name}`
+    const group = objectAt(value, at)
+    const rules = rulesOf(group, at)
+    if (group['cost'] !== undefined) return [costGroup(name, group, at, rules)]
+    if (group['value'] !== undefined) return [unitsGroup(name, group, at, rules, options)]
+    return oldGroups(name, group, at, rules, options)
+  })
+}
+
+function costGroup(name: string, group: Fields, path: string, rules: Rules): IncludedGroup {
+  knownKeys(group, path, [...RULE_KEYS, 'cost', 'usage_types'])
+  const at = `${path}.cost`
+  const total = isUnlimited(group['cost'])
+    ? UNLIMITED_TOTAL
+    : withinTotal(microsAt(group['cost'], at), at)
+  return { name, kind: 'totalCost', total, usagets: usagetsOf(group, path), ...rules }
+}
+
+function unitsGroup(
+  name: string,
+  group: Fields,
+  path: string,
+  rules: Rules,
+  options: CompileOptions,
+): IncludedGroup {
+  knownKeys(group, path, [...RULE_KEYS, 'value', 'usage_types'])
+  const total = totalAt(group['value'], `${path}.value`, options)
+  return { name, kind: 'units', total, usagets: usagetsOf(group, path), ...rules }
+}
+
+function oldGroups(
+  name: string,
+  group: Fields,
+  path: string,
+  rules: Rules,
+  options: CompileOptions,
+): IncludedGroup[] {
+  const amounts = Object.entries(group).filter(([key]) => !RULE_KEYS.includes(key))
+  if (amounts.length === 0) throw new CompileError(path, 'must have a value or a cost')
+  return amounts.map(([usaget, value]) => {
+    const at = `${path}.${usaget}`
+    checkUsageType(usaget, at)
+    const total = totalAt(value, at, options)
+    const ownName = amounts.length === 1 ? name : `${name}.${usaget}`
+    return { name: ownName, kind: 'units', total, usagets: new Set([usaget]), ...rules }
+  })
+}
+
+/** A group of both kinds of sharing is pooled: that is one counter of the account too. */
+function rulesOf(group: Fields, path: string): Rules {
+  const isShared = booleanAt(group['account_shared'], `${path}.account_shared`, false)
+  const isPool = booleanAt(group['account_pool'], `${path}.account_pool`, false)
+  return {
+    rates: ratesAt(group['rates'], `${path}.rates`),
+    sharing: isPool ? 'pool' : isShared ? 'shared' : 'none',
+    isPerQuantity: booleanAt(group['quantity_affected'], `${path}.quantity_affected`, true),
+  }
+}
+
+/** A list of keys, ALL_RATES, or a regular expression, with or without slashes. */
+function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
+  if (value === undefined || value === 'ALL_RATES') return 'all'
+  if (typeof value !== 'string') return new Set(textsAt(value, path))
+  const [, source = value, flags = ''] = /^\/(.*)\/([imsu]*)$/s.exec(value) ?? []
+  try {
+    return new RegExp(source, flags)
+  } catch (error) {
+    throw new CompileError(path, `is no regular expression: ${(error as Error).message}`)
+  }
+}
+
+/** An object with the usage types as keys, or a list of them; absent: all. */
+function usagetsOf(group: Fields, path: string): ReadonlySet<string> {
+  const at = `${path}.usage_types`
+  const given = group['usage_types']
+  if (isEmpty(given)) return new Set()
+  const usagets = Array.isArray(given) ? textsAt(given, at) : Object.keys(objectAt(given, at))
+  for (const usaget of usagets) checkUsageType(usaget, `${at}.${usaget}`)
+  return new Set(usagets)
+}
+
+function totalAt(value: unknown, path: string, { unitDigits }: CompileOptions): number {
+  if (isUnlimited(value)) return UNLIMITED_TOTAL
+  const total = toScale(amountAt(value, path), unitDigits)
+  if (total === null) throw new CompileError(path, 'must be a whole number of units, or UNLIMITED')
+  return withinTotal(total, path)
+}
+
+function isUnlimited(value: unknown): boolean {
+  return value === 'UNLIMITED'
+}
+
+/** So that totals can be multiplied and added up. */
+const TOTAL_MAX = 2 ** 50
+
+function withinTotal(total: number, path: string): number {
+  if (total > TOTAL_MAX) throw new CompileError(path, 'is too large: above 2^50; is it UNLIMITED?')
+  return total
+}

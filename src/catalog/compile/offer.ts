@@ -1,0 +1,53 @@
+/** Plans and services (spec/entity-api.md 4.3, 4.4). Pure; throws `CompileError` with the path. */
+import type { Offer, PlanRevision, ServiceRevision } from '../../domain/catalogue.ts'
+import { checkSchema } from '../entities/entity.ts'
+import { type PlanDocument, PlanSchema } from '../entities/plan.ts'
+import { type ServiceDocument, ServiceSchema } from '../entities/service.ts'
+import { entriesAt, isEmpty, objectAt, textsAt } from '../field.ts'
+import { type CompileOptions, factsOf, type RawDocument, revisionOf, STORED } from './document.ts'
+import { compileGroups } from './groups.ts'
+import { periodAt } from './period.ts'
+import { compilePrices } from './price.ts'
+import { roundingAt } from './rounding.ts'
+
+export function compilePlan(document: RawDocument, options = STORED): PlanRevision {
+  checkSchema(PlanSchema, document)
+  const plan = document as RawDocument & PlanDocument
+  const included = isEmpty(plan.include) ? undefined : objectAt(plan.include, 'include')['services']
+  return {
+    ...revisionOf(plan),
+    name: plan.name,
+    connectionType: plan.connection_type,
+    disallowedRates: new Set(plan.disallowed_rates ?? []),
+    services: textsAt(included, 'include.services'),
+    ...offerOf(document, options),
+    facts: factsOf(document),
+  }
+}
+
+export function compileService(document: RawDocument, options = STORED): ServiceRevision {
+  checkSchema(ServiceSchema, document)
+  const service = document as RawDocument & ServiceDocument
+  return {
+    ...revisionOf(service),
+    name: service.name,
+    period: periodAt(service.balance_period, 'balance_period'),
+    ...offerOf(document, options),
+    facts: factsOf(document),
+  }
+}
+
+function offerOf(document: RawDocument, options: CompileOptions): Offer {
+  // It rounds what is charged for the plan itself; wrong rules are refused all the same.
+  roundingAt(document['rounding_rules'], 'rounding_rules')
+  return {
+    prices: compilePrices(document['rates'], 'rates', options),
+    groups: groupsOf(document['include'], 'include', options),
+  }
+}
+
+/** The groups of an `include`. */
+export function groupsOf(include: unknown, path: string, options: CompileOptions) {
+  const groups = entriesAt(include, path).find(([name]) => name === 'groups')?.[1]
+  return compileGroups(groups, `${path}.groups`, options)
+}

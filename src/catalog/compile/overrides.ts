@@ -1,0 +1,102 @@
+/** `overrides` of subscribers and accounts (interface.md 2.3, spec/action-api.md 5.6). */
+import type { Condition, Override } from '../../domain/catalogue.ts'
+import { CompileError } from '../errors.ts'
+import {
+  amountAt,
+  arrayAt,
+  choiceAt,
+  type Fields,
+  isEmpty,
+  objectAt,
+  textAt,
+  textsAt,
+  wholeAt,
+} from '../field.ts'
+import type { CompileOptions } from './document.ts'
+import { groupsOf } from './offer.ts'
+import { compilePrices } from './price.ts'
+
+const TYPES = ['plan', 'service', 'discount'] as const
+
+/** Those of plans and services, in their order. Those of discounts do not matter for usage. */
+export function overridesAt(
+  value: unknown,
+  path: string,
+  options: CompileOptions,
+): readonly Override[] {
+  if (isEmpty(value)) return []
+  return arrayAt(value, path).flatMap((entry, index) => {
+    const at = `${path}.${index}`
+    const override = objectAt(entry, at)
+    const type = choiceAt(textAt(override['type'], `${at}.type`), `${at}.type`, TYPES)
+    return type === 'discount' ? [] : [compileOverride(override, type, at, options)]
+  })
+}
+
+function compileOverride(
+  override: Fields,
+  type: Override['type'],
+  path: string,
+  options: CompileOptions,
+): Override {
+  const at = `${path}.value`
+  const value = isEmpty(override['value']) ? {} : objectAt(override['value'], at)
+  const { rates, include, disallowed_rates: disallowed, price } = value
+  if (price !== undefined) checkCyclePrices(price, `${at}.price`)
+  return {
+    type,
+    key: textAt(override['key'], `${path}.key`),
+    serviceId: isEmpty(override['id']) ? 0 : wholeAt(override['id'], `${path}.id`, 0),
+    conditions: conditionsAt(override['condition'], `${path}.condition`),
+    prices: rates === undefined ? null : compilePrices(rates, `${at}.rates`, options),
+    groups: include === undefined ? null : groupsOf(include, `${at}.include`, options),
+    disallowedRates:
+      disallowed === undefined ? null : new Set(textsAt(disallowed, `${at}.disallowed_rates`)),
+  }
+}
+
+/** The price of the plan or service itself, by cycles: nothing of it is charged with usage. */
+function checkCyclePrices(value: unknown, path: string): void {
+  for (const [index, entry] of arrayAt(value, path).entries()) {
+    const at = `${path}.${index}`
+    const price = objectAt(entry, at)
+    const from = cyclesAt(price['from'], `${at}.from`)
+    const isEndless = price['to'] === 'UNLIMITED'
+    const to = isEndless ? Number.POSITIVE_INFINITY : cyclesAt(price['to'], `${at}.to`)
+    if (to <= from) throw new CompileError(`${at}.to`, `must be above from (${from}), is ${to}`)
+    amountAt(price['price'], `${at}.price`)
+  }
+}
+
+/** Only compared: cycles may be fractions. */
+function cyclesAt(value: unknown, path: string): number {
+  const { digits, scale } = amountAt(value, path)
+  return Number(digits) / 10 ** scale
+}
+
+const OPERATORS = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'exists'] as const
+
+/** One `{ field, op, value }`, a list of them, or `{ fields: [...] }`; all must hold. */
+function conditionsAt(value: unknown, path: string): readonly Condition[] {
+  if (isEmpty(value)) return []
+  if (Array.isArray(value)) {
+    return value.flatMap((entry, index) => conditionsAt(entry, `${path}.${index}`))
+  }
+  const condition = objectAt(value, path)
+  if (condition['fields'] !== undefined) return conditionsAt(condition['fields'], `${path}.fields`)
+  const op = choiceAt(textAt(condition['op'], `${path}.op`), `${path}.op`, OPERATORS)
+  checkValue(op, condition['value'], `${path}.value`)
+  return [{ field: textAt(condition['field'], `${path}.field`), op, value: condition['value'] }]
+}
+
+function checkValue(op: Condition['op'], value: unknown, path: string): void {
+  if (value === undefined && op !== 'exists') throw new CompileError(path, 'is missing')
+  if (op === 'in' || op === 'nin') arrayAt(value, path)
+  if (op !== 'regex') return
+  try {
+    new RegExp(textAt(value, path))
+  } catch (error) {
+    if (error instanceof CompileError) throw error
+    throw new CompileError(path, `is no regular expression: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,151 @@
+/** Prices as rates, plans and services hold them: plain, by time, or a part of another one. */
+import type { PriceOverride, PriceOverrides, PriceSet, TimeBand } from '../../domain/catalogue.ts'
+import { toScale } from '../../domain/money.ts'
+import { CompileError } from '../errors.ts'
+import {
+  amountAt,
+  arrayAt,
+  entriesAt,
+  type Fields,
+  knownKeys,
+  objectAt,
+  textAt,
+  wholeAt,
+} from '../field.ts'
+import { type CompileOptions, checkUsageType } from './document.ts'
+import { compileTariff, NO_TERMS, type PriceContext } from './tariff.ts'
+
+const PRICE_KEYS = ['access', 'minimum_charge', 'rate', 'bands']
+const BAND_KEYS = ['name', 'days', 'dates', 'from', 'to', 'access', 'minimum_charge', 'rate']
+const DAY_SECONDS = 86_400
+
+/** A price with its bands. `access` and `minimum_charge` hold in the bands that have none. */
+export function compilePrice(document: unknown, path: string, context: PriceContext): PriceSet {
+  const price = objectAt(document, path)
+  if (price['percentage'] !== undefined) {
+    throw new CompileError(`${path}.percentage`, 'is for prices that replace another one')
+  }
+  knownKeys(price, path, PRICE_KEYS)
+  const tariff = compileTariff(price, path, context)
+  const bands: TimeBand[] = []
+  const listed = price['bands'] === undefined ? [] : arrayAt(price['bands'], `${path}.bands`)
+  for (const [index, entry] of listed.entries()) {
+    const at = `${path}.bands.${index}`
+    const band = compileBand(objectAt(entry, at), at, price, context)
+    if (bands.some(({ name }) => name === band.name)) {
+      throw new CompileError(`${at}.name`, `is there twice: '${band.name}'`)
+    }
+    bands.push(band)
+  }
+  return { tariff, bands }
+}
+
+function compileBand(
+  band: Fields,
+  path: string,
+  { access, minimum_charge }: Fields,
+  context: PriceContext,
+): TimeBand {
+  knownKeys(band, path, BAND_KEYS)
+  const fromSecond = secondAt(band['from'], `${path}.from`, 0)
+  const toSecond = secondAt(band['to'], `${path}.to`, DAY_SECONDS)
+  if (fromSecond === toSecond) throw new CompileError(`${path}.to`, 'must differ from from')
+  const inherited = {
+    ...(access !== undefined && { access }),
+    ...(minimum_charge !== undefined && { minimum_charge }),
+  }
+  return {
+    name: textAt(band['name'], `${path}.name`),
+    days: new Set(daysAt(band['days'], `${path}.days`)),
+    dates: new Set(datesAt(band['dates'], `${path}.dates`)),
+    fromSecond,
+    toSecond,
+    tariff: compileTariff({ ...inherited, ...band }, path, context),
+  }
+}
+
+function daysAt(value: unknown, path: string): number[] {
+  if (value === undefined) return []
+  return arrayAt(value, path).map((day, index) => {
+    const at = `${path}.${index}`
+    const number = wholeAt(day, at, 1)
+    if (number > 7) throw new CompileError(at, 'must be a day from 1 (Monday) to 7')
+    return number
+  })
+}
+
+const DATE = /^(?:(\d{4})-)?(\d{2})-(\d{2})$/
+
+function datesAt(value: unknown, path: string): string[] {
+  if (value === undefined) return []
+  return arrayAt(value, path).map((entry, index) => {
+    const date = textAt(entry, `${path}.${index}`)
+    if (!isDate(date)) throw new CompileError(`${path}.${index}`, 'must be YYYY-MM-DD or MM-DD')
+    return date
+  })
+}
+
+/** A date of every year may be the 29th of February. */
+function isDate(text: string): boolean {
+  const match = DATE.exec(text)
+  if (match === null) return false
+  const [, year = '2000', month, day] = match
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(5, 10) === `${month}-${day}`
+}
+
+const TIME_OF_DAY = /^([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?$/
+
+function secondAt(value: unknown, path: string, ifAbsent: number): number {
+  if (value === undefined) return ifAbsent
+  const match = typeof value === 'string' ? TIME_OF_DAY.exec(value) : null
+  const [, hour = 0, minute = 0, second = 0] = match ?? []
+  const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second)
+  if (match === null || seconds > DAY_SECONDS) {
+    throw new CompileError(path, 'must be a time of day as HH:MM or HH:MM:SS')
+  }
+  return seconds
+}
+
+/** `{ <rate key>: { <usage type>: price or { percentage } } }` (spec/entity-api.md 4.3). */
+export function compilePrices(
+  document: unknown,
+  path: string,
+  options: CompileOptions,
+): PriceOverrides {
+  const prices = new Map<string, ReadonlyMap<string, PriceOverride>>()
+  for (const [key, usages] of entriesAt(document, path)) {
+    const byUsaget = new Map<string, PriceOverride>()
+    for (const [usaget, price] of entriesAt(usages, `${path}.${key}`)) {
+      const at = `${path}.${key}.${usaget}`
+      checkUsageType(usaget, at)
+      byUsaget.set(usaget, compileOverride(objectAt(price, at), at, options))
+    }
+    prices.set(key, byUsaget)
+  }
+  return prices
+}
+
+function compileOverride(price: Fields, path: string, options: CompileOptions): PriceOverride {
+  if (price['percentage'] !== undefined) return { kind: 'percentage', ...percentageAt(price, path) }
+  return { kind: 'price', price: compilePrice(price, path, { ...options, terms: NO_TERMS }) }
+}
+
+/** Digits after the point of a part of a price. */
+const FACTOR_DIGITS_MAX = 6
+const FACTOR_MAX = 10 ** 6
+
+/** The part of another price that `{ percentage }` stands for: factor × 10^-factorDigits. */
+export function percentageAt(price: Fields, path: string) {
+  const at = `${path}.percentage`
+  knownKeys(price, path, ['percentage'])
+  const part = amountAt(price['percentage'], at)
+  const factor = toScale(part, part.scale)
+  if (part.scale > FACTOR_DIGITS_MAX || factor === null || factor > FACTOR_MAX * 10 ** part.scale) {
+    throw new CompileError(
+      at,
+      `must be at most 10^6 and have at most ${FACTOR_DIGITS_MAX} decimals`,
+    )
+  }
+  return { factor, factorDigits: part.scale }
+}

@@ -1,0 +1,105 @@
+/** Subscribers and accounts (spec/entity-api.md 4.1, 4.2; interface.md 2.2 to 2.5). Pure. */
+import type { AccountProfile, HeldService, SubscriberProfile } from '../../domain/catalogue.ts'
+import { FOREVER_MS, localTime } from '../../domain/time.ts'
+import { type AccountDocument, AccountSchema } from '../entities/account.ts'
+import { checkSchema } from '../entities/entity.ts'
+import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
+import { CompileError } from '../errors.ts'
+import { arrayAt, dateAt, isEmpty, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
+import { type RawDocument, revisionOf, STORED } from './document.ts'
+import { overridesAt } from './overrides.ts'
+
+/** The profile without what the account adds. Throws `CompileError` with the path of the field. */
+export function compileSubscriber(document: RawDocument, options = STORED): SubscriberProfile {
+  checkSchema(SubscriberSchema, document)
+  const subscriber = document as RawDocument & SubscriberDocument
+  const revision = revisionOf(subscriber)
+  const activeFromMs = dateAt(subscriber.activation_date, 'activation_date')
+  const activeToMs = dateAt(subscriber.deactivation_date, 'deactivation_date')
+  return {
+    ...revision,
+    aid: subscriber.aid,
+    sid: subscriber.sid,
+    plan: subscriber.plan,
+    barred: subscriber.barred ?? false,
+    activeFromMs: activeFromMs ?? 0,
+    activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
+    services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
+    accountServices: [],
+    overrides: overridesAt(subscriber.overrides, 'overrides', options),
+    creditLimit: limitAt(subscriber.credit_limit),
+    accountCreditLimit: null,
+    timeZone: zoneAt(subscriber.time_zone, 'time_zone'),
+    play: subscriber.play ?? '',
+    pool: null,
+  }
+}
+
+/** Throws `CompileError` with the path of the field. */
+export function compileAccount(document: RawDocument, options = STORED): AccountProfile {
+  checkSchema(AccountSchema, document)
+  const account = document as RawDocument & AccountDocument
+  const revision = revisionOf(account)
+  const activeFromMs = dateAt(account.activation_date, 'activation_date')
+  return {
+    ...revision,
+    aid: account.aid,
+    services: servicesAt(account.services, 'services', activeFromMs ?? revision.fromMs),
+    overrides: overridesAt(account.overrides, 'overrides', options),
+    creditLimit: limitAt(account.credit_limit),
+  }
+}
+
+/** The profile of a subscriber as it is under its account. */
+export function withAccount(
+  subscriber: SubscriberProfile,
+  account: AccountProfile | null,
+): SubscriberProfile {
+  if (account === null) return subscriber
+  return {
+    ...subscriber,
+    accountServices: account.services,
+    overrides: [...account.overrides, ...subscriber.overrides],
+    accountCreditLimit: account.creditLimit,
+  }
+}
+
+/** `sinceMs`: begin of a service that names none. */
+export function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
+  if (isEmpty(value)) return []
+  return arrayAt(value, path).map((entry, index) => {
+    const at = `${path}.${index}`
+    const service = typeof entry === 'string' ? { name: entry } : objectAt(entry, at)
+    const { service_id: id, quantity } = service
+    const fromMs = dateAt(service['from'], `${at}.from`) ?? sinceMs
+    const toMs = Math.min(dateAt(service['to'], `${at}.to`) ?? FOREVER_MS, FOREVER_MS)
+    return {
+      name: textAt(service['name'], `${at}.name`),
+      serviceId: isAbsent(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
+      fromMs,
+      toMs,
+      quantity: isAbsent(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
+    }
+  })
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+function limitAt(value: unknown): number | null {
+  return isAbsent(value) ? null : microsAt(value, 'credit_limit')
+}
+
+const knownZones = new Set<string>([''])
+
+function zoneAt(zone: string | undefined, path: string): string {
+  if (zone === undefined || knownZones.has(zone)) return zone ?? ''
+  try {
+    localTime(zone, 0)
+  } catch {
+    throw new CompileError(path, `must be a time zone of the IANA database, is '${zone}'`)
+  }
+  knownZones.add(zone)
+  return zone
+}

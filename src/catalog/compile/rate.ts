@@ -1,0 +1,107 @@
+/** Rates (spec/entity-api.md 4.5). Pure; throws `CompileError` with the path of the field. */
+import type { PriceSet, RateRevision, RateUsage, TaxHint } from '../../domain/catalogue.ts'
+import { scaledTariff } from '../../domain/tariff-terms.ts'
+import { checkSchema } from '../entities/entity.ts'
+import { type RateDocument, RateSchema } from '../entities/rate.ts'
+import { CompileError } from '../errors.ts'
+import { arrayAt, choiceAt, type Fields, isEmpty, objectAt, textAt } from '../field.ts'
+import { checkUsageType, paramsOf, type RawDocument, revisionOf, STORED } from './document.ts'
+import { compilePrice, percentageAt } from './price.ts'
+import { roundingAt } from './rounding.ts'
+import type { PriceContext } from './tariff.ts'
+
+const RETAIL = 'retail'
+
+/** What no rule of matching compares, and would only fill the memory. */
+const NO_PARAMS = new Set([
+  'rates',
+  'tax',
+  'rounding_rules',
+  'pricing_method',
+  'description',
+  'invoice_label',
+])
+
+export function compileRate(document: RawDocument, options = STORED): RateRevision {
+  checkSchema(RateSchema, document)
+  const rate = document as RawDocument & RateDocument
+  const method = rate.pricing_method ?? 'tiered'
+  const rounding = roundingAt(rate.rounding_rules, 'rounding_rules')
+  const category = rate.tariff_category ?? RETAIL
+  return {
+    ...revisionOf(rate),
+    key: rate.key,
+    usages: usagesOf(rate, { ...options, terms: { method, rounding } }),
+    method,
+    category,
+    addToRetail: category === RETAIL || rate.add_to_retail === true,
+    play: rate.play ?? '',
+    params: paramsOf(document, NO_PARAMS),
+    taxHints: taxHintsAt(rate.tax, 'tax'),
+    rounding,
+  }
+}
+
+function usagesOf(rate: RateDocument, context: PriceContext): ReadonlyMap<string, RateUsage> {
+  const usages = new Map<string, RateUsage>()
+  for (const [usaget, prices] of Object.entries(rate.rates)) {
+    const path = `rates.${usaget}`
+    checkUsageType(usaget, path)
+    usages.set(usaget, compileUsage(prices, path, context))
+  }
+  if (usages.size === 0) throw new CompileError('rates', 'must have at least one usage type')
+  return usages
+}
+
+function compileUsage(document: unknown, path: string, context: PriceContext): RateUsage {
+  const { BASE, ...others } = objectAt(document, path)
+  const base = BASE === undefined ? null : compilePrice(BASE, `${path}.BASE`, context)
+  const plans = new Map<string, PriceSet>()
+  for (const [name, value] of Object.entries(others)) {
+    const at = `${path}.${name}`
+    // Caps of a single grant stand beside the prices and are no plans (spec/realtime.md 4.5).
+    if (name.startsWith('prepaid_granted_')) {
+      if (isEmpty(value)) continue
+      throw new CompileError(at, 'is not supported yet')
+    }
+    const price = objectAt(value, at)
+    const isPart = price['percentage'] !== undefined
+    plans.set(name, isPart ? partOf(base, price, at) : compilePrice(price, at, context))
+  }
+  if (base === null && plans.size === 0) {
+    throw new CompileError(path, 'must have a price: BASE or a plan')
+  }
+  return { base, plans }
+}
+
+function partOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
+  const { factor, factorDigits } = percentageAt(price, path)
+  if (base === null) throw new CompileError(`${path}.percentage`, 'has no BASE to be a part of')
+  return {
+    tariff: scaledTariff(base.tariff, factor, factorDigits),
+    bands: base.bands.map((band) => ({
+      ...band,
+      tariff: scaledTariff(band.tariff, factor, factorDigits),
+    })),
+  }
+}
+
+const TAXATIONS = ['global', 'default', 'no', 'custom'] as const
+const LOGICS = ['override', 'fallback'] as const
+
+/** Absent: none, which means `global`. */
+export function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
+  if (isEmpty(value)) return []
+  return arrayAt(value, path).map((entry, index) => {
+    const at = `${path}.${index}`
+    const hint = objectAt(entry, at)
+    const taxation = choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS)
+    const custom = hint['custom_tax']
+    return {
+      type: hint['type'] === undefined ? 'vat' : textAt(hint['type'], `${at}.type`),
+      taxation,
+      customTax: taxation === 'custom' ? textAt(custom, `${at}.custom_tax`) : '',
+      customLogic: choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
+    }
+  })
+}

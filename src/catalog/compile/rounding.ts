@@ -1,0 +1,25 @@
+/** `rounding_rules` of a rate, plan or service (spec/entity-api.md 3.0, spec/action-api.md 5.8). */
+import type { RoundingRules } from '../../domain/catalogue.ts'
+import { CompileError } from '../errors.ts'
+import { choiceAt, isEmpty, objectAt, wholeAt } from '../field.ts'
+
+const DECIMALS_MAX = 10
+
+/** Null: nothing is rounded. */
+export function roundingAt(value: unknown, path: string): RoundingRules | null {
+  if (isEmpty(value)) return null
+  const rules = objectAt(value, path)
+  const type = choiceAt(rules['rounding_type'], `${path}.rounding_type`, TYPES)
+  const stage = choiceAt(rules['rounding_stage'], `${path}.rounding_stage`, STAGES)
+  if (type === 'None' || stage === 'None') return null
+  const at = `${path}.rounding_decimals`
+  const given = rules['rounding_decimals']
+  const decimals = given === undefined || given === '' || given === null ? 2 : wholeAt(given, at, 0)
+  if (decimals > DECIMALS_MAX) {
+    throw new CompileError(at, `must be an integer from 0 to ${DECIMALS_MAX}`)
+  }
+  return { mode: type, decimals, stage }
+}
+
+const TYPES = ['None', 'up', 'down', 'nearest'] as const
+const STAGES = ['after_tax', 'before_tax', 'None'] as const

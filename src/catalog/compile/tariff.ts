@@ -1,0 +1,167 @@
+/**
+ * The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md
+ * 4.5).
+ */
+import { type ExactDecimal, MICROS_DIGITS, parseDecimal, toScale } from '../../domain/money.ts'
+import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
+import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
+import { CompileError } from '../errors.ts'
+import { amountAt, arrayAt, type Fields, knownKeys, objectAt } from '../field.ts'
+import type { CompileOptions } from './document.ts'
+
+/** One tier, as exact as it was written. */
+interface Step {
+  /** Null for no end. */
+  size: ExactDecimal | null
+  interval: ExactDecimal
+  price: ExactDecimal
+  ceil: boolean
+  path: string
+}
+
+/** An amount of money and where it stands. */
+interface Price {
+  amount: ExactDecimal
+  path: string
+}
+
+export interface PriceContext extends CompileOptions {
+  terms: RateTerms
+}
+
+/** Terms of the prices of plans and services, before they meet those of a rate. */
+export const NO_TERMS: RateTerms = { method: 'tiered', rounding: null }
+
+/** Digits after the point that bounds and intervals of tiers may have. */
+const UNIT_DIGITS_MAX = 6
+const ZERO: ExactDecimal = { digits: 0n, scale: 0 }
+const TIER_KEYS = ['from', 'to', 'interval', 'price', 'ceil', 'uom_display']
+
+/**
+ * The parts `access`, `minimum_charge` and `rate: [{ from, to, interval, price, ceil }]` of a price
+ * as a tariff. Only the sizes of the tiers count: gaps and overlaps between them lose and gain
+ * nothing; of a document that is being written overlaps are refused. Throws `CompileError` with the
+ * path.
+ */
+export function compileTariff(price: Fields, path: string, context: PriceContext): Tariff {
+  const access = priceAt(price['access'], `${path}.access`)
+  const minimum = priceAt(price['minimum_charge'], `${path}.minimum_charge`)
+  const steps = compileSteps(price['rate'], `${path}.rate`, context)
+  const prices = steps.map((step) => ({ amount: step.price, path: `${step.path}.price` }))
+  const extraDigits = digitsNeeded([...prices, access, minimum])
+  const unitDigits = Math.max(context.unitDigits, finestUnit(steps))
+  const tariff = {
+    tiers: steps.map((step) => tierOf(step, unitDigits, extraDigits)),
+    access: scaled(access, extraDigits),
+    extraDigits,
+    terms: null,
+  }
+  const { method, rounding } = context.terms
+  return withTerms(tariff, {
+    ...PLAIN_TERMS,
+    method,
+    unitScale: 10 ** (unitDigits - context.unitDigits),
+    minimum: scaled(minimum, extraDigits),
+    rounding: priceRounding(rounding),
+  })
+}
+
+function priceAt(value: unknown, path: string): Price {
+  return { amount: value === undefined ? ZERO : amountAt(value, path), path }
+}
+
+function compileSteps(document: unknown, path: string, { isStrict }: CompileOptions): Step[] {
+  const steps: Step[] = []
+  let end: ExactDecimal | null = ZERO
+  for (const [index, entry] of arrayAt(document, path).entries()) {
+    const at = `${path}.${index}`
+    if (end === null && isStrict) {
+      throw new CompileError(at, 'is never reached: the tier before it is UNLIMITED')
+    }
+    const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO)
+    if (isStrict && end !== null && isBelow(from, end)) {
+      throw new CompileError(`${at}.from`, `must not be below the end of the tier before`)
+    }
+    // What comes after a tier without an end is never reached.
+    if (index === 0 || end !== null) steps.push(step)
+    end = end === null ? null : to
+  }
+  if (steps.length === 0) throw new CompileError(path, 'must have at least one tier')
+  return steps
+}
+
+function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
+  knownKeys(tier, path, TIER_KEYS)
+  const from = tier['from'] === undefined ? previousTo : unitsAt(tier['from'], `${path}.from`)
+  const to = tier['to'] === 'UNLIMITED' ? null : unitsAt(tier['to'], `${path}.to`)
+  const size = to === null ? null : minus(to, from)
+  if (size !== null && size.digits <= 0n) {
+    throw new CompileError(`${path}.to`, `must be above from (${numberOf(from)}), is ${tier['to']}`)
+  }
+  const interval = unitsAt(tier['interval'], `${path}.interval`)
+  if (interval.digits === 0n) throw new CompileError(`${path}.interval`, 'must be above 0, is 0')
+  const ceil = tier['ceil'] ?? true
+  if (typeof ceil !== 'boolean') throw new CompileError(`${path}.ceil`, 'must be true or false')
+  const price = amountAt(tier['price'], `${path}.price`)
+  return { step: { size, interval, price, ceil, path }, from, to }
+}
+
+/** Units of a bound or an interval. */
+function unitsAt(value: unknown, path: string): ExactDecimal {
+  if (value === undefined) throw new CompileError(path, 'is missing')
+  const units = typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+  if (units === null) throw new CompileError(path, 'must be a number or UNLIMITED')
+  if (units.digits < 0n) throw new CompileError(path, `must not be negative, is ${value}`)
+  if (units.scale > UNIT_DIGITS_MAX) {
+    throw new CompileError(path, `has more than ${UNIT_DIGITS_MAX} decimals`)
+  }
+  return units
+}
+
+function numberOf({ digits, scale }: ExactDecimal): number {
+  return Number(digits) / 10 ** scale
+}
+
+function minus(a: ExactDecimal, b: ExactDecimal): ExactDecimal {
+  const scale = Math.max(a.scale, b.scale)
+  const digits =
+    a.digits * 10n ** BigInt(scale - a.scale) - b.digits * 10n ** BigInt(scale - b.scale)
+  return { digits, scale }
+}
+
+function isBelow(a: ExactDecimal, b: ExactDecimal): boolean {
+  return minus(a, b).digits < 0n
+}
+
+function finestUnit(steps: readonly Step[]): number {
+  return Math.max(...steps.flatMap(({ size, interval }) => [size?.scale ?? 0, interval.scale]))
+}
+
+/** Digits beyond micros that the finest price needs. */
+function digitsNeeded(prices: readonly Price[]): number {
+  return Math.max(MICROS_DIGITS, ...prices.map(({ amount }) => amount.scale)) - MICROS_DIGITS
+}
+
+function tierOf(step: Step, unitDigits: number, extraDigits: number): Tier {
+  const { size, interval, price, ceil, path } = step
+  return {
+    units: size === null ? UNLIMITED : unitsOf(size, unitDigits, `${path}.to`),
+    interval: unitsOf(interval, unitDigits, `${path}.interval`),
+    price: scaled({ amount: price, path: `${path}.price` }, extraDigits),
+    ceil,
+  }
+}
+
+function unitsOf(units: ExactDecimal, digits: number, path: string): number {
+  const whole = toScale(units, digits)
+  if (whole !== null) return whole
+  const each = digits === 0 ? '' : ` of 10^-${digits} units`
+  throw new CompileError(path, `is too large: 2^53${each} or more`)
+}
+
+function scaled({ amount, path }: Price, extraDigits: number): number {
+  const digits = MICROS_DIGITS + extraDigits
+  const numerator = toScale(amount, digits)
+  if (numerator !== null) return numerator
+  throw new CompileError(path, `is too large to be exact with the ${digits} decimals of its tariff`)
+}

@@ -1,0 +1,102 @@
+/**
+ * Names of rates and services in documents that are being written: they must exist, in any
+ * revision. Stored documents may name what is gone: there it only applies to nothing.
+ */
+import type { Collection } from 'mongodb'
+import type { EntityCollection } from './collections.ts'
+import type { RawDocument } from './compile/document.ts'
+import type { Catalog } from './connection.ts'
+import { CompileError } from './errors.ts'
+import type { Fields } from './field.ts'
+
+interface Reference {
+  collection: 'rates' | 'services'
+  name: string
+  /** Of the field that names it. */
+  path: string
+}
+
+const KEY_FIELD = { rates: 'key', services: 'name' } as const
+
+/**
+ * Rejects with `CompileError` for the first name that does not exist. To be called with a document
+ * that compiles; costs one read of each collection that it names.
+ */
+export async function checkReferences(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: RawDocument,
+): Promise<void> {
+  const references = referencesIn(collection, document)
+  const [rates, services] = await Promise.all([
+    existing(catalog, 'rates', references),
+    existing(catalog, 'services', references),
+  ])
+  const known = { rates, services }
+  for (const reference of references) {
+    if (known[reference.collection].has(reference.name)) continue
+    const kind = reference.collection === 'rates' ? 'rate' : 'service'
+    throw new CompileError(reference.path, `names a ${kind} that does not exist: ${reference.name}`)
+  }
+}
+
+async function existing(
+  catalog: Catalog,
+  collection: Reference['collection'],
+  references: readonly Reference[],
+): Promise<ReadonlySet<unknown>> {
+  const names = references.flatMap((one) => (one.collection === collection ? [one.name] : []))
+  if (names.length === 0) return new Set()
+  const field = KEY_FIELD[collection]
+  const documents = catalog[collection] as unknown as Collection<Fields>
+  const filter = { [field]: { $in: [...new Set(names)] }, deleted: { $ne: true } }
+  const found = await catalog.run(`look for ${collection}`, () =>
+    documents.find(filter, { projection: { _id: 0, [field]: 1 } }).toArray(),
+  )
+  return new Set(found.map((one) => one[field]))
+}
+
+function referencesIn(collection: EntityCollection, document: RawDocument): Reference[] {
+  if (collection === 'plans' || collection === 'services') return ofOffer(document, '')
+  if (collection !== 'subscribers') return []
+  const overrides = membersOf(document['overrides']).flatMap(([index, override]) =>
+    ofOffer(fieldsOf(fieldsOf(override)['value']), `overrides.${index}.value.`),
+  )
+  return [...ofServices(document['services'], 'services'), ...overrides]
+}
+
+/** Of a plan, a service, or what replaces parts of one. */
+function ofOffer(offer: Fields, prefix: string): Reference[] {
+  const prices = membersOf(offer['rates']).map(([name]): Reference => {
+    return { collection: 'rates', name, path: `${prefix}rates.${name}` }
+  })
+  const include = fieldsOf(offer['include'])
+  const groups = membersOf(include['groups']).flatMap(([name, group]) => {
+    const { rates } = fieldsOf(group)
+    // A text is no list of keys: all rates, or an expression.
+    return Array.isArray(rates) ? ofRates(rates, `${prefix}include.groups.${name}.rates`) : []
+  })
+  return [...prices, ...groups, ...ofServices(include['services'], `${prefix}include.services`)]
+}
+
+function ofRates(rates: readonly unknown[], path: string): Reference[] {
+  return rates.map((name, index) => {
+    return { collection: 'rates', name: String(name), path: `${path}.${index}` }
+  })
+}
+
+function ofServices(services: unknown, path: string): Reference[] {
+  return membersOf(services).map(([index, service]) => {
+    const isName = typeof service === 'string'
+    const name = isName ? service : String(fieldsOf(service)['name'])
+    return { collection: 'services', name, path: `${path}.${index}${isName ? '' : '.name'}` }
+  })
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return Object.entries(fieldsOf(value))
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
