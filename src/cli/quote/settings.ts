@@ -1,6 +1,7 @@
 /** What a case may set of the installation: `config`. */
 import { CompileError } from '../../catalog/errors.ts'
 import { type Fields, objectAt, textAt, wholeAt } from '../../catalog/field.ts'
+import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
 import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
@@ -11,6 +12,8 @@ export interface QuoteSettings {
   /** IANA name. */
   timeZone: string
   cycleDay: number
+  /** Follows from both; made once, as it remembers cycles. */
+  cycleAt: (atMs: number, nowMs: number) => OpenCycle
   defaultTax: string
   /** Templates that find a rate where no calculators are configured. */
   rateKeys: readonly string[]
@@ -35,6 +38,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
     ...{ timeZone, cycleDay, defaultTax, rateKeys },
+    cycleAt: createCycleFinder(timeZone, cycleDay),
     calculators: compileCalculators(rating.rateCalculators),
     taxPriorities: compileTaxPriorities(rating.taxMapping, 'rating.taxMapping'),
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
@@ -60,11 +64,14 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
   for (const key of Object.keys(config)) {
     if (!CONFIG_KEYS.includes(key)) throw new CompileError(`config.${key}`, 'is not known')
   }
-  const { cycle_day: cycleDay, default_tax: tax, time_zone: zone } = config
+  const { cycle_day: day, default_tax: tax, time_zone: zone } = config
+  const timeZone = zone === undefined ? defaults.timeZone : zoneAt(zone)
+  const cycleDay = day === undefined ? defaults.cycleDay : cycleDayAt(day)
+  const isSame = timeZone === defaults.timeZone && cycleDay === defaults.cycleDay
   return {
     ...defaults,
-    ...(zone !== undefined && { timeZone: zoneAt(zone) }),
-    ...(cycleDay !== undefined && { cycleDay: cycleDayAt(cycleDay) }),
+    ...{ timeZone, cycleDay },
+    cycleAt: isSame ? defaults.cycleAt : createCycleFinder(timeZone, cycleDay),
     ...(tax !== undefined && { defaultTax: textAt(tax, 'config.default_tax') }),
     ...rulesAt(config),
   }

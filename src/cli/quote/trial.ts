@@ -8,7 +8,6 @@ import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../../domain/charge-request.ts'
-import { createCycleFinder } from '../../domain/cycle.ts'
 import { digestOf } from '../../domain/digest.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
@@ -62,7 +61,7 @@ export class Trial {
     finder.update([...rates].map(([key, revisions]) => ({ key, revisions })))
     this.base = {
       ...{ catalogue: this.catalogue, finder, zone: settings.timeZone, settings: SETTINGS },
-      cycleAt: createCycleFinder(settings.timeZone, settings.cycleDay),
+      cycleAt: settings.cycleAt,
       defaultTax: settings.defaultTax,
       mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
