@@ -33,7 +33,10 @@ export function openBuckets(
       const toMs = include.unlimited ? FOREVER_MS : period.toMs
       const operation = { include, amount, fromMs: period.fromMs, toMs, mode: 'new' } as const
       const before = owners.get(key) ?? emptyOwner(aid, owner)
-      owners.set(key, opened(bucket, () => credit(before, operation, 0).owner))
+      owners.set(
+        key,
+        opened(bucket, () => credit(before, operation, 0).owner),
+      )
     }
   }
   return owners

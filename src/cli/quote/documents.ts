@@ -1,8 +1,9 @@
 /** The documents of a case as charging uses them; what they leave out has a default. */
-import { compileAccount, compileSubscriber, withAccount } from '../../catalog/compile/profile.ts'
+
 import type { CompileOptions, RawDocument } from '../../catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
+import { compileAccount, compileSubscriber, withAccount } from '../../catalog/compile/profile.ts'
 import { compileRate } from '../../catalog/compile/rate.ts'
 import { compileTax } from '../../catalog/compile/tax.ts'
 import { withDates } from '../../catalog/dates.ts'
@@ -48,9 +49,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
     quote.catalogue[key].map((document, index) => {
       const path = `catalogue.${key}.${index}`
       const whole = { ...defaults(document), ...document }
-      return inCase(path, () =>
-        compile(stored(whole, path, REVISION_DATES, timeZone), options),
-      )
+      return inCase(path, () => compile(stored(whole, path, REVISION_DATES, timeZone), options))
     })
   const rates = compiled('rates', compileRate)
   const plans = compiled('plans', compilePlan, (plan) => planDefaults(quote, plan))
@@ -89,7 +88,9 @@ function revisionsOf<K, T extends Revision>(
   const found = new Map<K, T[]>()
   for (const [index, document] of documents.entries()) {
     const known = found.get(keyOf(document)) ?? []
-    const isTwice = known.some(({ fromMs, toMs }) => fromMs < document.toMs && document.fromMs < toMs)
+    const isTwice = known.some(
+      ({ fromMs, toMs }) => fromMs < document.toMs && document.fromMs < toMs,
+    )
     if (isTwice) {
       const why = `is there twice at a time: ${String(keyOf(document))}`
       throw new CompileError(`catalogue.${key}.${index}`, why)

@@ -54,9 +54,7 @@ export function usedResult(lines: readonly Line[], unitDigits: number): EventRes
   const covered = ({ grouped, covered }: Line) => grouped + covered
   const isOver = ({ hasGroups }: Line) => hasGroups
   const beyond = (line: Line, counts: boolean) => (counts ? line.used - covered(line) : 0)
-  const charges = lines.map(({ charged, taxes, rounding }) =>
-    finalCharge(charged, taxes, rounding),
-  )
+  const charges = lines.map(({ charged, taxes, rounding }) => finalCharge(charged, taxes, rounding))
   const rating = lines.flatMap((line) => explain(line, unitDigits))
   return {
     // Rounding of the final charge leaves the price as it is.

@@ -48,9 +48,7 @@ function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'n
   const results = quote.events.map((event) => trial.play(event))
   if (quote.expect === null) return { results }
   const found = mismatches(quote.expect, results)
-  return found.length === 0
-    ? { results, ok: true }
-    : { results, ok: false, mismatches: found }
+  return found.length === 0 ? { results, ok: true } : { results, ok: false, mismatches: found }
 }
 
 /** As one line of JSON. */

@@ -220,9 +220,7 @@ function requestOf(
     subscriberValue: String(event.sid ?? ''),
     eventTimeMs: 0,
     eventTimeGiven: true,
-    services: isRefund
-      ? []
-      : [{ ratingGroup, usaget, requested, used: 0, calledNumber, rateKey }],
+    services: isRefund ? [] : [{ ratingGroup, usaget, requested, used: 0, calledNumber, rateKey }],
     wantBalances: false,
     pretend: false,
     refund: isRefund,

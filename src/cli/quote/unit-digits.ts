@@ -29,7 +29,10 @@ export function unitDigitsOf({ catalogue, account, subscribers, events }: QuoteC
     ...buckets.filter(({ includeId }) => unitIncludes.has(includeId)).map((it) => it.value.scale),
     ...offers.flatMap((offer) => groupsOf(offer).flatMap(digitsOfGroup)),
   ]
-  return Math.min(UNIT_DIGITS_MAX, digits.reduce((most, each) => Math.max(most, each), 0))
+  return Math.min(
+    UNIT_DIGITS_MAX,
+    digits.reduce((most, each) => Math.max(most, each), 0),
+  )
 }
 
 function groupsOf(offer: Fields): unknown[] {
