@@ -7,7 +7,8 @@ import {
   type TaxHint,
   type TaxRevision,
 } from '../domain/catalogue.ts'
-import { scaledTariff } from '../domain/tariff-terms.ts'
+import { PriceRangeError, type Tariff } from '../domain/tariff.ts'
+import { scaledTariff, withRateTerms } from '../domain/tariff-terms.ts'
 import type { TaxRule } from '../domain/tax.ts'
 import type { Holdings } from './holdings.ts'
 
@@ -33,38 +34,53 @@ export function choosePrice(
       if (offer.kind !== kind || !offer.isActive) continue
       const override = offer.prices.get(rate.key)?.get(usaget)
       if (override === undefined) continue
-      const price = applied(override, own)
+      const price = applied(override, own, rate)
       if (price !== null) return { price, source: `${kind} ${offer.name}`, id: offer.id }
     }
   }
   return own === null ? null : { price: own, source: ownSource, id: '' }
 }
 
-function applied(override: PriceOverride, own: PriceSet | null): PriceSet | null {
-  if (override.kind === 'price') return override.price
-  return own === null ? null : percentageOf(override, own)
+function applied(
+  override: PriceOverride,
+  own: PriceSet | null,
+  rate: RateRevision,
+): PriceSet | null {
+  if (override.kind === 'price') {
+    const { price } = override
+    if (rate.method === 'tiered' && rate.rounding === null) return price
+    return derived(price, rate, (tariff) => withRateTerms(tariff, rate))
+  }
+  const { factor, factorDigits } = override
+  if (own === null) return null
+  return derived(own, override, (tariff) => scaledBy(tariff, factor, factorDigits))
 }
 
-type Percentage = Extract<PriceOverride, { kind: 'percentage' }>
-
-/** Scaled prices are the same for everybody, so each is made once. */
-const scaled = new WeakMap<Percentage, WeakMap<PriceSet, PriceSet>>()
-
-function percentageOf(override: Percentage, own: PriceSet): PriceSet {
-  let known = scaled.get(override)
-  if (known === undefined) {
-    known = new WeakMap()
-    scaled.set(override, known)
+function scaledBy(tariff: Tariff, factor: number, factorDigits: number): Tariff {
+  try {
+    return scaledTariff(tariff, factor, factorDigits)
+  } catch (error) {
+    if (error instanceof RangeError) throw new PriceRangeError(error.message)
+    throw error
   }
-  let price = known.get(own)
-  if (price === undefined) {
-    const { factor, factorDigits } = override
-    const scale = (of: PriceSet['tariff']) => scaledTariff(of, factor, factorDigits)
-    const bands = own.bands.map((band) => ({ ...band, tariff: scale(band.tariff) }))
-    price = { tariff: scale(own.tariff), bands }
-    known.set(own, price)
+}
+
+/** A price under what is in force for it: the same for everybody, so that it is made once. */
+const known = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
+
+function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff): PriceSet {
+  let prices = known.get(price)
+  if (prices === undefined) {
+    prices = new WeakMap()
+    known.set(price, prices)
   }
-  return price
+  let result = prices.get(by)
+  if (result === undefined) {
+    const bands = price.bands.map((band) => ({ ...band, tariff: derive(band.tariff) }))
+    result = { tariff: derive(price.tariff), bands }
+    prices.set(by, result)
+  }
+  return result
 }
 
 /** Chooses a tax by mapping rules; null: no rule matches. */

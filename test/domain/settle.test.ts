@@ -294,4 +294,26 @@ describe('settlement', () => {
     scene.step({ used: 20, requested: 5, end: 'none' })
     expect({ subscriber, service }).toEqual(before)
   })
+
+  it('gives back what a volume price takes less, first of what was owed, also if that is repaid', () => {
+    const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
+    const tier = { interval: 1, ceil: true }
+    const tariff: Tariff = {
+      tiers: [
+        { ...tier, units: 10, price: 10 },
+        { ...tier, units: UNLIMITED, price: 1 },
+      ],
+      ...{ access: 0, extraDigits: 0, terms: { ...terms, minimum: 0, rounding: null } },
+    }
+    const scene = new Scene('1/1', 'money 60')
+    expect(scene.step({ used: 10, tariff }).changes[0]?.segment).toMatchObject({ debt: 40 })
+    const [bucket] = scene.subscriber.buckets
+    // A top-up pays half of the debt.
+    const paid = { ...bucket!, credited: 80, spent: 80 }
+    scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
+    const { changes } = scene.step({ used: 1, tariff })
+    expect(changes[0]?.segment).toMatchObject({ charged: 11, debt: 0 })
+    expect(scene.subscriber).toMatchObject({ owed: 0, repaid: 0 })
+    expect([scene.column('spent'), scene.column('free')]).toEqual(['11', '69'])
+  })
 })

@@ -45,7 +45,7 @@ export function rateOf(
   return {
     ...{ id: `${key}@0`, key, fromMs: 0, toMs: 1e12, usages },
     ...{ category: 'retail', addToRetail: true, play: '', params: {} },
-    ...{ taxHints: [], rounding: null },
+    ...{ taxHints: [], method: 'tiered', rounding: null },
     ...rest,
   }
 }

@@ -7,17 +7,19 @@
 import type { RateRevision } from '../../domain/catalogue.ts'
 import type { CompiledFilter, Priority } from './calculators.ts'
 import { ANY_USAGET } from './calculators.ts'
-import { PrefixMap } from './prefix-map.ts'
+import { PrefixTable } from './prefix-table.ts'
 import { createPatternTest, isInRange, prefixLength, rateTexts } from './rate-field.ts'
 import { addSorted, type RateList, removeSorted } from './rate-list.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 /** The rates that all exact filters leave over. */
 interface Group {
-  /** By prefix, if the priority has a `longestPrefix`; else empty. */
-  readonly prefixes: PrefixMap
-  /** All of them, if it has none; else empty. */
+  /** In the table of prefixes. */
+  readonly id: number
+  /** All of them, if the priority has no `longestPrefix`; else empty. */
   readonly rates: RateList
+  /** How many rates are in it. */
+  size: number
 }
 
 /** A filter on what the index leaves over: its rank (longer prefix first), or -1 if it fails. */
@@ -36,6 +38,8 @@ export class RateIndex {
   private readonly ranks: readonly (Rank | null)[]
   private readonly isDirect: boolean
   private readonly groups = new Map<string, Group>()
+  private readonly prefixes = new PrefixTable()
+  private groupsMade = 0
 
   /** For rates of a category with a usage type, or with any (`*`). */
   constructor(category: string, usaget: string, filters: Priority) {
@@ -52,11 +56,13 @@ export class RateIndex {
     for (const head of this.headsOf(rate)) {
       let group = this.groups.get(head)
       if (group === undefined) {
-        group = { prefixes: new PrefixMap(), rates: [] }
+        group = { id: this.groupsMade, rates: [], size: 0 }
+        this.groupsMade += 1
         this.groups.set(head, group)
       }
+      group.size += 1
       if (this.prefix === null) addSorted(group.rates, rate)
-      else for (const text of rateTexts(rate, this.prefix.rateKey)) group.prefixes.add(text, rate)
+      else for (const text of this.prefixesOf(rate)) this.prefixes.add(group.id, text, rate)
     }
   }
 
@@ -65,11 +71,15 @@ export class RateIndex {
     for (const head of this.headsOf(rate)) {
       const group = this.groups.get(head)
       if (group === undefined) continue
+      group.size -= 1
       if (this.prefix === null) removeSorted(group.rates, rate)
-      else
-        for (const text of rateTexts(rate, this.prefix.rateKey)) group.prefixes.remove(text, rate)
-      if (group.rates.length === 0 && group.prefixes.size === 0) this.groups.delete(head)
+      else for (const text of this.prefixesOf(rate)) this.prefixes.remove(group.id, text, rate)
+      if (group.size === 0) this.groups.delete(head)
     }
+  }
+
+  private prefixesOf(rate: RateRevision): readonly string[] {
+    return this.prefix === null ? [] : rateTexts(rate, this.prefix.rateKey)
   }
 
   /** The best rate at the instant; of equal ones that with the lowest key. Null if none fits. */
@@ -87,7 +97,8 @@ export class RateIndex {
     const group = this.groups.get(head)
     if (group === undefined) return null
     if (this.prefix === null) return this.best(group.rates, values, usage, atMs)
-    return group.prefixes.find(number, (rates) => this.best(rates, values, usage, atMs))
+    const choose = (rates: readonly RateRevision[]) => this.best(rates, values, usage, atMs)
+    return this.prefixes.find(group.id, number, choose)
   }
 
   private best(

@@ -1,0 +1,116 @@
+/**
+ * The longest prefix of a called number among 100,000 rates, against one look-up in a plain map of
+ * the same size; and how long the index takes to build, in pages as a worker builds it.
+ */
+import { parseArgs } from 'node:util'
+import type { RateRevision } from '../src/domain/catalogue.ts'
+import { compileCalculators } from '../src/rating/match/calculators.ts'
+import { type ChangedRate, RateFinder, type UsageFields } from '../src/rating/match/finder.ts'
+
+const { values } = parseArgs({
+  options: {
+    rates: { type: 'string', default: '100000' },
+    prefixes: { type: 'string', default: '1' },
+    page: { type: 'string', default: '500' },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+const RATES = Number(values.rates)
+const PREFIXES = Number(values.prefixes)
+const LOOKUPS = 200_000
+
+const now = () => performance.now()
+const say = (name: string, value: string) => process.stdout.write(`${name}=${value}\n`)
+const median = (numbers: readonly number[]) =>
+  [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0
+
+/** A repeatable stream of integers below a bound (a linear congruence). */
+function dice(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 4_294_967_296) * below)
+  }
+}
+
+const roll = dice(7)
+
+function digits(length: number): string {
+  let text = String(1 + roll(9))
+  while (text.length < length) text += roll(10)
+  // In one piece, as a decoder makes it; what was put together is read more slowly.
+  return JSON.parse(`"${text}"`)
+}
+
+function rateWith(key: string): ChangedRate {
+  const prefix = Array.from({ length: PREFIXES }, () => digits(3 + roll(7)))
+  const usage = { base: null, plans: new Map() }
+  const revision: RateRevision = {
+    ...{ id: key, key, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
+    ...{ usages: new Map([['call', usage]]), category: 'retail', addToRetail: false, play: '' },
+    ...{ params: { prefix }, taxHints: [], method: 'tiered' as const, rounding: null },
+  }
+  return { key, revisions: [revision] }
+}
+
+/** In pages; answers the whole time and that of the longest page, ms. */
+function build(finder: RateFinder, rates: readonly ChangedRate[]): [number, number] {
+  const page = Number(values.page)
+  let whole = 0
+  let longest = 0
+  for (let at = 0; at < rates.length; at += page) {
+    const slice = rates.slice(at, at + page)
+    const start = now()
+    finder.update(slice)
+    const took = now() - start
+    whole += took
+    longest = Math.max(longest, took)
+  }
+  return [whole, longest]
+}
+
+/** Nanoseconds of one call. */
+function timed(calls: number, call: (index: number) => void): number {
+  const start = now()
+  for (let index = 0; index < calls; index += 1) call(index)
+  return ((now() - start) * 1e6) / calls
+}
+
+const rates = Array.from({ length: RATES }, (_, index) =>
+  rateWith(`RATE_${String(index).padStart(6, '0')}`),
+)
+const numbers = Array.from({ length: LOOKUPS }, () => digits(12))
+const usages = numbers.map((calledNumber): UsageFields => {
+  const own = { usaget: 'call', ratingGroup: -1, plan: 'PLAN', play: '', timeZone: 'UTC' }
+  return { ...own, calledNumber, field: () => undefined }
+})
+const known = rates.map(({ key }) => key)
+const plain = new Map(rates.map(({ key, revisions }) => [key, revisions]))
+
+const finder = new RateFinder(compileCalculators({}), ['{called_number}'])
+const [wholeMs, longestMs] = build(finder, rates)
+let found = 0
+const lookups: number[] = []
+const ceilings: number[] = []
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  lookups.push(
+    timed(LOOKUPS, (index) => {
+      if (finder.find('retail', usages[index] as UsageFields, 1) !== null) found += 1
+    }),
+  )
+  ceilings.push(
+    timed(LOOKUPS, (index) => {
+      // Scattered over the map, as the numbers are, so that neither profits from the caches.
+      if (plain.get(known[(index * 40_503) % RATES] as string) === undefined) found = 0
+    }),
+  )
+}
+const [lookup, ceiling] = [median(lookups), median(ceilings)]
+say('rates', String(RATES))
+say('prefixes', String(RATES * PREFIXES))
+say('found_share', (found / LOOKUPS / lookups.length).toFixed(2))
+say('longest_prefix_ns', lookup.toFixed(0))
+say('map_get_ns', ceiling.toFixed(0))
+say('ratio', (lookup / ceiling).toFixed(1))
+say('build_ms', wholeMs.toFixed(0))
+say('build_longest_slice_ms', longestMs.toFixed(2))
