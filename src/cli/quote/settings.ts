@@ -29,7 +29,8 @@ export interface RatingConfig {
   defaultTax: string
   rateKeys: readonly string[]
   rateCalculators: Readonly<Record<string, unknown>>
-  taxMapping: unknown
+  /** `rating.taxMapping`, where the installation has it. */
+  taxMapping?: unknown
   freeNumbers: readonly string[]
 }
 
@@ -40,7 +41,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
     ...{ timeZone, cycleDay, defaultTax, rateKeys },
     cycleAt: createCycleFinder(timeZone, cycleDay),
     calculators: compileCalculators(rating.rateCalculators),
-    taxPriorities: compileTaxPriorities(rating.taxMapping, 'rating.taxMapping'),
+    taxPriorities: compileTaxPriorities(rating.taxMapping ?? [], 'rating.taxMapping'),
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
   }
 }
@@ -49,7 +50,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
 export const STANDARD: QuoteSettings = settingsOf({
   ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: 'DEFAULT_VAT' },
   rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
-  ...{ rateCalculators: {}, taxMapping: [], freeNumbers: [] },
+  ...{ rateCalculators: {}, freeNumbers: [] },
 })
 
 const CONFIG_KEYS = [
