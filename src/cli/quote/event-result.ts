@@ -1,10 +1,16 @@
 /** What is told of one event, in the words of lines (spec/entity-api.md 4.11). */
+import {
+  type GroupUse,
+  type PricingFields,
+  pricingFields,
+  type RateUse,
+} from '../../catalog/line-document.ts'
 import { type ChargeOutcome, type Reason, reasons } from '../../domain/charge-outcome.ts'
-import { explain, type PaymentStep, type RatingStep } from '../../domain/explain.ts'
+import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
 import { parseDecimal } from '../../domain/money.ts'
 import type { SegmentStart } from '../../domain/session.ts'
-import { type FinalCharge, finalCharge, type TaxData } from '../../rating/line-tax.ts'
+import type { TaxData } from '../../rating/line-tax.ts'
 
 /** Amounts are exact decimals; volumes in the units of the case. */
 export interface EventResult {
@@ -18,19 +24,12 @@ export interface EventResult {
   final_charge: number
   tax_data: TaxData
   arategroups: GroupUse[]
+  /** Of each tariff category. */
+  rates: RateUse[]
   /** How the price came about, step by step; of all lines, if the event has several. */
   rating: RatingStep[]
   returnCode: number
   desc: string
-}
-
-/** What one group covered; `left` and `total` are UNLIMITED if it has no end. */
-export interface GroupUse {
-  name: string
-  usagev?: number
-  cost?: number
-  left: number | string
-  total: number | string
 }
 
 const NO_TAX: TaxData = { total_amount: 0, total_tax: 0, taxes: [] }
@@ -49,25 +48,21 @@ export function resultOf(
 
 /** What a line says, as if it were all that was granted. */
 export function usedResult(lines: readonly Line[], unitDigits: number): EventResult {
-  const units = (count: (line: Line) => number) =>
-    lines.reduce((sum, line) => sum + count(line), 0) / 10 ** unitDigits
-  const covered = ({ grouped, covered }: Line) => grouped + covered
-  const isOver = ({ hasGroups }: Line) => hasGroups
-  const beyond = (line: Line, counts: boolean) => (counts ? line.used - covered(line) : 0)
-  const charges = lines.map(({ charged, taxes, rounding }) => finalCharge(charged, taxes, rounding))
-  const rating = lines.flatMap((line) => explain(line, unitDigits))
+  const priced = lines.map((line) => pricingFields(line, unitDigits))
+  const sum = (count: (of: PricingFields) => number) => sumOf(priced.map(count))
   return {
     // Rounding of the final charge leaves the price as it is.
-    aprice: sumOf(charges.map(({ aprice, before_rounding }) => before_rounding?.aprice ?? aprice)),
-    in_group: units(covered),
-    over_group: units((line) => beyond(line, isOver(line))),
-    out_group: units((line) => beyond(line, !isOver(line))),
+    aprice: sum(({ aprice, before_rounding }) => before_rounding?.aprice ?? aprice),
+    in_group: sum(({ in_group }) => in_group),
+    over_group: sum(({ over_group }) => over_group),
+    out_group: sum(({ out_group }) => out_group),
     arate_key: lines[0]?.rateKey ?? '',
-    granted: units(({ used }) => used),
-    final_charge: sumOf(charges.map(({ final_charge }) => final_charge)),
-    tax_data: taxData(charges),
-    arategroups: rating.flatMap((step) => (step.step === 'group' ? [groupUse(step)] : [])),
-    rating,
+    granted: sum(({ usagev }) => usagev),
+    final_charge: sum(({ final_charge }) => final_charge),
+    tax_data: taxData(priced.map(({ tax_data }) => tax_data)),
+    arategroups: priced.flatMap(({ arategroups }) => arategroups),
+    rates: priced.flatMap(({ rates }) => rates),
+    rating: priced.flatMap(({ rating }) => rating),
     ...described('granted', ''),
   }
 }
@@ -85,7 +80,7 @@ function nothing(rateKey: string) {
   return {
     ...{ aprice: 0, in_group: 0, over_group: 0, out_group: 0 },
     ...{ arate_key: rateKey, granted: 0, final_charge: 0 },
-    ...{ tax_data: NO_TAX, arategroups: [], rating: [] },
+    ...{ tax_data: NO_TAX, arategroups: [], rates: [], rating: [] },
   }
 }
 
@@ -104,25 +99,15 @@ function latest(lines: readonly Line[]): Line[] {
   return [...found.values()]
 }
 
-function taxData(charges: readonly FinalCharge[]): TaxData {
-  const [first, ...more] = charges.map(({ tax_data }) => tax_data)
+function taxData(all: readonly TaxData[]): TaxData {
+  const [first, ...more] = all
   if (first === undefined) return NO_TAX
   if (more.length === 0) return first
-  const all = [first, ...more]
   return {
     total_amount: sumOf(all.map(({ total_amount }) => total_amount)),
     total_tax: first.total_tax,
     taxes: all.flatMap(({ taxes }) => taxes),
   }
-}
-
-function groupUse({ group = '', units, money, left = '', total = '' }: PaymentStep): GroupUse {
-  const amount = units === undefined ? { cost: Number(money) } : { usagev: units }
-  return { name: group, ...amount, left: plain(left), total: plain(total) }
-}
-
-function plain(amount: string): number | string {
-  return amount === 'UNLIMITED' ? amount : Number(amount)
 }
 
 /** Exact, as the numbers are the shortest texts of decimals. */
