@@ -85,7 +85,7 @@ export async function resolveEntries(
 
 interface State {
   owner: OwnerState
-  /** Lines of the segments that its sessions have open, or had when they expired. */
+  /** Lines of the segments that its sessions have: open, or kept after they ended. */
   lines: Line[]
 }
 
@@ -196,7 +196,8 @@ function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
 
 /** The lines of the segments that stand in a session: whole, and as the record has them. */
 function standingLines(session: Session, sessionKey: string): Line[] {
-  const state = session.state === 'open' ? 'open' : 'expired'
+  // An event that is over keeps its segments, so that it can be refunded.
+  const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []

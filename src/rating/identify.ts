@@ -24,6 +24,8 @@ export interface Identification {
   candidates(usaget: string, field: RequestReader): readonly Candidate[]
   /** Names of the request's fields that a decoder must keep for the rules. */
   fieldsNeeded(): readonly string[]
+  /** The fields of subscribers that are looked in. */
+  targetKeys(): readonly string[]
 }
 
 type Rule = (usaget: string, field: RequestReader) => Candidate | null
@@ -39,12 +41,13 @@ export function compileIdentification(
   path = 'rating.customerIdentification',
 ): Identification {
   const reads: string[] = []
+  const targets = new Set<string>()
   const usagets = new Map<string, readonly Rule[]>()
   for (const [usaget, list] of Object.entries(objectAt(document, path))) {
     const at = `${path}.${usaget}`
     if (usaget !== ANY_USAGET) checkName(usaget, at)
     const rules = listAt(list, at).map((rule, index) =>
-      compileRule(rule, `${at}.${index}`, countryPrefix, reads),
+      compileRule(rule, `${at}.${index}`, countryPrefix, reads, targets),
     )
     usagets.set(usaget, rules)
   }
@@ -63,6 +66,7 @@ export function compileIdentification(
       return found
     },
     fieldsNeeded: () => needed,
+    targetKeys: () => [...targets],
   }
 }
 
@@ -77,6 +81,7 @@ function compileRule(
   path: string,
   countryPrefix: string,
   reads: string[],
+  targets: Set<string>,
 ): Rule {
   const rule = objectAt(document, path, RULE_KEYS)
   const source = requestField(textAt(rule['src_key'], `${path}.src_key`))
@@ -85,6 +90,7 @@ function compileRule(
     throw new RuleError(`${path}.target_key`, 'must be the name of a field of subscribers')
   }
   reads.push(`uf.${source}`)
+  targets.add(key)
   const conditions = isUnset(rule['conditions'])
     ? []
     : listAt(rule['conditions'], `${path}.conditions`).map((condition, index) =>

@@ -4,7 +4,7 @@
  * There are many small tables: one that grows is copied in one piece, which must not stall the thread.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
-import { addSorted, type RateList, removeSorted } from './rate-list.ts'
+import { type Held, withoutRate, withRate } from './rate-list.ts'
 
 /** With a leading 1 the digits of a prefix are an exact number up to this length. */
 const DIGITS_MAX = 15
@@ -13,11 +13,13 @@ const SHARD_BITS = 6
 /** The prefixes of one text: numbers and hashes by length. Written by `scan`, then read at once. */
 const keys = new Float64Array(DIGITS_MAX + 1)
 const hashes = new Int32Array(DIGITS_MAX + 1)
+/** How long the prefixes of the look-up under way are that are digits. */
+let scanned = 0
 
 export class PrefixTable {
   private readonly shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
   /** Prefixes of anything but digits, or too long; by group and text. */
-  private readonly others = new Map<string, RateList>()
+  private readonly others = new Map<string, Held>()
   /** Longest prefix that was ever added, in characters. */
   private lengthMax = 0
   private otherLengthMax = 0
@@ -28,57 +30,51 @@ export class PrefixTable {
     if (scan(group, prefix, length) === length) {
       const hash = hashes[length] as number
       const shard = this.shards[hash >>> (32 - SHARD_BITS)] ?? this.addShard(hash)
-      addSorted(shard.listFor(keys[length] as number, group, hash), rate)
+      shard.add(keys[length] as number, group, hash, rate)
       this.lengthMax = Math.max(this.lengthMax, length)
       return
     }
     const key = otherKey(group, prefix)
-    const list = this.others.get(key)
-    if (list === undefined) this.others.set(key, [rate])
-    else addSorted(list, rate)
+    this.others.set(key, withRate(this.others.get(key), rate))
     this.otherLengthMax = Math.max(this.otherLengthMax, length)
   }
 
   remove(group: number, prefix: string, rate: RateRevision): void {
     const { length } = prefix
+    if (length === 0) return
     if (scan(group, prefix, length) === length) {
-      const list = this.listOf(group, length)
-      if (list !== undefined) removeSorted(list, rate)
+      const hash = hashes[length] as number
+      const shard = this.shards[hash >>> (32 - SHARD_BITS)]
+      shard?.remove(keys[length] as number, group, hash, rate)
       return
     }
     const key = otherKey(group, prefix)
-    const list = this.others.get(key)
-    if (list === undefined) return
-    removeSorted(list, rate)
-    if (list.length === 0) this.others.delete(key)
+    const held = withoutRate(this.others.get(key), rate)
+    if (held === undefined) this.others.delete(key)
+    else this.others.set(key, held)
   }
 
-  /** The first answer of `choose` to the rates of a prefix of the value, the longest one first. */
-  find(
-    group: number,
-    value: string,
-    choose: (rates: readonly RateRevision[]) => RateRevision | null,
-  ): RateRevision | null {
+  /**
+   * Begins a look-up: the length to begin at with `at`, downwards. Only one look-up at a time, in
+   * all tables: it is kept where no memory need be taken for it.
+   */
+  begin(group: number, value: string): number {
     const digits = scan(group, value, Math.min(value.length, this.lengthMax))
-    const others = Math.min(value.length, this.otherLengthMax)
-    for (let length = Math.max(digits, others); length > 0; length -= 1) {
-      const numbered = length <= digits ? this.listOf(group, length) : undefined
-      const rates =
-        numbered ?? (length <= others ? this.otherList(group, value, length) : undefined)
-      const chosen = rates === undefined ? null : choose(rates)
-      if (chosen !== null) return chosen
-    }
-    return null
+    scanned = digits
+    return Math.max(digits, Math.min(value.length, this.otherLengthMax))
+  }
+
+  /** The rates of the value's prefix of this length. */
+  at(group: number, value: string, length: number): Held | undefined {
+    const rates = length <= scanned ? this.listOf(group, length) : undefined
+    if (rates !== undefined || length > this.otherLengthMax) return rates
+    return this.others.get(otherKey(group, value.slice(0, length)))
   }
 
   /** Of the prefix of this length of the text that was scanned last. */
-  private listOf(group: number, length: number): RateList | undefined {
+  private listOf(group: number, length: number): Held | undefined {
     const hash = hashes[length] as number
     return this.shards[hash >>> (32 - SHARD_BITS)]?.find(keys[length] as number, group, hash)
-  }
-
-  private otherList(group: number, value: string, length: number): RateList | undefined {
-    return this.others.get(otherKey(group, value.slice(0, length)))
   }
 
   private addShard(hash: number): Shard {
@@ -114,62 +110,84 @@ function mix(hash: number): number {
   return half ^ (half >>> 13)
 }
 
-/** A hash table with linear probing. Entries whose list became empty go when it is made anew. */
+/**
+ * A hash table with linear probing. A byte of the hash for each slot keeps the look-ups that find
+ * nothing, which are most, in the processor's cache. Entries that hold nothing any more go when the
+ * table is made anew.
+ */
 class Shard {
-  private keys = new Float64Array(16)
-  private groups = new Int32Array(16)
-  private lists: (RateList | undefined)[] = new Array(16)
+  /** 0: free. */
+  private tags = new Uint8Array(16)
+  /** Of each slot the key and the group, side by side: one line of the cache. */
+  private owners = new Float64Array(32)
+  private held: (Held | undefined)[] = new Array(16)
   private used = 0
 
-  find(key: number, group: number, hash: number): RateList | undefined {
-    return this.lists[this.slotOf(key, group, hash)]
+  find(key: number, group: number, hash: number): Held | undefined {
+    const slot = this.slotOf(key, group, hash)
+    return this.tags[slot] === 0 ? undefined : this.held[slot]
   }
 
-  /** The list of a key, made if there is none. */
-  listFor(key: number, group: number, hash: number): RateList {
+  add(key: number, group: number, hash: number, rate: RateRevision): void {
     const slot = this.slotOf(key, group, hash)
-    const found = this.lists[slot]
-    if (found !== undefined) return found
-    const list: RateList = []
-    this.keys[slot] = key
-    this.groups[slot] = group
-    this.lists[slot] = list
+    if (this.tags[slot] !== 0) {
+      this.held[slot] = withRate(this.held[slot], rate)
+      return
+    }
+    if ((this.used + 1) * 2 > this.tags.length) this.renew()
+    this.put(key, group, hash, rate)
+  }
+
+  remove(key: number, group: number, hash: number, rate: RateRevision): void {
+    const slot = this.slotOf(key, group, hash)
+    if (this.tags[slot] !== 0) this.held[slot] = withoutRate(this.held[slot], rate)
+  }
+
+  private put(key: number, group: number, hash: number, held: Held): void {
+    const slot = this.slotOf(key, group, hash)
+    this.tags[slot] = tagOf(hash)
+    this.owners[2 * slot] = key
+    this.owners[2 * slot + 1] = group
+    this.held[slot] = held
     this.used += 1
-    if (this.used * 2 > this.keys.length) this.renew(list)
-    return list
   }
 
   /** Where the key is, or the free slot where it belongs. */
   private slotOf(key: number, group: number, hash: number): number {
-    const { keys: own, groups } = this
-    const mask = own.length - 1
+    const { tags, owners } = this
+    const tag = tagOf(hash)
+    const mask = tags.length - 1
     let slot = hash & mask
-    while (own[slot] !== 0 && (own[slot] !== key || groups[slot] !== group)) {
+    for (;;) {
+      const found = tags[slot]
+      if (found === 0) return slot
+      const isOwn = found === tag && owners[2 * slot] === key && owners[2 * slot + 1] === group
+      if (isOwn) return slot
       slot = (slot + 1) & mask
     }
-    return slot
   }
 
-  /** With room for twice of what is in use; `kept` stays although it is empty. */
-  private renew(kept: RateList): void {
-    const { keys: oldKeys, groups: oldGroups, lists: oldLists } = this
-    const isKept = (list: RateList | undefined) =>
-      list !== undefined && (list.length > 0 || list === kept)
-    this.used = oldLists.filter(isKept).length
+  /** With room for twice of what is in use. */
+  private renew(): void {
+    const { owners, held: oldHeld } = this
+    const inUse = oldHeld.reduce<number>((sum, held) => (held === undefined ? sum : sum + 1), 0)
     let capacity = 16
-    while (capacity < this.used * 4) capacity *= 2
-    this.keys = new Float64Array(capacity)
-    this.groups = new Int32Array(capacity)
-    this.lists = new Array(capacity)
-    for (const [at, list] of oldLists.entries()) {
-      if (list === undefined || !isKept(list)) continue
-      const [key, group] = [oldKeys[at] as number, oldGroups[at] as number]
-      const slot = this.slotOf(key, group, hashOf(key, group))
-      this.keys[slot] = key
-      this.groups[slot] = group
-      this.lists[slot] = list
+    while (capacity < (inUse + 1) * 3) capacity *= 2
+    this.tags = new Uint8Array(capacity)
+    this.owners = new Float64Array(2 * capacity)
+    this.held = new Array(capacity)
+    this.used = 0
+    for (const [at, held] of oldHeld.entries()) {
+      if (held === undefined) continue
+      const [key, group] = [owners[2 * at] as number, owners[2 * at + 1] as number]
+      this.put(key, group, hashOf(key, group), held)
     }
   }
+}
+
+/** Bits of the hash that choose neither the shard nor, in most tables, the slot; never 0. */
+function tagOf(hash: number): number {
+  return ((hash >>> 18) & 0xff) | 1
 }
 
 /** The hash that `scan` gave a prefix, from its number. */

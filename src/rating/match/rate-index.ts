@@ -9,7 +9,7 @@ import type { CompiledFilter, Priority } from './calculators.ts'
 import { ANY_USAGET } from './calculators.ts'
 import { PrefixTable } from './prefix-table.ts'
 import { createPatternTest, isInRange, prefixLength, rateTexts } from './rate-field.ts'
-import { addSorted, type RateList, removeSorted } from './rate-list.ts'
+import { addSorted, type Held, type RateList, removeSorted } from './rate-list.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 /** The rates that all exact filters leave over. */
@@ -27,6 +27,7 @@ type Rank = (rate: RateRevision, value: string) => number
 
 const HOLDS = 0
 const FAILS = -1
+const NO_RANKS: readonly number[] = []
 
 export class RateIndex {
   private readonly category: string
@@ -96,29 +97,36 @@ export class RateIndex {
     }
     const group = this.groups.get(head)
     if (group === undefined) return null
-    if (this.prefix === null) return this.best(group.rates, values, usage, atMs)
-    const choose = (rates: readonly RateRevision[]) => this.best(rates, values, usage, atMs)
-    return this.prefixes.find(group.id, number, choose)
+    if (this.prefix === null) return this.choose(group.rates, values, usage.play, atMs)
+    for (let length = this.prefixes.begin(group.id, number); length > 0; length -= 1) {
+      const rates = this.prefixes.at(group.id, number, length)
+      if (rates === undefined) continue
+      const rate = this.choose(rates, values, usage.play, atMs)
+      if (rate !== null) return rate
+    }
+    return null
   }
 
-  private best(
-    rates: readonly RateRevision[],
+  private choose(
+    held: Held,
     values: readonly string[],
-    usage: UsageFields,
+    play: string,
     atMs: number,
   ): RateRevision | null {
+    if (this.isDirect && !Array.isArray(held)) return holds(held, play, atMs) ? held : null
+    const rates = Array.isArray(held) ? held : [held]
     let best: RateRevision | null = null
-    let bestRanks: readonly number[] = []
-    for (const rate of rates) {
-      if (atMs < rate.fromMs || atMs >= rate.toMs) continue
-      if (rate.play !== '' && rate.play !== usage.play) continue
+    let bestRanks: readonly number[] = NO_RANKS
+    for (let at = 0; at < rates.length; at += 1) {
+      const rate = rates[at] as RateRevision
+      if (!holds(rate, play, atMs)) continue
       if (this.isDirect) return rate
       const ranks = this.ranksOf(rate, values)
       if (ranks === null || (best !== null && !isAbove(ranks, bestRanks))) continue
-      best = rate
-      bestRanks = ranks
       // Only a further prefix can be better than a rate that comes first.
       if (ranks.length === 0) return rate
+      best = rate
+      bestRanks = ranks
     }
     return best
   }
@@ -146,6 +154,11 @@ export class RateIndex {
     }
     return heads
   }
+}
+
+function holds(rate: RateRevision, play: string, atMs: number): boolean {
+  if (atMs < rate.fromMs || atMs >= rate.toMs) return false
+  return rate.play === '' || rate.play === play
 }
 
 /** With its length, so that no value can pass for two. */

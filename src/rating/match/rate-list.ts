@@ -38,3 +38,19 @@ function compare(one: RateRevision, other: RateRevision): number {
   if (one.key !== other.key) return one.key < other.key ? -1 : 1
   return one.fromMs - other.fromMs
 }
+
+/** What a place in a table holds: mostly one rate, which then needs no list. */
+export type Held = RateRevision | RateList
+
+export function withRate(held: Held | undefined, rate: RateRevision): Held {
+  if (held === undefined) return rate
+  const list = Array.isArray(held) ? held : [held]
+  addSorted(list, rate)
+  return list
+}
+
+export function withoutRate(held: Held | undefined, rate: RateRevision): Held | undefined {
+  if (!Array.isArray(held)) return held === rate ? undefined : held
+  removeSorted(held, rate)
+  return held.length > 1 ? held : held[0]
+}

@@ -1,0 +1,26 @@
+/** The rules of the configuration that charging goes by, compiled once (spec/realtime.md 1.3, 1.4). */
+import { compileIdentification, type Identification } from './identify.ts'
+import { type Calculators, compileCalculators } from './match/calculators.ts'
+
+/** As the configuration has them. */
+export interface RuleSettings {
+  readonly rateCalculators: unknown
+  readonly customerIdentification: unknown
+  readonly countryPrefix: string
+}
+
+export interface Rules {
+  readonly calculators: Calculators
+  readonly identification: Identification
+  /** Names of all the request's fields that a decoder must keep. */
+  readonly keptFields: readonly string[]
+}
+
+/** Throws `RuleError` with the path of what cannot be used. */
+export function compileRules(settings: RuleSettings): Rules {
+  const calculators = compileCalculators(settings.rateCalculators)
+  const { customerIdentification, countryPrefix } = settings
+  const identification = compileIdentification(customerIdentification, countryPrefix)
+  const kept = new Set([...calculators.fieldsNeeded(), ...identification.fieldsNeeded()])
+  return { calculators, identification, keptFields: [...kept].sort() }
+}
