@@ -101,7 +101,8 @@ export function ownerText(owner: OwnerState, nameOf: (id: number) => string): st
   ]
 }
 
-function aligned(rows: readonly string[][]): string[] {
+/** Rows with their columns under each other. */
+export function aligned(rows: readonly string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { quoteCase } from '../../src/rating/quote/quote.ts'
+import { quoteCase } from '../../src/cli/quote/quote-case.ts'
 import { PAYER_CASES } from './model/agreed-payers.ts'
 import { differences } from './model/compare.ts'
 import { INCLUDE_CASES } from './model/published-includes.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { quoteCase } from '../../src/rating/quote/quote.ts'
+import { quoteCase } from '../../src/cli/quote/quote-case.ts'
 import { propertyRuns } from '../domain/property-runs.ts'
 import { differences } from './model/compare.ts'
 import { quoteCases } from './model/generate.ts'
