@@ -1,4 +1,4 @@
-/** Fields of a rate that filters compare, and the tests of a rate by them (spec/realtime.md 4.3). */
+/** Fields of a rate that filters compare, and tests of a rate by them (spec/realtime.md 4.3). */
 import { fieldAt, type RateRevision } from '../../domain/catalogue.ts'
 import { isObject } from '../rule-fields.ts'
 import { compileRegex, type RuleRegex } from '../rule-regex.ts'

@@ -4,7 +4,7 @@ import { RateFinder, type UsageFields } from '../../../src/rating/match/finder.t
 
 const NO_PRICE = { base: null, plans: new Map<string, never>() }
 
-/** A rate of calls with these fields in `params`, always valid; each other property can be given. */
+/** A rate of calls with these fields in `params`, always valid; the rest can be given. */
 export function rateWith(
   key: string,
   params: Readonly<Record<string, unknown>> = {},
