@@ -98,7 +98,7 @@ function offersOf(isFractional: boolean) {
       service('POOL', ['account_pool'], cycle),
       service('PERIOD', [undefined], periods),
       service('INCLUDED', [undefined, 'account_shared'], cycle),
-      service('ACCOUNT', ['account_shared'], cycle),
+      service('ACCOUNT', [undefined, 'account_shared'], cycle),
     ),
   })
 }
@@ -257,6 +257,14 @@ type Drawn = {
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 
+/** A period that would end before it begins has no end. */
+function forward<T extends { from: string | undefined; to: string | undefined }>(period: T): T {
+  const { from, to } = period
+  return from !== undefined && to !== undefined && to <= from
+    ? { ...period, to: undefined }
+    : period
+}
+
 /** Service ids, and one bucket of a kind for an owner. */
 function subscribers(drawn: Drawn) {
   const held = new Set<string>()
@@ -275,7 +283,7 @@ function subscribers(drawn: Drawn) {
       if (held.has(owner)) return []
       held.add(owner)
       const value = charging_by === 'usagev' ? units : money
-      return [{ pp_includes_external_id: id, value, ...validity }]
+      return [{ pp_includes_external_id: id, value, ...forward(validity) }]
     }),
   }))
 }
