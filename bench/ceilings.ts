@@ -77,6 +77,8 @@ function commitOf(aid: number, nowMs: number): AccountCommit {
     priority: 10,
     shared: false,
     unlimited: true,
+    allowedIn: null,
+    moreUsagets: [],
     fromMs: 0,
     toMs: FOREVER_MS,
   })

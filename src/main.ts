@@ -12,8 +12,13 @@ export function main(argv: readonly string[]): Promise<ExitCode> {
 
 /** A role loads only what it needs: the recorder no sockets, charging no control plane. */
 async function realtime(context: RoleContext): Promise<RunningRole> {
+  const { compileRules } = await import('./rating/rules.ts')
+  // Also the threads compile them: here, so that rules which cannot be used stop the start.
+  const { keptFields, identification } = compileRules(context.config.rating)
+  const identifies = (usaget: string) => identification.covers(usaget)
+  const rules = { keptFields, identifyingFields: identification.fieldsNeeded(), identifies }
   const { startRealtime } = await import('./realtime/start.ts')
-  return startRealtime(context)
+  return startRealtime({ ...context, rules })
 }
 
 async function admin(context: RoleContext): Promise<RunningRole> {

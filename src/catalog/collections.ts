@@ -1,6 +1,7 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
-import type { BalanceDocument, LineDocument } from './documents.ts'
+import type { BalanceDocument } from './balance-document.ts'
+import type { LineDocument } from './documents.ts'
 import { type AccountDocument, AccountEntity } from './entities/account.ts'
 import type { EntityDefinition } from './entities/entity.ts'
 import { type PlanDocument, PlanEntity } from './entities/plan.ts'

@@ -3,15 +3,11 @@
  * document does not say, or says as no ledger can have said it, is not guessed: it is null.
  */
 import { flipCreditSign } from '../domain/balance-sign.ts'
-import type { Bucket, BucketKind } from '../domain/bucket.ts'
+import { type Bucket, type BucketKind, EMPTY_LIMIT } from '../domain/bucket.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
-import {
-  type BalanceDocument,
-  type BalanceLineDocument,
-  CHARGING_OF_KIND,
-  TOTAL_COST,
-} from './documents.ts'
+import { type BalanceDocument, CHARGING_OF_KIND, TOTAL_COST } from './balance-document.ts'
+import type { BalanceLineDocument } from './documents.ts'
 
 /** The bucket as of the version of its projection. */
 export function bucketOf(document: BalanceDocument): Bucket | null {
@@ -21,11 +17,15 @@ export function bucketOf(document: BalanceDocument): Bucket | null {
   const amounts = [id, credited, spent, reserved, limit, priority, fromMs, toMs]
   const include = document.pp_includes_external_id
   if (kind === null || ![...amounts, include].every(Number.isSafeInteger)) return null
-  if (spent < 0 || reserved < 0 || limit < 0) return null
+  // Recorded before there were counters it says nothing of them.
+  const counter: unknown = document.counter ?? ''
+  if (typeof counter !== 'string') return null
+  if (spent < 0 || reserved < 0 || limit < (counter === '' ? 0 : EMPTY_LIMIT)) return null
   return {
     ...{ id, prepaidIncludeId: include, kind, priority, fromMs, toMs },
     usaget: kind === 'totalCost' ? '' : document.charging_by_usaget,
     ...{ credited, spent, reserved, free: credited - spent - reserved, limit },
+    counter,
   }
 }
 

@@ -27,7 +27,20 @@ export const FORMATS = {
   'rate-key': {
     test: isRateKey,
     expects:
-      'must be a list of different keys; placeholders are {usaget}, {USAGET}, {rating_group}',
+      'must be a list of different keys; placeholders are {usaget}, {USAGET}, {rating_group}, ' +
+      'and {called_number} by itself',
+  },
+  'country-prefix': {
+    test: (text) => /^\d{0,4}$/.test(text),
+    expects: 'must be up to 4 digits (quoted in YAML), or empty',
+  },
+  'free-number': {
+    test: (text) => /^\d{1,32}\*?$/.test(text),
+    expects: 'must be a list of different numbers: digits (quoted in YAML), with * for all beyond',
+  },
+  'entity-key': {
+    test: (text) => /^[A-Z0-9_]+$/.test(text),
+    expects: 'must be capital letters, digits and _',
   },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),
@@ -64,6 +77,7 @@ function isTimeZone(name: string): boolean {
 }
 
 function isRateKey(template: string): boolean {
+  if (template === '{called_number}') return true
   const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '')
   const rest = template.replace(/\{[^{}]*\}/g, '')
   return template.length > 0 && !/[{}\s]/.test(rest) && names.every((n) => PLACEHOLDERS.has(n))

@@ -100,6 +100,7 @@ function expectation(schema: TSchema): string {
     return `must be one of ${schema['anyOf'].map((option: TSchema) => option['const']).join(', ')}`
   }
   if (schema['type'] === 'array') return expectation(schema['items'])
+  if (schema['type'] === 'object') return `${schema.description} (JSON in a variable)`
   if (schema['type'] === 'integer') {
     return `must be an integer from ${schema['minimum']} to ${schema['maximum']}`
   }
@@ -120,9 +121,22 @@ function shown(value: unknown): string {
 /** The value that a text stands for, by the type of its setting; left as text if it is not one. */
 function fromText(schema: TSchema, raw: string): unknown {
   const trimmed = raw.trim()
-  if (schema['type'] === 'array') return trimmed.split(',').map((item) => item.trim())
+  if (schema['type'] === 'array') return listFrom(trimmed)
+  if (schema['type'] === 'object') return jsonFrom(trimmed)
   if (schema['type'] === 'boolean') return { true: true, false: false }[trimmed] ?? raw
   const isNumeric = schema['type'] === 'integer' || typeof schema['anyOf']?.[0]?.const === 'number'
   if (isNumeric && /^-?\d+$/.test(trimmed)) return Number(trimmed)
   return isNumeric ? raw : trimmed
+}
+
+function listFrom(text: string): readonly string[] {
+  return text === '' ? [] : text.split(',').map((item) => item.trim())
+}
+
+function jsonFrom(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

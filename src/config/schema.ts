@@ -16,6 +16,10 @@ const text = (format: FormatName) => Type.String({ format })
 const oneOf = <T extends string | number>(...values: readonly T[]) =>
   Type.Union(values.map((value) => Type.Literal(value)))
 
+/** Rules as a document: a setting in one piece, which a file or a variable replaces whole. */
+const rules = (member: TSchema, description: string) =>
+  Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
+
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
@@ -67,6 +71,18 @@ export const ConfigSchema = section({
   }),
   rating: section({
     rateKeys: Type.Array(text('rate-key'), { minItems: 1, maxItems: 16, uniqueItems: true }),
+    rateCalculators: rules(
+      Type.Record(Type.String(), Type.Unknown()),
+      'must be an object of tariff categories, each an object of usage types',
+    ),
+    customerIdentification: rules(
+      Type.Array(Type.Unknown()),
+      'must be an object of usage types, each a list of rules',
+    ),
+    countryPrefix: text('country-prefix'),
+    freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
+    defaultTax: text('entity-key'),
+    taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),
@@ -125,5 +141,5 @@ export function leavesOf(schema: TObject, prefix = ''): readonly Leaf[] {
 
 /** Whether a schema has keys of its own, and is not a setting. */
 export function isSection(schema: TSchema): schema is TObject {
-  return schema['type'] === 'object'
+  return schema['properties'] !== undefined
 }

@@ -247,3 +247,13 @@ export function revisionAt<T extends Revision>(
   }
   return null
 }
+
+/** A field of a document by its dotted path; undefined if it is absent. */
+export function fieldAt(document: Readonly<Record<string, unknown>>, path: string): unknown {
+  let value: unknown = document
+  for (const step of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[step]
+  }
+  return value
+}

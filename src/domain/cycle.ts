@@ -39,11 +39,29 @@ function startOf(zone: string, { year, month }: Month, day: number): number {
   return instantOf(zone, { year, month, day, hour: 0, minute: 0, second: 0 })
 }
 
-/** Remembers the last cycle of a zone: nearly every event of a node falls in the same one. */
-export function createCycleFinder(zone: string, cycleDay: number): (atMs: number) => Cycle {
-  let last: Cycle = { key: '', fromMs: 0, toMs: 0 }
-  return (atMs) => {
-    if (atMs < last.fromMs || atMs >= last.toMs) last = cycleAt(atMs, zone, cycleDay)
-    return last
+/** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
+export interface OpenCycle {
+  cycle: Cycle
+  oldestMs: number
+}
+
+/**
+ * Chooses cycles by event time. Open are the cycle of `nowMs` and the one before: what is older
+ * counts in the oldest open one. Remembers those cycles: nearly every event falls in them.
+ */
+export function createCycleFinder(
+  zone: string,
+  cycleDay: number,
+): (atMs: number, nowMs: number) => OpenCycle {
+  let current: Cycle = { key: '', fromMs: 0, toMs: 0 }
+  let before = current
+  return (atMs, nowMs) => {
+    if (nowMs < current.fromMs || nowMs >= current.toMs) {
+      current = cycleAt(nowMs, zone, cycleDay)
+      before = cycleAt(current.fromMs - 1, zone, cycleDay)
+    }
+    const oldestMs = before.fromMs
+    if (atMs >= current.toMs) return { cycle: cycleAt(atMs, zone, cycleDay), oldestMs }
+    return { cycle: atMs >= current.fromMs ? current : before, oldestMs }
   }
 }

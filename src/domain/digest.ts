@@ -8,11 +8,16 @@ export function digestOf(request: ChargeRequest): number {
   let hash: Hash = { high: 0xdeadbeef, low: 0x41c6ce57 }
   hash = mix(hash, request.kind)
   hash = mix(hash, `${request.subscriberKey}\u0000${request.subscriberValue}\u0000`)
-  hash = mix(hash, `${request.requestNumber}${request.pretend ? 'p' : ''}`)
+  const flags = `${request.pretend ? 'p' : ''}${request.refund ? 'r' : ''}`
+  hash = mix(hash, `${request.requestNumber}${flags}`)
   if (request.eventTimeGiven) hash = mix(hash, `@${request.eventTimeMs}`)
   for (const service of request.services) {
-    const { ratingGroup, usaget, requested, used, calledNumber } = service
-    hash = mix(hash, `\u0001${ratingGroup},${usaget},${requested},${used},${calledNumber}`)
+    const { ratingGroup, usaget, requested, used, calledNumber, rateKey } = service
+    const what = `${ratingGroup},${usaget},${requested},${used},${calledNumber}${rateKey}`
+    hash = mix(hash, `\u0001${what}`)
+  }
+  for (const [name, value] of Object.entries(request.fields ?? {})) {
+    hash = mix(hash, `\u0002${name}=${value}`)
   }
   return 4294967296 * (2097151 & (finish(hash.high) ^ hash.low)) + (finish(hash.low) >>> 0)
 }

@@ -27,7 +27,7 @@ export function misfit(
 ): { reason: Reason; detail: string } | null {
   const opens = request.kind === 'start' || request.kind === 'event'
   if (session === null) {
-    return opens ? null : { reason: 'unknownSession', detail: '' }
+    return opens && !request.refund ? null : { reason: 'unknownSession', detail: '' }
   }
   if (request.requestNumber >= 0 && session.lastNumber >= 0) {
     if (request.requestNumber === session.lastNumber) return { reason: 'numberReused', detail: '' }
@@ -35,6 +35,7 @@ export function misfit(
       return { reason: 'outOfOrder', detail: `request_num ${session.lastNumber} was answered` }
     }
   }
+  if (request.refund) return refundMisfit(session)
   if (session.state === 'open') {
     return opens ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
   }
@@ -43,6 +44,13 @@ export function misfit(
   // What was used is settled even now; whoever only asks for units has to start anew.
   const isLateReport = !opens && request.services.some(({ used }) => used > 0)
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
+}
+
+/** Only a closed event that still has something to give back can be refunded. */
+function refundMisfit({ state, services }: Session): { reason: Reason; detail: string } | null {
+  const isRefundable = state === 'closed' && services.some(({ segment }) => segment !== null)
+  if (isRefundable) return null
+  return { reason: 'sessionClosed', detail: 'nothing of it is left to be refunded' }
 }
 
 /** The answers to keep after one more. */

@@ -32,9 +32,24 @@ function copySegment(segment: Segment): Segment {
   return { ...segment, payments: segment.payments.map((payment) => ({ ...payment })) }
 }
 
+/** A copy of the service in which a segment has begun. */
+export function startedService(
+  service: ServiceSession,
+  start: SegmentStart,
+  atMs: number,
+): ServiceSession {
+  const started = copyService(service)
+  beginSegment(started, start, atMs)
+  return started
+}
+
 export function startSegment(service: ServiceSession, { next, atMs }: ChargeProgram): Segment {
+  return beginSegment(service, present(next, 'the next segment'), atMs)
+}
+
+function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number): Segment {
   const segment: Segment = {
-    ...present(next, 'the next segment'),
+    ...start,
     number: service.segmentsEnded + 1,
     version: 0,
     access: !service.accessBorne,
@@ -131,9 +146,7 @@ export function pay(
     segment.payments.push(payment)
   }
   payment.amount += amount
-  if (bucket.counter === '') return
-  payment.left = availableIn(bucket) + bucket.reserved
-  payment.total = Math.max(0, bucket.limit)
+  noteCounter(payment, bucket)
 }
 
 /** What is given back goes to those who paid, the last one first; what was owed comes before. */
@@ -142,30 +155,69 @@ export function refund(work: Settlement, segment: Segment, micros: number): void
   const forgiven = Math.min(micros, segment.debt, subscriber.owed - subscriber.repaid)
   segment.debt -= forgiven
   subscriber.owed -= forgiven
-  let left = micros - forgiven
-  for (const payment of segment.payments.toReversed()) {
-    if (payment.kind !== 'money' || payment.counter.startsWith('group/')) continue
+  const returned = micros - forgiven - returnRepaid(work, segment, micros - forgiven)
+  returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
+  const limit = segment.payments.find(({ kind }) => kind === 'limit')
+  if (limit !== undefined) returnTo(work, limit, Math.min(returned, limit.amount))
+}
+
+/** Debt that top-ups have paid meanwhile goes back to the money that was topped up. */
+function returnRepaid({ subscriber }: Settlement, segment: Segment, micros: number): number {
+  let left = Math.min(micros, segment.debt)
+  const wanted = left
+  for (const bucket of subscriber.buckets) {
+    if (bucket.kind === 'units' || bucket.counter !== '') continue
+    const returned = Math.min(left, bucket.spent)
+    bucket.spent -= returned
+    bucket.free += returned
+    left -= returned
+  }
+  const returned = wanted - left
+  segment.debt -= returned
+  subscriber.owed -= returned
+  subscriber.repaid -= returned
+  return returned
+}
+
+/** The same for money that groups include. */
+export function returnToGroups(work: Settlement, segment: Segment, micros: number): void {
+  returnMoney(work, segment, micros, isOfGroup)
+}
+
+function isOfGroup({ counter }: Payment): boolean {
+  return counter.startsWith('group/')
+}
+
+function returnMoney(
+  work: Settlement,
+  { payments }: Segment,
+  micros: number,
+  isMeant: (payment: Payment) => boolean,
+): void {
+  let left = micros
+  for (const payment of payments.toReversed()) {
+    if (payment.kind !== 'money' || !isMeant(payment)) continue
     const returned = Math.min(left, payment.amount)
     left -= returned
-    returnTo(work, segment, payment, returned)
+    returnTo(work, payment, returned)
   }
-  returnToLimit(work, segment, micros - forgiven - left)
   assert(left === 0, 'more is given back than was paid')
 }
 
 /** Those who paid may be gone by now, with the cycle that they counted. */
-function returnTo(work: Settlement, segment: Segment, payment: Payment, amount: number): void {
+function returnTo(work: Settlement, payment: Payment, amount: number): void {
   payment.amount -= amount
   const bucket = findBucket(work, { owner: payment.owner, id: payment.bucketId })
   if (bucket === undefined) return
   bucket.spent -= amount
   bucket.free += amount
-  pay(segment, { owner: payment.owner, id: payment.bucketId }, bucket, 0, payment.kind)
+  noteCounter(payment, bucket)
 }
 
-function returnToLimit(work: Settlement, segment: Segment, amount: number): void {
-  const limit = segment.payments.find(({ kind }) => kind === 'limit')
-  if (limit !== undefined) returnTo(work, segment, limit, Math.min(amount, limit.amount))
+function noteCounter(payment: Payment, bucket: Bucket): void {
+  if (bucket.counter === '') return
+  payment.left = availableIn(bucket) + bucket.reserved
+  payment.total = Math.max(0, bucket.limit)
 }
 
 /** A total that has stayed exact. */

@@ -22,6 +22,7 @@ import {
   refresh,
   refund,
   reportEnd,
+  returnToGroups,
   startSegment,
 } from './segment.ts'
 import type { MoneyHold, Reservation, Segment, Slice } from './session.ts'
@@ -115,7 +116,7 @@ function commitReserved(
   const isGroup = ({ payer }: MoneyHold) => payer.isGroup
   const groupMoney = reservation.money.filter(isGroup)
   const money = reservation.money.filter((hold) => !isGroup(hold))
-  const covered = releaseHolds(work, segment, groupMoney, coveredCost(segment), atMs)
+  const covered = releaseHolds(work, segment, groupMoney, coveredCost(work, segment), atMs)
   const cost = releaseHolds(work, segment, money, priceCost(work, segment), atMs)
   assert(covered === 0 && cost === 0, 'the reservation holds less than its units cost')
   return left
@@ -127,11 +128,13 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
 }
 
 /** What the covered units cost beyond what was taken for them. */
-function coveredCost(segment: Segment): number {
+function coveredCost(work: Settlement, segment: Segment): number {
   const micros = charge(segment.tariff, segment.covered, false)
   const cost = micros - segment.coveredMicros
   segment.coveredMicros = micros
-  return Math.max(0, cost)
+  if (cost >= 0) return cost
+  returnToGroups(work, segment, -cost)
+  return 0
 }
 
 /** What the segment costs beyond what was charged; what it costs less is given back at once. */
@@ -197,7 +200,7 @@ function debitOverUse(
   }
   segment.priced += plan.left
   segment.used = countable(segment.used + units, 'usage of a segment')
-  takeMoney(work, segment, plan.groupMoney, coveredCost(segment))
+  takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
   const carrier = payersOf(segment, order).find((payer) => carriesOverUse(work, payer))

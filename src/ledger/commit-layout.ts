@@ -4,8 +4,9 @@ import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
 import type { LedgerKeys } from './keys.ts'
 import { packOwner } from './owner-packing.ts'
+import { packRecord, packResult } from './record-packing.ts'
 import type { CommitCall, Epoch } from './scripts.ts'
-import { packRecord, packResult, packSession } from './session-packing.ts'
+import { packSession } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
 /** One owner that a commit writes; `state.version` is one more than was read. */
@@ -42,6 +43,8 @@ export interface SharedCommit {
   expectedVersion: number
   /** Null if it is only compared. */
   state: OwnerState | null
+  /** Fence of the account's own profile that the rating relied on; without it on none. */
+  fence?: number
 }
 
 /** Everything of one account that becomes true together or not at all. */
@@ -111,6 +114,7 @@ function writeAccount(
   const { keys, token } = settings
   const partition = keys.partitionOf(aid)
   writer.f64(shared.expectedVersion)
+  writer.f64(shared.fence ?? -1)
   writer.f64(commit.wantsTurn ? -token : token)
   writer.u16(table.index(keys.owner(aid, 0)))
   writer.u16(table.index(keys.expiry(partition)))

@@ -1,18 +1,17 @@
 /** The commit: everything of an account at once, for a whole batch in as few calls as can be. */
 import { present } from '../domain/assert.ts'
-import type { OwnerState } from '../domain/bucket.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type AccountCommit, type LayoutSettings, layOut } from './commit-layout.ts'
 import type { Epochs } from './epochs.ts'
 import { type Home, parseHome, readHomeKey } from './homes.ts'
-import { type LoadedOwner, readOwner, readState } from './loading.ts'
+import { type LoadedOwner, readOwner } from './loading.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { inParts } from './parts.ts'
+import { unpackResult } from './record-packing.ts'
 import { REPLY } from './replies.ts'
 import { runScript } from './script.ts'
 import { commitScript, type DirectoryClaim, openDirectoryScript } from './scripts.ts'
-import { unpackResult } from './session-packing.ts'
 
 /** A session that is at home elsewhere. */
 export interface Claimed {
@@ -22,7 +21,7 @@ export interface Claimed {
 
 export type CommitReply =
   | { kind: 'committed' }
-  | { kind: 'conflict'; shared: OwnerState; owners: LoadedOwner[] }
+  | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
   /** Another worker has the turn; or, with its claim, may just be opening a session. */
   | { kind: 'busy'; claim: Claimed | null }
   | { kind: 'repeated'; result: OperationLine }
@@ -137,9 +136,9 @@ function readRefusal(reply: number | unknown[]): CommitReply {
 
 function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {
   try {
-    const shared = readState(commit.aid, 0, rest[0])
+    const shared = readOwner({ aid: commit.aid, sid: 0 }, rest.slice(0, 2))
     const owners: LoadedOwner[] = []
-    let at = 1
+    let at = 2
     for (const { state, sessions } of commit.owners) {
       owners.push(readOwner(state, rest.slice(at, at + 2 + sessions.length)))
       at += 2 + sessions.length

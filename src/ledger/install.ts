@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { partitionsOf } from './epochs.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
-import { OWNER_FORMAT } from './owner-packing.ts'
+import { OWNER_FORMAT, OWNER_FORMATS } from './owner-packing.ts'
 
 /** The ledger in this Redis was installed with other settings than this process has. */
 export class LedgerMismatchError extends Error {
@@ -135,12 +135,18 @@ export async function lostPartitions(
   return [...found.keys()].filter((partition) => found[partition] === null)
 }
 
-/** Notes partitions and format if nobody has. `LedgerMismatchError` where others are noted. */
+/**
+ * Notes partitions and format if nobody has, or an older format that is read too.
+ * `LedgerMismatchError` where others are noted.
+ */
 export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
   for (const [field, value] of settingsOf(keys)) {
     if ((await guard(client.hsetnx(keys.meta, field, String(value)))) === 1) continue
-    compare(field, value, await guard(client.hget(keys.meta, field)))
+    const noted = await guard(client.hget(keys.meta, field))
+    compare(field, value, noted)
+    // From now on there are values in it that no older process can read.
+    if (noted !== String(value)) await guard(client.hset(keys.meta, field, String(value)))
   }
 }
 
@@ -153,6 +159,7 @@ function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][
 
 function compare(field: string, value: number, noted: string | null): void {
   if (noted === null || noted === String(value)) return
+  if (field === 'format' && OWNER_FORMATS.includes(Number(noted))) return
   const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
   throw new LedgerMismatchError(
     `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,

@@ -19,9 +19,9 @@ import {
   readFence,
 } from './loading.ts'
 import type { CorruptValueError } from './owner-packing.ts'
+import { unpackResult } from './record-packing.ts'
 import { runScript } from './script.ts'
 import { fenceScript } from './scripts.ts'
-import { unpackResult } from './session-packing.ts'
 
 export type { Claimed, CommitReply } from './commit.ts'
 export { type Home, homeText } from './homes.ts'

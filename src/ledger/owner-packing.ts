@@ -4,15 +4,20 @@
  *   u8 format | f64 version, nextBucketId, owed, repaid, total credited, bucket count
  *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
  *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
- *   usaget
+ *   usaget | u16 length, counter
+ *
+ * Format 1, which is still read, has no counters.
  */
 import { assert, present } from '../domain/assert.ts'
 import { assertConserved, type Bucket, type BucketKind, type OwnerState } from '../domain/bucket.ts'
 
-export const OWNER_FORMAT = 1
+export const OWNER_FORMAT = 2
+/** Formats that are read; owners are written in the newest. */
+export const OWNER_FORMATS: readonly number[] = [1, OWNER_FORMAT]
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const REST_BYTES = 26
+const LENGTH_BYTES = 2
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
 
 /**
@@ -37,6 +42,7 @@ export function packOwner(owner: OwnerState): Buffer {
   let credited = 0
   for (const bucket of buckets) {
     size += AMOUNTS_BYTES + REST_BYTES + Buffer.byteLength(bucket.usaget)
+    size += LENGTH_BYTES + Buffer.byteLength(bucket.counter)
     credited += bucket.credited
   }
   const packed = Buffer.allocUnsafe(size)
@@ -72,7 +78,10 @@ function writeRest(packed: Buffer, at: number, bucket: Bucket): number {
   packed.writeUInt8(KINDS.indexOf(bucket.kind), at + 24)
   const length = packed.write(bucket.usaget, at + REST_BYTES)
   packed.writeUInt8(length, at + 25)
-  return at + REST_BYTES + length
+  const end = at + REST_BYTES + length
+  const counterLength = packed.write(bucket.counter, end + LENGTH_BYTES)
+  packed.writeUInt16LE(counterLength, end)
+  return end + LENGTH_BYTES + counterLength
 }
 
 /** Throws `CorruptValueError` if the value is not a packed owner, or its sums do not hold. */
@@ -88,19 +97,21 @@ export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerStat
 
 function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   const count = packed.readDoubleLE(41)
-  if (packed[0] !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
+  const format = packed[0] ?? 0
+  if (!OWNER_FORMATS.includes(format) || !(count >= 0) || count > packed.length) {
     throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }
   const buckets: Bucket[] = []
   let at = HEADER_BYTES + count * AMOUNTS_BYTES
   for (let index = 0; index < count; index += 1) {
     const amounts = HEADER_BYTES + index * AMOUNTS_BYTES
-    const length = packed.readUInt8(at + 25)
+    const end = at + REST_BYTES + packed.readUInt8(at + 25)
+    const counterEnd = format === 1 ? end : end + LENGTH_BYTES + packed.readUInt16LE(end)
     buckets.push({
       id: packed.readDoubleLE(amounts),
       prepaidIncludeId: packed.readUInt32LE(at + 20),
       kind: present(KINDS[packed.readUInt8(at + 24)], 'bucket kind'),
-      usaget: packed.toString('utf8', at + REST_BYTES, at + REST_BYTES + length),
+      usaget: packed.toString('utf8', at + REST_BYTES, end),
       priority: packed.readInt32LE(at + 16),
       fromMs: packed.readDoubleLE(at),
       toMs: packed.readDoubleLE(at + 8),
@@ -109,8 +120,9 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
       reserved: packed.readDoubleLE(amounts + 24),
       free: packed.readDoubleLE(amounts + 32),
       limit: packed.readDoubleLE(amounts + 40),
+      counter: format === 1 ? '' : packed.toString('utf8', end + LENGTH_BYTES, counterEnd),
     })
-    at += REST_BYTES + length
+    at = counterEnd
   }
   if (at !== packed.length) {
     throw new CorruptValueError('an owner has a wrong length', { aid, sid })

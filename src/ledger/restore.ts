@@ -8,9 +8,9 @@ import type { OperationLine } from '../domain/line.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import type { LedgerKeys } from './keys.ts'
 import { packOwner } from './owner-packing.ts'
+import { packResult } from './record-packing.ts'
 import { runScript } from './script.ts'
 import { restoreOwnersScript } from './scripts.ts'
-import { packResult } from './session-packing.ts'
 
 /** The data of a partition is there: somebody else has rebuilt it. */
 export class LedgerStandsError extends Error {

@@ -10,7 +10,7 @@ import type { Session } from '../domain/session.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
-import { type StreamRecord, unpackRecord } from './session-packing.ts'
+import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
 /** What one commit of one account changed. */
 export interface StreamEntry extends StreamRecord {
@@ -85,7 +85,7 @@ export async function resolveEntries(
 
 interface State {
   owner: OwnerState
-  /** Lines of the segments that its sessions have open, or had when they expired. */
+  /** Lines of the segments that its sessions have: open, or kept after they ended. */
   lines: Line[]
 }
 
@@ -196,7 +196,8 @@ function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
 
 /** The lines of the segments that stand in a session: whole, and as the record has them. */
 function standingLines(session: Session, sessionKey: string): Line[] {
-  const state = session.state === 'open' ? 'open' : 'expired'
+  // An event that is over keeps its segments, so that it can be refunded.
+  const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []

@@ -1,5 +1,6 @@
 /** The parts of an outcome, and what it says about balances. */
-import { type BucketRef, bucketOrder, type OwnerState } from '../domain/bucket.ts'
+import { type BucketRef, bucketOrder, type OwnerState, paysFor } from '../domain/bucket.ts'
+import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
   type BalanceReport,
   type Reason,
@@ -7,6 +8,7 @@ import {
   type ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import { UNLIMITED_TOTAL } from '../domain/counters.ts'
 
 interface Owners {
   subscriber: OwnerState
@@ -24,26 +26,62 @@ export function unpriced(services: readonly ServiceOutcome[]): string[] {
   return lost.map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
 }
 
+export function isOpening({ kind }: ChargeRequest): boolean {
+  return kind === 'start' || kind === 'event'
+}
+
+/** A release succeeds; else it is granted if anything is. */
+export function overallOf(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
+  if (request.kind === 'release' || services.length === 0) return 'granted'
+  if (services.some((service) => service.reason === 'granted')) return 'granted'
+  return services[0]?.reason ?? 'granted'
+}
+
+/** What its reason does not say of an outcome. */
+export function detailOf(
+  reason: Reason,
+  services: readonly ServiceOutcome[],
+  { eventTimeMs }: ChargeRequest,
+  profile: SubscriberProfile | null,
+  isLate: boolean,
+): string {
+  const late = isLate ? ['the session had expired'] : []
+  if (reason === 'granted') return [...late, ...unpriced(services)].join('; ')
+  if (profile === null) return ''
+  // The code for a missing plan is that of a missing subscriber: only the text tells them apart.
+  if (reason === 'unknownSubscriber') return `plan ${profile.plan} is not in the catalogue`
+  if (reason !== 'barred' || profile.barred) return ''
+  return eventTimeMs < profile.activeFromMs ? 'not active yet' : 'not active any more'
+}
+
 export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
   return { ...settledOnly(wanted), reason }
 }
 
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   const { ratingGroup, usaget } = wanted
-  return { ratingGroup, usaget, reason: 'granted', granted: 0, validityMs: 0, finalUnit: false }
+  const nothing = { granted: 0, validityMs: 0, finalUnit: false, quote: null }
+  return { ratingGroup, usaget, reason: 'granted', ...nothing }
 }
 
-/** The balances that the services of a request may be paid from, each once. */
+/** The balances that the services of a request may be paid from, each once, then the counters. */
 export function balanceReports(owners: Owners, request: ChargeRequest): BalanceReport[] {
   const { subscriber, account } = owners
   const reports: BalanceReport[] = []
   const usagets = new Set(['', ...request.services.map((service) => service.usaget)])
   const seen = new Set<string>()
+  const at = request.eventTimeMs
   for (const usaget of usagets) {
-    for (const ref of bucketOrder(subscriber, account, usaget, request.eventTimeMs)) {
+    for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at)) {
       const id = `${ref.owner}:${ref.id}`
       if (!seen.has(id)) reports.push(reportOf(owners, ref))
       seen.add(id)
+    }
+  }
+  for (const [slot, owner] of [subscriber, account].entries()) {
+    for (const { id, counter, fromMs, toMs, limit } of owner?.buckets ?? []) {
+      if (counter === '' || at < fromMs || at >= toMs || limit >= UNLIMITED_TOTAL) continue
+      reports.push(reportOf(owners, { owner: slot === 0 ? 0 : 1, id }))
     }
   }
   return reports
@@ -56,7 +94,8 @@ function reportOf({ subscriber, account }: Owners, ref: BucketRef): BalanceRepor
     prepaidIncludeId: bucket?.prepaidIncludeId ?? 0,
     kind: bucket?.kind === 'units' ? 'units' : 'money',
     usaget: bucket?.usaget ?? '',
-    free: bucket?.free ?? 0,
+    counter: bucket?.counter ?? '',
+    free: bucket === undefined ? 0 : bucket.free + Math.max(0, bucket.limit),
     reserved: bucket?.reserved ?? 0,
     toMs: bucket?.toMs ?? 0,
   }

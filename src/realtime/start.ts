@@ -6,6 +6,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
+import type { DecodeContext } from './codecs/codec.ts'
 import { jsonCodec } from './codecs/json.ts'
 import type { HttpServer } from './http/listening.ts'
 import { startHttpServer } from './http/server.ts'
@@ -20,9 +21,16 @@ export interface RealtimeOptions {
   readonly isRedisFit?: () => boolean
   /** Whether Redis has the ledger's data, or a part of it; likewise. */
   readonly isLedgerThere?: () => boolean
+  /** What the configured rules want of a request; nothing if not given. */
+  readonly rules?: RequestRules
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
+
+/** What matching and identification read of a request, by the configuration. */
+export type RequestRules = Pick<DecodeContext, 'keptFields' | 'identifyingFields' | 'identifies'>
+
+const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifies: () => false }
 
 /** What a worker thread finds as its worker data. */
 export interface RealtimeWorkerData {
@@ -91,7 +99,7 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
 }
 
 function startSockets(
-  { config, log, metrics, clock }: RealtimeOptions,
+  { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
   pool: Pool,
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
@@ -100,7 +108,8 @@ function startSockets(
   const { bodyBytesMax, servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
-  const limits = { origin: ORIGIN, servicesMax, eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
+  const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
+  const limits = { origin: ORIGIN, servicesMax, ...times, ...rules }
   const codec = jsonCodec
   return startHttpServer({
     host,

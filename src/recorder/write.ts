@@ -1,13 +1,10 @@
 /** Writes a round into MongoDB: each record only if it is newer than what is there. */
+import { balanceDocument } from '../catalog/balance-document.ts'
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import {
-  balanceDocument,
-  balanceLineDocument,
-  type LineDocument,
-  lineDocument,
-} from '../catalog/documents.ts'
+import { balanceLineDocument, type LineDocument } from '../catalog/documents.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
+import { lineDocument } from '../catalog/line-document.ts'
 import { ownerKey, type Round } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
 

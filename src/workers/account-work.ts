@@ -8,12 +8,14 @@ import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { homeText } from '../ledger/ledger.ts'
-import type { ChargeCommit, Decision, IdentifiedRequest } from '../rating/charge-session.ts'
+import type { ChargeCommit, Decision } from '../rating/charge-session.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
+import type { HeldProfile } from './profiles.ts'
+import { opens, type RoutedRequest } from './routed.ts'
 
 /** One request on its way through the rounds. */
 export interface Item {
-  identified: IdentifiedRequest
+  identified: RoutedRequest
   /** Where the session is, or will be, at home. */
   aid: number
   sid: number
@@ -58,6 +60,7 @@ export class AccountDraft {
   private readonly lines = new Map<string, Line>()
   private readonly claims = new Map<string, Omit<ClaimCommit, 'ttlMs'>>()
   private readonly fenced = new Map<number, number>()
+  private accountFence = -1
 
   constructor(aid: number, shared: CachedOwner, ttl: DirectoryTtl) {
     this.aid = aid
@@ -74,15 +77,18 @@ export class AccountDraft {
     return { subscriber: owner.state, shared: this.sharedState, session }
   }
 
-  /** Takes in a decision. `fence`: the profile's, if it was rated. */
-  add(item: Item, cached: CachedOwner, decision: Decision, fence: number | null): void {
+  /** Takes in a decision. `profile`: what it was rated with, if it was. */
+  add(item: Item, cached: CachedOwner, decision: Decision, profile: HeldProfile | null): void {
     this.outcomes.push(decision.outcome)
     if (decision.commit === null) return
     for (const { granted } of decision.outcome.services) if (granted > 0) this.reservations += 1
     const owner = this.ownerOf(cached)
     owner.state = decision.commit.subscriber
     owner.written = true
-    if (fence !== null) this.fenced.set(item.sid, fence)
+    if (profile !== null) {
+      this.fenced.set(item.sid, profile.fence)
+      this.accountFence = profile.accountFence
+    }
     if (decision.commit.account !== null) this.sharedState = decision.commit.account
     this.addSession(item, cached, decision.commit)
   }
@@ -111,7 +117,7 @@ export class AccountDraft {
     const { sessionKey, request } = item.identified
     const stored = cached.sessions.get(sessionKey) ?? null
     const before = stored?.state ?? null
-    if (!this.sessions.has(sessionKey) && (request.kind === 'start' || request.kind === 'event')) {
+    if (!this.sessions.has(sessionKey) && opens(request) && !request.refund) {
       const { expectedHome } = item
       const home = homeText(item)
       const expected = stored === null ? expectedHome : home
@@ -140,7 +146,7 @@ export class AccountDraft {
     return {
       aid: this.aid,
       owners,
-      shared: { expectedVersion, state: sharedState },
+      shared: { expectedVersion, state: sharedState, fence: this.accountFence },
       claims: [...this.claims.values()].map((claim) => this.timed(claim)),
       operation: null,
       // The recorder reads the lines of open segments off the session itself.

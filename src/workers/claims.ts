@@ -5,6 +5,7 @@ import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
+import { opens } from './routed.ts'
 
 export interface ClaimResolver {
   /**
@@ -25,10 +26,10 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
   }
 }
 
-/** A new session id is taken for new: the directory objects if it is not. */
+/** A new session id is taken for new: the directory objects if it is not. A refund is of an old one. */
 export function isTakenForNew({ identified, expectedHome }: Item): boolean {
-  const { kind } = identified.request
-  return (kind === 'start' || kind === 'event') && expectedHome === ''
+  const { request } = identified
+  return opens(request) && !request.refund && expectedHome === ''
 }
 
 async function standingClaims(

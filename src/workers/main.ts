@@ -2,22 +2,26 @@
 
 import { randomInt } from 'node:crypto'
 import { isMainThread, workerData } from 'node:worker_threads'
-import { openCatalog } from '../catalog/connection.ts'
+import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCatalogFeed } from '../catalog/feed.ts'
+import { findProfile } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
-import { findSubscriber } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
-import { compileRateKey } from '../rating/match.ts'
+import { RateFinder } from '../rating/match/finder.ts'
+import { createFreeNumbers } from '../rating/match/free-numbers.ts'
+import { compileRules } from '../rating/rules.ts'
+import { createTaxMappings } from '../rating/tax-mapping.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
+import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { Profiles } from './profiles.ts'
+import { type ProfileReader, Profiles } from './profiles.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -37,8 +41,15 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
   const { url, database, timeoutMs } = config.mongo
   const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
-  const feed = createCatalogFeed({ catalog, pollMs: config.catalog.pollMs, log, clock })
-  const profiles = new Profiles((query) => findSubscriber(catalog, query), {
+  const { calculators, identification, taxPriorities } = compileRules(config.rating)
+  const finder = new RateFinder(calculators, config.rating.rateKeys)
+  const feed = createCatalogFeed({
+    ...{ catalog, pollMs: config.catalog.pollMs, log, clock },
+    identifiers: identification.targetKeys(),
+    onRates: (changed) => finder.update(changed),
+  })
+  const needsPool = createPoolCheck(() => feed.current())
+  const profiles = new Profiles(profileReader(catalog, needsPool), {
     entriesMax: config.catalog.profilesCachedMax,
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
@@ -46,14 +57,18 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   await feed.start()
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
-  const rateKeys = config.rating.rateKeys.map(compileRateKey)
-  const cycleAt = createCycleFinder(config.rating.timeZone, config.rating.cycleDay)
-  const settings = { ...config.session, replayMs: config.ledger.replayMs }
+  const context = ratingContext(config, finder)
+  const mappingOf = createTaxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
+    identification,
+    needsPool,
     clock,
-    context: (nowMs) => ({ catalogue: feed.current(), rateKeys, cycleAt, settings, nowMs }),
+    context: (nowMs) => {
+      const catalogue = feed.current()
+      return { ...context, catalogue, mapTax: mappingOf(catalogue.taxes), nowMs }
+    },
     isCatalogueLoaded: () => feed.loaded(),
     refusal: backlog.refusal,
     ...config.ledger,
@@ -61,13 +76,40 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   })
 }
 
+/** What of the context stays the same as long as the thread lives. */
+function ratingContext({ rating, session, ledger }: Config, finder: RateFinder) {
+  return {
+    finder,
+    cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
+    zone: rating.timeZone,
+    defaultTax: rating.defaultTax,
+    isFreeNumber: createFreeNumbers(rating.freeNumbers),
+    settings: { ...session, replayMs: ledger.replayMs },
+  }
+}
+
+/** A pool is read only for those who hold something that is pooled: it takes the whole account. */
+function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
+  return async (query) => {
+    const read = await findProfile(catalog, query, { withPool: false })
+    if (read === null || !needsPool(read.found)) return read
+    return findProfile(catalog, query, { withPool: true })
+  }
+}
+
 function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
   if (change.scope === 'all') {
     profiles.clear()
     return
   }
-  const imsis = change.imsi.map((imsi) => `imsi:${imsi}`)
-  profiles.drop(change.sid, [`msisdn:${change.msisdn}`, ...imsis])
+  const { aid, sid, msisdn, imsi, others } = change
+  if (sid === 0) {
+    profiles.dropAccount(aid)
+    return
+  }
+  const further = others.map(({ field, value }) => `${field}:${value}`)
+  profiles.drop(sid, [`msisdn:${msisdn}`, ...imsi.map((value) => `imsi:${value}`), ...further])
+  profiles.dropPool(aid)
 }
 
 const ready = build(workerData as WorkerSettings)

@@ -4,28 +4,33 @@
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
-import { digestOf } from '../domain/digest.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home, Ledger } from '../ledger/ledger.ts'
-import type { ChargeContext, IdentifiedRequest } from '../rating/charge-session.ts'
+import type { ChargeContext } from '../rating/charge-session.ts'
+import type { Identification } from '../rating/identify.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
 import { Homes } from './homes.ts'
 import { type CachedOwner, OwnerCache } from './owner-cache.ts'
+import type { PoolCheck } from './pools.ts'
 import {
   type HeldProfile,
   type ProfileQuery,
   type Profiles,
-  type SeenFence,
+  type SeenFences,
   satisfies,
 } from './profiles.ts'
-import { type CountName, Rounds } from './rounds.ts'
+import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
+import { opens, queriesAt, type RoutedRequest, routed } from './routed.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
   profiles: Profiles
+  identification: Identification
+  /** Whether a profile without its account's pool is not enough. */
+  needsPool: PoolCheck
   clock: Clock
   context: (nowMs: number) => Omit<ChargeContext, 'profile'>
   /** False until the catalogue has been read once: an empty one would deny what is paid for. */
@@ -78,7 +83,7 @@ class BatchProcessor implements Processor {
       owners: this.owners,
       clock,
       context,
-      profileOf: (item, owner, nowMs) => this.profileOf(item, owner, nowMs),
+      profileOf: (item, owners, nowMs) => this.profileOf(item, owners, nowMs),
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count: (name, by) => {
@@ -120,7 +125,7 @@ class BatchProcessor implements Processor {
   /** From memory and Redis alone; null for what needs MongoDB. */
   private async fast(requests: ChargeRequest[]): Promise<(ChargeOutcome | null)[]> {
     const nowMs = this.options.clock.nowMs()
-    const identified = requests.map(identify)
+    const identified = requests.map((request) => this.route(request))
     const outcomes = await this.chargeAt(await this.findHomes(identified, nowMs), identified)
     this.rememberHomes(identified, outcomes, nowMs)
     return this.seekAgain(identified, outcomes, nowMs)
@@ -128,7 +133,7 @@ class BatchProcessor implements Processor {
 
   private chargeAt(
     homes: readonly (Home | ChargeOutcome | undefined)[],
-    identified: readonly IdentifiedRequest[],
+    identified: readonly RoutedRequest[],
   ): Promise<(ChargeOutcome | null)[]> {
     const items: Item[] = []
     const answers = identified.map((entry, index) => {
@@ -146,7 +151,7 @@ class BatchProcessor implements Processor {
 
   /** A session that is not where memory has it may have been opened anew in another account. */
   private async seekAgain(
-    identified: readonly IdentifiedRequest[],
+    identified: readonly RoutedRequest[],
     outcomes: (ChargeOutcome | null)[],
     nowMs: number,
   ): Promise<(ChargeOutcome | null)[]> {
@@ -175,12 +180,12 @@ class BatchProcessor implements Processor {
    * memory.
    */
   private async findHomes(
-    identified: readonly IdentifiedRequest[],
+    identified: readonly RoutedRequest[],
     nowMs: number,
   ): Promise<(Home | ChargeOutcome | undefined)[]> {
     const unknown = new Set<string>()
-    const homes = identified.map(({ request, sessionKey }) => {
-      if (opens(request)) return this.subscriberHome(request, nowMs)
+    const homes = identified.map(({ request, sessionKey, queries }) => {
+      if (opens(request)) return this.subscriberHome(queries, nowMs)
       const home = this.homes.peek(sessionKey, nowMs)
       if (home === undefined) unknown.add(sessionKey)
       return home
@@ -201,15 +206,34 @@ class BatchProcessor implements Processor {
     return homes.map((home, index) => home ?? found.get(identified[index]?.sessionKey ?? ''))
   }
 
-  private subscriberHome(request: ChargeRequest, nowMs: number): Home | ChargeOutcome | undefined {
+  private subscriberHome(
+    queries: readonly ProfileQuery[],
+    nowMs: number,
+  ): Home | ChargeOutcome | undefined {
     if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
-    const held = this.options.profiles.peek(subscriberQuery(request), nowMs)
+    if (queries.length === 0) return plainOutcome('unknownSubscriber')
+    const held = this.peek(queries, nowMs)
     if (held === undefined) return undefined
     return held.profile ?? plainOutcome('unknownSubscriber')
   }
 
+  /** The first that is somebody's; undefined if memory does not know it of all before, too. */
+  private peek(queries: readonly ProfileQuery[], nowMs: number): HeldProfile | undefined {
+    let unknown: HeldProfile | undefined
+    for (const query of queries) {
+      const held = this.options.profiles.peek(query, nowMs)
+      if (held === undefined || held.profile !== null) return held
+      unknown ??= held
+    }
+    return unknown
+  }
+
+  private route(request: ChargeRequest): RoutedRequest {
+    return routed(request, this.options.identification)
+  }
+
   private rememberHomes(
-    identified: readonly IdentifiedRequest[],
+    identified: readonly RoutedRequest[],
     outcomes: readonly (ChargeOutcome | null)[],
     nowMs: number,
   ): void {
@@ -221,14 +245,19 @@ class BatchProcessor implements Processor {
     }
   }
 
-  private profileOf(item: Item, owner: CachedOwner, nowMs: number): HeldProfile | undefined {
-    const { fence } = owner
+  private profileOf(
+    item: Item,
+    { subscriber, account }: FencedOwners,
+    nowMs: number,
+  ): HeldProfile | undefined {
     if (!this.options.isCatalogueLoaded()) return undefined
-    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) return undefined
-    const { request } = item.identified
-    const held = this.options.profiles.peek(profileQuery(request, item), nowMs)
-    if (held === undefined || !isOf(held, item, opens(request))) return undefined
-    return satisfies(held, fence) ? held : undefined
+    if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
+    const { identified } = item
+    const held = this.peek(queriesAt(identified, item), nowMs)
+    if (held === undefined || !isOf(held, item, opens(identified.request))) return undefined
+    const { profile } = held
+    if (profile?.pool === null && this.options.needsPool(profile)) return undefined
+    return satisfies(held, subscriber.fence, account.fence) ? held : undefined
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
@@ -260,39 +289,45 @@ class BatchProcessor implements Processor {
     const nowMs = this.options.clock.nowMs()
     if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
     try {
-      const [home] = await this.findHomes([identify(request)], nowMs)
+      const entry = this.route(request)
+      const [home] = await this.findHomes([entry], nowMs)
       if (home !== undefined && !isHome(home)) return home
-      const owner = home === undefined ? undefined : this.owners.get(home.aid, home.sid)
-      // A fence that was seen before the read began is satisfied by what is read.
-      const seen = owner === undefined ? null : await this.repair(owner, nowMs)
-      const query = home === undefined ? subscriberQuery(request) : profileQuery(request, home)
-      const held = await this.options.profiles.lookUp(query, nowMs, seen)
+      // Fences that were seen before the read began are satisfied by what is read.
+      const seen = home === undefined ? null : await this.fencesAt(home, nowMs)
+      const queries = home === undefined ? entry.queries : queriesAt(entry, home)
+      for (const query of queries) {
+        const { profile } = await this.options.profiles.lookUp(query, nowMs, seen)
+        if (profile !== null) return null
+      }
       // What an open session has used is settled all the same.
-      const isNobody = held.profile === null && opens(request)
-      return isNobody ? plainOutcome('unknownSubscriber') : null
+      return opens(request) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
       if (!isOutage(error)) this.options.onDefect(error)
       return plainOutcome('storeDown')
     }
   }
 
-  /** The fence to read behind; one that a dead writer left dirty is raised first. */
-  private async repair(owner: CachedOwner, nowMs: number): Promise<SeenFence> {
-    const { fence, state } = owner
-    if (fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX) {
-      owner.fence = await this.options.ledger.raiseFence(state.aid, state.sid, false, nowMs)
+  /** The fences to read behind; -1 where memory has none. */
+  private async fencesAt({ aid, sid }: Home, nowMs: number): Promise<SeenFences> {
+    const [subscriber, account] = await Promise.all(
+      [sid, 0].map((owner) => this.repair(this.owners.get(aid, owner), nowMs)),
+    )
+    return { aid, sid, subscriber: subscriber ?? -1, account: account ?? -1 }
+  }
+
+  /** One that a dead writer left dirty is raised first. */
+  private async repair(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
+    if (owner === undefined) return -1
+    const { aid, sid } = owner.state
+    if (isAbandoned(owner, nowMs)) {
+      owner.fence = await this.options.ledger.raiseFence(aid, sid, false, nowMs)
     }
-    return { sid: state.sid, number: owner.fence.number }
+    return owner.fence.number
   }
 }
 
-function identify(request: ChargeRequest): IdentifiedRequest {
-  const sessionKey = sessionKeyOf(request.origin, request.sessionId)
-  return { request, sessionKey, digest: digestOf(request) }
-}
-
-function opens(request: ChargeRequest): boolean {
-  return request.kind === 'start' || request.kind === 'event'
+function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
+  return fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX
 }
 
 function isHome(value: Home | ChargeOutcome): value is Home {
@@ -303,18 +338,6 @@ function isHome(value: Home | ChargeOutcome): value is Home {
 function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
-}
-
-function subscriberQuery(request: ChargeRequest): ProfileQuery {
-  const { subscriberKey, subscriberValue, eventTimeMs } = request
-  const key = subscriberKey === 'none' ? 'sid' : subscriberKey
-  return { key, value: subscriberValue, atMs: eventTimeMs }
-}
-
-/** An open session goes by its own subscriber, whatever the request says. */
-function profileQuery(request: ChargeRequest, home: Home): ProfileQuery {
-  if (opens(request)) return subscriberQuery(request)
-  return { key: 'sid', value: String(home.sid), atMs: request.eventTimeMs }
 }
 
 function isOutage(error: unknown): boolean {

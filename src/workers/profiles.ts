@@ -3,12 +3,13 @@
  * is not in memory is never waited for on the fast path.
  */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
-import type { SubscriberKey } from '../domain/charge-request.ts'
 import type { Fence } from '../ledger/ledger.ts'
+import { AccountDrops } from './account-drops.ts'
 import { GenerationCache } from './generations.ts'
 
 export interface ProfileQuery {
-  key: Exclude<SubscriberKey, 'none'>
+  /** Field that subscribers are found by: `sid`, `msisdn`, `imsi` or another one. */
+  key: string
   value: string
   /** Event time, epoch ms. */
   atMs: number
@@ -31,16 +32,25 @@ export interface HeldProfile {
   validUntilMs: number
   /** When reading it began, by the node's clock. */
   readMs: number
+  /** When that was, in the count of readings and changes of this memory. */
+  begun: number
   /** The fence that it is known to satisfy; -1 before it was held against one. */
   fence: number
+  /** The same of its account, whose services, overrides and limits are part of it. */
+  accountFence: number
   /** The instant that was asked for: an unknown subscriber is unknown then, not at all times. */
   atMs: number
 }
 
-/** A subscriber's fence as it was seen before a read began, so that what is read satisfies it. */
-export interface SeenFence {
+/**
+ * The fences of a subscriber and its account as they were seen before a read began, so that what is
+ * read satisfies them. -1: not seen.
+ */
+export interface SeenFences {
+  aid: number
   sid: number
-  number: number
+  subscriber: number
+  account: number
 }
 
 const UNKNOWN_MS_MIN = 100
@@ -57,6 +67,9 @@ export class Profiles {
   private readonly underWay = new Map<string, Promise<HeldProfile>>()
   /** What was dropped while each read is under way: its result may be older than the drop. */
   private readonly drops = new Set<Set<number | 'all'>>()
+  private readonly accounts = new AccountDrops()
+  private readonly pools = new AccountDrops()
+  private events = 0
   private readonly read: ProfileReader
   private readonly settings: ProfileSettings
 
@@ -72,11 +85,12 @@ export class Profiles {
     return this.peekKnown(name, key, atMs) ?? this.peekUnknown(name, atMs, nowMs)
   }
 
-  private peekKnown(name: string, key: ProfileQuery['key'], atMs: number): HeldProfile | undefined {
+  private peekKnown(name: string, key: string, atMs: number): HeldProfile | undefined {
     const held = this.held.get(name)
     if (held === undefined || held.profile === null) return undefined
     // Another identifier may have gone to somebody else since: its subscriber's entry decides.
     if (key !== 'sid' && this.held.get(`sid:${held.profile.sid}`) !== held) return undefined
+    if (this.isOld(held.profile, held.begun)) return undefined
     return atMs >= held.profile.fromMs && atMs < held.validUntilMs ? held : undefined
   }
 
@@ -88,12 +102,13 @@ export class Profiles {
 
   /**
    * Reads it, whatever memory holds; one look-up per identifier, instant and fence at a time.
-   * `seen`: a fence that what is read now satisfies, if it is of the subscriber that is found.
+   * `seen`: fences that what is read now satisfies, if they are of the subscriber that is found.
    */
-  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFence | null): Promise<HeldProfile> {
+  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<HeldProfile> {
     const name = `${query.key}:${query.value}`
     // A read that began before the fence was seen would not do.
-    const reading = `${name}@${query.atMs}@${seen?.sid}@${seen?.number}`
+    const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
+    const reading = `${name}@${query.atMs}@${fences}`
     const known = this.underWay.get(reading)
     if (known !== undefined) return known
     const started = this.fetch(name, query, nowMs, seen).finally(() => {
@@ -112,6 +127,22 @@ export class Profiles {
     }
   }
 
+  /** Forgets the profiles of an account: its services, overrides and limits are part of them. */
+  dropAccount(aid: number): void {
+    this.events += 1
+    this.accounts.drop(aid, this.events)
+  }
+
+  /** Forgets those profiles of an account that hold what its subscribers share. */
+  dropPool(aid: number): void {
+    this.events += 1
+    this.pools.drop(aid, this.events)
+  }
+
+  private isOld({ aid, pool }: SubscriberProfile, begun: number): boolean {
+    return this.accounts.isOld(aid, begun) || (pool !== null && this.pools.isOld(aid, begun))
+  }
+
   clear(): void {
     this.held.clear()
     for (const dropped of this.drops) dropped.add('all')
@@ -121,9 +152,11 @@ export class Profiles {
     name: string,
     query: ProfileQuery,
     nowMs: number,
-    seen: SeenFence | null,
+    seen: SeenFences | null,
   ): Promise<HeldProfile> {
     const { atMs } = query
+    this.events += 1
+    const begun = this.events
     const dropped = new Set<number | 'all'>()
     this.drops.add(dropped)
     const read = await this.read(query).finally(() => this.drops.delete(dropped))
@@ -132,17 +165,24 @@ export class Profiles {
       if (this.peekKnown(name, query.key, atMs) !== undefined) this.held.delete(name)
       // Long enough for the request that has asked to find it.
       const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
-      const fence = seen?.number ?? -1
-      const unknown: HeldProfile = { profile: null, validUntilMs, readMs: nowMs, fence, atMs }
+      const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
+      const read = { readMs: nowMs, begun, fence, accountFence, atMs }
+      const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
       if (dropped.size === 0) this.held.set(unknownName(name), unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
-    const isOld = dropped.has('all') || dropped.has(profile.sid)
-    if (isOld) return { profile, validUntilMs: 0, readMs: nowMs, fence: -1, atMs }
+    const isDropped = dropped.has('all') || dropped.has(profile.sid)
+    if (isDropped || this.isOld(profile, begun)) {
+      const unbound = { fence: -1, accountFence: -1 }
+      return { profile, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
+    }
     const known = this.held.get(`sid:${profile.sid}`)
-    const fence = seen?.sid === profile.sid ? seen.number : -1
-    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, fence, atMs }
+    const fences = {
+      fence: seen?.sid === profile.sid ? seen.subscriber : -1,
+      accountFence: seen?.aid === profile.aid ? seen.account : -1,
+    }
+    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     this.held.set(name, held)
@@ -152,14 +192,21 @@ export class Profiles {
 }
 
 /**
- * Holds a profile against the fence of its subscriber; false if it may be older than the last
- * write, so that it has to be read again. One that was read well after the last change satisfies
- * it.
+ * Holds a profile against the fences of its subscriber and account; false if it may be older than
+ * the last write, so that it has to be read again. One that was read well after the last change
+ * satisfies them.
  */
-export function satisfies(held: HeldProfile, fence: Fence): boolean {
-  if (held.fence === fence.number) return true
-  const unbound = held.fence < 0
-  if (!unbound || (fence.number > 0 && fence.changedMs + CLOCK_SKEW_MS >= held.readMs)) return false
-  held.fence = fence.number
+export function satisfies(held: HeldProfile, subscriber: Fence, account: Fence): boolean {
+  const { readMs } = held
+  if (!isBehind(held.fence, subscriber, readMs)) return false
+  if (!isBehind(held.accountFence, account, readMs)) return false
+  held.fence = subscriber.number
+  held.accountFence = account.number
   return true
+}
+
+/** `known`: the number that was satisfied before; -1 if none was seen yet. */
+function isBehind(known: number, fence: Fence, readMs: number): boolean {
+  if (known >= 0) return known === fence.number
+  return fence.number === 0 || fence.changedMs + CLOCK_SKEW_MS < readMs
 }

@@ -21,14 +21,20 @@ import type { Account, Drafted, Work } from './work.ts'
 /** `reservations`: grants that were committed, one per service. */
 export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations'
 
+/** The owners whose fences a profile has to satisfy. */
+export interface FencedOwners {
+  subscriber: CachedOwner
+  account: CachedOwner
+}
+
 export interface RoundsOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
   /** The context of a request, without profile. */
   context: (nowMs: number) => Omit<ChargeContext, 'profile'>
-  /** The profile of an item if memory has one that satisfies its fence; undefined if not. */
-  profileOf: (item: Item, owner: CachedOwner, nowMs: number) => HeldProfile | undefined
+  /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
+  profileOf: (item: Item, owners: FencedOwners, nowMs: number) => HeldProfile | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
@@ -219,7 +225,7 @@ export class Rounds {
       const { subscriber, shared: account, session } = draft.state(owner, sessionKey)
       let profile: HeldProfile | null = null
       if (needsProfile(request, session)) {
-        const held = profileOf(item, owner, nowMs)
+        const held = profileOf(item, { subscriber: owner, account: shared }, nowMs)
         if (held === undefined) {
           draft.defer()
           continue
@@ -229,7 +235,7 @@ export class Rounds {
       const view = { subscriber, account, session }
       const context = { ...base, profile: profile?.profile ?? null }
       const decision = chargeSession(view, item.identified, context)
-      draft.add(item, owner, decision, profile === null ? null : profile.fence)
+      draft.add(item, owner, decision, profile)
     }
     return { work, draft, commit: draft.commit(work.attempt >= TURN_FROM_ATTEMPT) }
   }
@@ -321,8 +327,7 @@ export class Rounds {
     commit: AccountCommit,
     { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
   ): void {
-    const fence = { number: 0, dirty: false, changedMs: 0 }
-    this.options.owners.take({ state: shared, fence, sessions: [] }, [])
+    this.options.owners.take(shared, [])
     for (const [index, loaded] of owners.entries()) {
       const written = commit.owners[index]?.sessions ?? []
       const sessionKeys = written.map((session) => session.sessionKey)

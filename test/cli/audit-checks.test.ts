@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { balanceDocument, balanceLineDocument, lineDocument } from '../../src/catalog/documents.ts'
+import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceLineDocument } from '../../src/catalog/documents.ts'
+import { lineDocument } from '../../src/catalog/line-document.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
 import {
   addHolds,
@@ -15,12 +17,13 @@ import {
 } from '../../src/cli/audit/recorded-check.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Payment, Session } from '../../src/domain/session.ts'
 import { lineOf } from '../recorder/accounts.ts'
 
 const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
   ...{ id: 1, prepaidIncludeId: 1, kind: 'totalCost', usaget: '', priority: 1 },
   ...{ fromMs: 0, toMs: 1, credited: 100, spent: 60, reserved: 10, free: 30, limit: 0 },
+  counter: '',
   ...more,
 })
 const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): OwnerState => ({
@@ -64,7 +67,10 @@ describe('within the ledger', () => {
         { bucket: ref(1, 7), units: 5 },
         { bucket: null, units: 7 },
       ],
-      money: [{ bucket: ref(0, 1), micros: 10 }],
+      money: [
+        { payer: { ...ref(0, 1), alsoIn: null }, micros: 6 },
+        { payer: { ...ref(0, 1), alsoIn: ref(1, 8) }, micros: 4 },
+      ],
     }
     const session = (state: Session['state']) =>
       ({ state, services: [{ reservation }] }) as unknown as Session
@@ -76,12 +82,20 @@ describe('within the ledger', () => {
     ] as const) {
       addHolds(holds, [session('open'), session('closed'), null], slot)
     }
-    expect([[...own], [...shared]]).toEqual([[[1, 10]], [[7, 5]]])
+    expect([[...own], [...shared]]).toEqual([
+      [[1, 10]],
+      [
+        [7, 5],
+        [8, 4],
+      ],
+    ])
     expect(checkHolds(ownerOf(), own)).toEqual([])
     expect(texts(checkHolds(ownerOf({ reserved: 9 }), shared))).toEqual([
       'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: 0 expected, 9 found',
       'account 1, subscriber 11, bucket 7: reserved in a bucket that is not there: ' +
         '5 expected, nothing found',
+      'account 1, subscriber 11, bucket 8: reserved in a bucket that is not there: ' +
+        '4 expected, nothing found',
     ])
   })
 })
@@ -93,8 +107,10 @@ describe('what is recorded', () => {
     ...{ amount: 100, before: 0, after: 85, repaid: 15 },
     ...{ version: 1, priority: 0, fromMs: 0, toMs: 1 },
   }
-  const payment = (owner: 0 | 1, bucketId: number, amount: number) =>
-    ({ owner, bucketId, prepaidIncludeId: 1, kind: 'money', amount }) as const
+  const payment = (owner: 0 | 1, bucketId: number, amount: number): Payment => ({
+    ...{ owner, bucketId, prepaidIncludeId: 1, kind: 'money', amount },
+    ...{ counter: '', left: 0, total: 0 },
+  })
   const line: Line = {
     ...lineOf(1, 11, 'one'),
     debt: 20,
@@ -111,7 +127,7 @@ describe('what is recorded', () => {
   it('adds up to what the ledger has', () => {
     const { own, shared } = sums()
     expect(checkLines(ownerOf(), own)).toEqual([])
-    expect([...shared.buckets]).toEqual([[7, { spent: 3, credited: 0 }]])
+    expect([...shared.buckets]).toEqual([[7, { spent: 3, credited: 0, isCounter: false }]])
   })
 
   it('that does not add up is named', () => {
@@ -135,5 +151,26 @@ describe('what is recorded', () => {
     ])
     expect(checkProjection(owner, [])).toHaveLength(7)
     expect(checkProjection({ ...owner, buckets: [] }, [document])).toHaveLength(1)
+  })
+
+  it('of a counter that the ledger has dropped with its cycle is no loss', () => {
+    const counter = 'group/GOLD/0/CALLS'
+    const limit = { ...payment(1, 7, 3), kind: 'limit', counter: 'credit' } as const
+    const payments = [{ ...payment(0, 4, 30), kind: 'units', counter } as const, limit]
+    const [own, shared] = [emptySums(), emptySums()]
+    addLine(lineDocument({ ...line, debt: 0, payments }), own, shared)
+    expect([...own.buckets, ...shared.buckets]).toEqual([
+      [4, { spent: 30, credited: 0, isCounter: true }],
+      [7, { spent: 3, credited: 0, isCounter: true }],
+    ])
+    const empty = ownerOf({}, { nextBucketId: 5, buckets: [], owed: 0, repaid: 0 })
+    expect(checkLines(empty, own)).toEqual([])
+    expect(checkLines({ ...empty, nextBucketId: 4 }, own)).toHaveLength(1)
+    const dropped = bucketOf({ id: 4, counter, limit: 50 })
+    const document = balanceDocument({ ...empty, version: 4 }, dropped, '')
+    expect(checkProjection(empty, [document])).toEqual([])
+    // It went with a later version, and only what was a counter goes.
+    expect(checkProjection(empty, [{ ...document, v: 5 }])).toHaveLength(1)
+    expect(checkProjection(empty, [{ ...document, counter: '' }])).toHaveLength(1)
   })
 })

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  balanceDocument,
-  balanceLineDocument,
-  type LineDocument,
-  lineDocument,
-} from '../../src/catalog/documents.ts'
+import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceLineDocument, type LineDocument } from '../../src/catalog/documents.ts'
 import { epochRecordOf } from '../../src/catalog/installation.ts'
+import { lineDocument } from '../../src/catalog/line-document.ts'
 import { watchRecording } from '../../src/cli/audit/recording.ts'
 import { auditStores } from '../../src/cli/audit.ts'
 import { VERSIONS_SKIPPED } from '../../src/cli/rebuild/books.ts'
@@ -17,7 +14,7 @@ import type { Payment } from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
-import { unpackResult } from '../../src/ledger/session-packing.ts'
+import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { bucketOf, contents, operationOf } from '../ledger/fixture.ts'
 import {
@@ -83,7 +80,8 @@ const operation = (version: number, amount: number, more: Partial<OperationLine>
 }
 
 const paid = (amount: number, more: Partial<Payment> = {}): Payment => ({
-  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 1, kind: 'money', amount, ...more },
+  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 1, kind: 'money', amount },
+  ...{ counter: '', left: 0, total: 0, ...more },
 })
 
 const usage = (stamp: string, payments: Payment[], debt = 0, sid = 1) =>

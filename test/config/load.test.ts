@@ -91,6 +91,30 @@ describe('sources', () => {
     expect(config.redis.url).toBe('redis://user:pw@cache:6379/2')
   })
 
+  it('takes rules from a file, and as JSON from a variable, which replaces them whole', () => {
+    const file = fileWith(
+      'rating:\n  customerIdentification: { data: [{ src_key: imsi }] }\n' +
+        '  rateCalculators:\n    retail: { call: { priorities: [] } }\n',
+    )
+    const env = { TOLLGATE_RATING_RATE_CALCULATORS: '{"wholesale": {"*": [[]]}}' }
+    const { rating } = loadConfig({ file, env })
+    expect(rating.customerIdentification).toEqual({ data: [{ src_key: 'imsi' }] })
+    expect(rating.rateCalculators).toEqual({ wholesale: { '*': [[]] } })
+    expect(Object.isFrozen(rating.customerIdentification['data'])).toBe(true)
+  })
+
+  it('takes free numbers, a country prefix and none of either', () => {
+    const given = {
+      TOLLGATE_RATING_FREE_NUMBERS: '112, 0800*',
+      TOLLGATE_RATING_COUNTRY_PREFIX: '49',
+    }
+    const { rating } = loadConfig({ env: given })
+    expect(rating.freeNumbers).toEqual(['112', '0800*'])
+    expect(rating.countryPrefix).toBe('49')
+    const none = { TOLLGATE_RATING_FREE_NUMBERS: '', TOLLGATE_RATING_COUNTRY_PREFIX: '' }
+    expect(loadConfig({ env: none }).rating).toEqual(loadConfig({ env: {} }).rating)
+  })
+
   it('each setting has a variable of its own, none is TOLLGATE_CONFIG', () => {
     const variables = leavesOf(ConfigSchema).map((leaf) => leaf.variable)
     expect(new Set([...variables, 'TOLLGATE_CONFIG']).size).toBe(variables.length + 1)
@@ -137,6 +161,15 @@ describe('what is wrong', () => {
     ['TOLLGATE_RATING_RATE_KEYS', '{imsi}', 'rating.rateKeys must be a list of different keys'],
     ['TOLLGATE_RATING_RATE_KEYS', 'A,A', 'rating.rateKeys must be a list of different keys'],
     ['TOLLGATE_RATING_RATE_KEYS', '', 'rating.rateKeys must be a list of different keys'],
+    ['TOLLGATE_RATING_RATE_KEYS', 'A{called_number}', 'rating.rateKeys must be a list of'],
+    ['TOLLGATE_RATING_RATE_CALCULATORS', '{', 'rating.rateCalculators must be an object of tariff'],
+    ['TOLLGATE_RATING_RATE_CALCULATORS', '[]', 'rating.rateCalculators must be an object of'],
+    ['TOLLGATE_RATING_RATE_CALCULATORS', '{"retail":1}', 'rating.rateCalculators must be an'],
+    ['TOLLGATE_RATING_CUSTOMER_IDENTIFICATION', '{"data":{}}', 'must be an object of usage types'],
+    ['TOLLGATE_RATING_COUNTRY_PREFIX', '+49', 'rating.countryPrefix must be up to 4 digits'],
+    ['TOLLGATE_RATING_FREE_NUMBERS', '112,*', 'rating.freeNumbers must be a list of different'],
+    ['TOLLGATE_RATING_FREE_NUMBERS', '112,112', 'rating.freeNumbers must be a list of different'],
+    ['TOLLGATE_RATING_DEFAULT_TAX', 'vat', 'rating.defaultTax must be capital letters'],
     ['TOLLGATE_RECORDER_ENABLED', 'yes', 'recorder.enabled must be true or false'],
     ['TOLLGATE_REDIS_URL', 'http://cache', "redis.url must be 'embedded', redis://"],
     ['TOLLGATE_REDIS_URL', 'unix://', "redis.url must be 'embedded', redis://"],

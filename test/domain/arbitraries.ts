@@ -1,6 +1,6 @@
 /** What the property tests draw from: small numbers, so that every boundary is hit often. */
 import fc from 'fast-check'
-import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { type Tariff, type TariffTerms, UNLIMITED } from '../../src/domain/tariff.ts'
 import { fraction } from './fraction.ts'
 import type { ModelTariff } from './model.ts'
 
@@ -36,13 +36,30 @@ export function tariffOf(sizes: TariffSizes): fc.Arbitrary<Tariff> {
       ),
       access,
       extraDigits,
+      terms: null,
     }))
 }
 
+/** Prices by volume, of parts of a unit, at a percentage, with a minimum, or rounded. */
+export function tariffWithTerms(sizes: TariffSizes): fc.Arbitrary<Tariff> {
+  const mode = fc.constantFrom('up' as const, 'down' as const, 'nearest' as const)
+  const terms: fc.Arbitrary<TariffTerms> = fc.record({
+    method: fc.constantFrom('tiered', 'volume'),
+    unitScale: fc.constantFrom(1, 1, 10),
+    factor: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 2500 })),
+    factorDigits: fc.constantFrom(0, 3),
+    minimum: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: sizes.priceMax * 3 })),
+    rounding: fc.option(fc.record({ mode, step: fc.constantFrom(10, 100) })),
+  })
+  return fc.tuple(tariffOf(sizes), terms).map(([tariff, drawn]) => ({ ...tariff, terms: drawn }))
+}
+
 /** The same tariff as the judge reads it. */
-export function modelTariff({ tiers, access, extraDigits }: Tariff): ModelTariff {
+export function modelTariff({ tiers, access, extraDigits, terms }: Tariff): ModelTariff {
   const scale = 10n ** BigInt(extraDigits)
+  const more = terms === null ? {} : modelTerms(terms, scale)
   return {
+    ...more,
     tiers: tiers.map(({ units, interval, price, ceil }) => ({
       units: units === UNLIMITED ? null : BigInt(units),
       interval: BigInt(interval),
@@ -50,5 +67,16 @@ export function modelTariff({ tiers, access, extraDigits }: Tariff): ModelTariff
       ceil,
     })),
     access: fraction(BigInt(access), scale),
+  }
+}
+
+function modelTerms(terms: TariffTerms, scale: bigint): Partial<ModelTariff> {
+  const { method, unitScale, factor, factorDigits, minimum, rounding } = terms
+  return {
+    isVolume: method === 'volume',
+    partsPerUnit: BigInt(unitScale),
+    factor: fraction(factor, 10n ** BigInt(factorDigits)),
+    minimum: fraction(minimum, scale),
+    ...(rounding && { rounding: { mode: rounding.mode, step: BigInt(rounding.step) } }),
   }
 }

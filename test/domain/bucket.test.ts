@@ -8,6 +8,7 @@ import {
   debtOf,
   isUnchanged,
   type OwnerState,
+  paysFor,
 } from '../../src/domain/bucket.ts'
 import { bucketOf, ownerOf } from './owners.ts'
 import { readTable } from './table.ts'
@@ -40,6 +41,9 @@ function bucketFrom(row: Record<string, string>): Bucket {
   })
 }
 
+/** A prepaid bucket as payer. */
+const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, alsoIn: null })
+
 describe('the order of payment', () => {
   const of = (owner: string) => ORDER.filter((row) => row['owner'] === owner)
   const subscriber = ownerOf(of('own').map(bucketFrom))
@@ -48,20 +52,20 @@ describe('the order of payment', () => {
   it('is priority, end, id, own before shared; only what is valid and pays for the usage', () => {
     const paying = ORDER.filter((row) => row['place'] !== 'none')
     paying.sort((a, b) => Number(a['place']) - Number(b['place']))
-    expect(bucketOrder(subscriber, account, 'data', 50)).toEqual(
-      paying.map((row) => ({ owner: row['owner'] === 'own' ? 0 : 1, id: Number(row['id']) })),
+    expect(bucketOrder(subscriber, account, paysFor('data'), 50)).toEqual(
+      paying.map((row) => payer(row['owner'] === 'own' ? 0 : 1, Number(row['id']))),
     )
   })
 
   it('is the same however the buckets are stored', () => {
     const reversed = (owner: OwnerState) => ({ ...owner, buckets: owner.buckets.toReversed() })
-    expect(bucketOrder(reversed(subscriber), reversed(account), 'data', 50)).toEqual(
-      bucketOrder(subscriber, account, 'data', 50),
+    expect(bucketOrder(reversed(subscriber), reversed(account), paysFor('data'), 50)).toEqual(
+      bucketOrder(subscriber, account, paysFor('data'), 50),
     )
   })
 
   it('needs no account', () => {
-    expect(bucketOrder(subscriber, null, 'sms', 50)).toEqual([{ owner: 0, id: 3 }])
+    expect(bucketOrder(subscriber, null, paysFor('sms'), 50)).toEqual([payer(0, 3)])
   })
 })
 

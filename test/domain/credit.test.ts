@@ -18,6 +18,8 @@ const PACK: PrepaidInclude = {
   priority: 5,
   shared: false,
   unlimited: false,
+  allowedIn: null,
+  moreUsagets: [],
 }
 const MONEY: PrepaidInclude = { ...PACK, id: 'money', externalId: 2, kind: 'totalCost', usaget: '' }
 
@@ -50,7 +52,16 @@ describe('crediting a bucket', () => {
     const result = credit(ownerOf([], { nextBucketId: 7 }), creditOf(25), 20)
     expect(result.bucket).toEqual({
       ...{ id: 7, prepaidIncludeId: 1, kind: 'units', usaget: 'data', priority: 5 },
-      ...{ fromMs: 10, toMs: 500, credited: 25, spent: 0, reserved: 0, free: 25, limit: 0 },
+      ...{
+        fromMs: 10,
+        toMs: 500,
+        credited: 25,
+        spent: 0,
+        reserved: 0,
+        counter: '',
+        free: 25,
+        limit: 0,
+      },
     })
     expect(result.owner.nextBucketId).toBe(8)
     expect(result.owner.buckets).toEqual([result.bucket])

@@ -56,12 +56,23 @@ describe('the cycle of an instant', () => {
 })
 
 describe('the cycle finder', () => {
-  it('answers as the calendar does, in any order of events', () => {
+  it.each([
+    ['2026-03-16', '2026-03-16', '202604'],
+    ['of the cycle before', '2026-03-14', '202603'],
+    ['in a cycle that is closed, in the oldest open one', '2025-12-31', '202603'],
+    ['of the cycle to come', '2026-04-15', '202605'],
+  ])('counts an event %s', (_what, event, key) => {
     const find = createCycleFinder('Europe/Berlin', 15)
-    const instants = ['2026-03-14', '2026-03-15', '2026-03-14', '2025-12-31', '2026-03-16']
-    for (const text of instants) {
-      const atMs = parseInstant(text, 'Europe/Berlin')!
-      expect(find(atMs)).toEqual(cycleAt(atMs, 'Europe/Berlin', 15))
-    }
+    const at = (text: string) => parseInstant(text, 'Europe/Berlin')!
+    const nowMs = at('2026-03-20')
+    const known = cycleAt(at('2026-03-01'), 'Europe/Berlin', 15)
+    expect(find(at(event), nowMs)).toMatchObject({ cycle: { key }, oldestMs: known.fromMs })
+  })
+
+  it('follows the clock into the next cycle', () => {
+    const find = createCycleFinder('UTC', 1)
+    const event = Date.UTC(2026, 0, 20)
+    const keys = [0, 1, 2, 3].map((month) => find(event, Date.UTC(2026, month, 25)).cycle.key)
+    expect(keys).toEqual(['202602', '202602', '202603', '202604'])
   })
 })

@@ -53,6 +53,7 @@ describe('the digest of a request', () => {
           requested: fc.integer({ min: -1, max: 2 ** 40 }),
           used: fc.nat({ max: 50 }),
           calledNumber: fc.constantFrom('', '1', '12'),
+          rateKey: fc.constant(''),
         }),
         { maxLength: 3 },
       ),

@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { bucketOrder, type OwnerState } from '../../src/domain/bucket.ts'
+import { bucketOrder, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
 import { expireSession } from '../../src/domain/expire.ts'
+import { emptyService } from '../../src/domain/segment.ts'
 import type { ServiceSession } from '../../src/domain/session.ts'
-import { emptyService, settle } from '../../src/domain/settle.ts'
+import { settle } from '../../src/domain/settle.ts'
 import { UNLIMITED } from '../../src/domain/tariff.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
+import { startOf } from './programs.ts'
 import { sessionOf } from './requests.ts'
 
 const TARIFF = {
   tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
   access: 0,
   extraDigits: 0,
+  terms: null,
 }
 
 interface Owners {
@@ -20,10 +23,11 @@ interface Owners {
 
 /** Uses some units of a service, and holds others. */
 function serve(owners: Owners, index: number, used: number, requested: number) {
-  const next = { key: 'k', rateKey: 'R', plan: 'P', cycle: '202601', tariff: TARIFF }
+  const next = startOf(TARIFF, { key: 'k' })
   const service = emptyService(index, 'data', '')
-  const order = bucketOrder(owners.subscriber, owners.account, 'data', 0)
-  const program = { used, requested, exact: false, order, next, atMs: 0, end: 'none' as const }
+  const order = bucketOrder(owners.subscriber, owners.account, paysFor('data'), 0)
+  const plain = { exact: false, order, nextOrder: order, atMs: 0, end: 'none' as const }
+  const program = { ...plain, used, requested, next }
   const settled = settle({ ...owners, service }, program)
   return { service: settled.service, subscriber: settled.subscriber, account: settled.account! }
 }
@@ -90,8 +94,9 @@ describe('an abandoned session', () => {
 
   it('takes late usage into the line that it had, and continues its price', () => {
     const { subscriber, account } = expired
-    const order = bucketOrder(subscriber, account, 'data', 700)
-    const late = { used: 50, requested: 0, exact: false, order, next: null, atMs: 700 }
+    const order = bucketOrder(subscriber, account, paysFor('data'), 700)
+    const plain = { exact: false, order, nextOrder: order, next: null, atMs: 700 }
+    const late = { ...plain, used: 50, requested: 0 }
     const [, , service] = expired.session.services
     const settled = settle({ subscriber, account, service: service! }, { ...late, end: 'expired' })
     const [change] = settled.changes

@@ -22,6 +22,15 @@ export function upward(a: Fraction): bigint {
   return (a.over + a.under - 1n) / a.under
 }
 
+/** The whole number at or below a fraction that is not negative. */
+export function downward(a: Fraction): bigint {
+  return a.over / a.under
+}
+
+export function isLess(a: Fraction, b: Fraction): boolean {
+  return a.over * b.under < b.over * a.under
+}
+
 /** The nearest whole number to a fraction that is not negative; of two, the even one. */
 export function nearestEven(a: Fraction): bigint {
   const below = a.over / a.under

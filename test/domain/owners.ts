@@ -17,6 +17,7 @@ export function bucketOf(more: Partial<Bucket> = {}): Bucket {
     reserved: 0,
     free: credited,
     limit: 0,
+    counter: '',
     ...more,
   }
 }

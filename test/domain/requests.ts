@@ -4,7 +4,8 @@ import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-requ
 import type { Session } from '../../src/domain/session.ts'
 
 export function serviceRequest(more: Partial<ServiceRequest> = {}): ServiceRequest {
-  return { ratingGroup: -1, usaget: 'data', requested: -1, used: 0, calledNumber: '', ...more }
+  const plain = { ratingGroup: -1, usaget: 'data', calledNumber: '', rateKey: '' }
+  return { ...plain, requested: -1, used: 0, ...more }
 }
 
 /** An update of the session `s`, with what else is given. */
@@ -21,6 +22,8 @@ export function requestOf(more: Partial<ChargeRequest> = {}): ChargeRequest {
     services: [serviceRequest()],
     wantBalances: false,
     pretend: false,
+    refund: false,
+    fields: null,
     ...more,
   }
 }

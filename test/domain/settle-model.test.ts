@@ -6,11 +6,13 @@ import {
   bucketOrder,
   emptyOwner,
   type OwnerState,
+  paysFor,
 } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import { credit } from '../../src/domain/credit.ts'
+import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
-import { emptyService, settle } from '../../src/domain/settle.ts'
+import { settle } from '../../src/domain/settle.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf } from './arbitraries.ts'
 import {
@@ -21,6 +23,7 @@ import {
   modelService,
   priceOf,
 } from './model.ts'
+import { startOf } from './programs.ts'
 import { propertyRuns } from './property-runs.ts'
 
 const SERVICES = ['data', 'data', 'call'] as const
@@ -161,14 +164,24 @@ class Trial {
     const tariff = this.tariffs[step.rate]!
     const before = this.services[index]!
     const key = `rate ${step.rate}`
-    const order = bucketOrder(this.owners.subscriber, this.owners.account, usaget, this.now)
+    const order = bucketOrder(
+      this.owners.subscriber,
+      this.owners.account,
+      paysFor(usaget),
+      this.now,
+    )
     const wantedOrder = this.model.order(usaget, this.now)
-    expect(order).toEqual(wantedOrder.map(({ slot, id }) => ({ owner: slot, id })))
-    const next = { key, rateKey: key, plan: '', cycle: '', tariff }
+    expect(order.map(({ owner, id }) => ({ owner, id }))).toEqual(
+      wantedOrder.map(({ slot, id }) => ({ owner: slot, id })),
+    )
+    const next = startOf(tariff, { key, rateKey: key })
     const { now: atMs } = this
     const settled = settle(
       { ...this.owners, service: before },
-      { used, requested: asked, exact, order, next: isKept ? null : next, atMs, end },
+      {
+        ...{ used, requested: asked, exact, order, nextOrder: order, atMs, end },
+        next: isKept ? null : next,
+      },
     )
     const judged = this.modelServices[index]!
     const modelStep = { used, asked, exact, key, tariff: modelTariff(tariff), at: atMs, end }
@@ -335,6 +348,7 @@ function owner(buckets: readonly ModelBucket[], slot: 0 | 1): OwnerState {
       ...{ fromMs: bucket.from, toMs: bucket.to },
       ...{ credited: Number(bucket.credited), spent: 0, reserved: 0, free: Number(bucket.free) },
       limit: Number(bucket.limit),
+      counter: '',
     })),
   }
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Bucket, bucketOrder, type OwnerState } from '../../src/domain/bucket.ts'
-import { emptyService, type Settlement, settle } from '../../src/domain/settle.ts'
+import { type Bucket, bucketOrder, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
+import type { Settlement } from '../../src/domain/charge-program.ts'
+import { emptyService } from '../../src/domain/segment.ts'
+import { settle } from '../../src/domain/settle.ts'
 import { PriceRangeError, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
+import { startOf } from './programs.ts'
 import { readTable } from './table.ts'
 
 /** `10/60`: 10 micros for each begun interval of 60 units; `+5`: and an access price of 5. */
@@ -13,6 +16,7 @@ function tariffFrom(text: string): Tariff {
     tiers: [{ units: UNLIMITED, interval: interval!, price: micros!, ceil: true }],
     access: Number(access),
     extraDigits: 0,
+    terms: null,
   }
 }
 
@@ -50,12 +54,13 @@ class Scene {
 
   step({ used = 0, requested = 0, key = 'a', tariff, atMs = 0, end, exact }: Step): Settlement {
     const { subscriber, service } = this
-    const start = { key, rateKey: 'R', plan: 'P', cycle: '202601', tariff: tariff ?? this.tariff }
+    const start = startOf(tariff ?? this.tariff, { key })
+    const order = bucketOrder(subscriber, null, paysFor('data'), atMs)
     const settled = settle(
       { subscriber, account: null, service },
       {
         ...{ used, requested, exact: exact ?? false, next: start, atMs, end: end ?? 'none' },
-        order: bucketOrder(subscriber, null, 'data', atMs),
+        ...{ order, nextOrder: order },
       },
     )
     this.subscriber = settled.subscriber
@@ -288,5 +293,27 @@ describe('settlement', () => {
     const before = structuredClone({ subscriber, service })
     scene.step({ used: 20, requested: 5, end: 'none' })
     expect({ subscriber, service }).toEqual(before)
+  })
+
+  it('gives back what a volume price takes less, first of what was owed, also if that is repaid', () => {
+    const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
+    const tier = { interval: 1, ceil: true }
+    const tariff: Tariff = {
+      tiers: [
+        { ...tier, units: 10, price: 10 },
+        { ...tier, units: UNLIMITED, price: 1 },
+      ],
+      ...{ access: 0, extraDigits: 0, terms: { ...terms, minimum: 0, rounding: null } },
+    }
+    const scene = new Scene('1/1', 'money 60')
+    expect(scene.step({ used: 10, tariff }).changes[0]?.segment).toMatchObject({ debt: 40 })
+    const [bucket] = scene.subscriber.buckets
+    // A top-up pays half of the debt.
+    const paid = { ...bucket!, credited: 80, spent: 80 }
+    scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
+    const { changes } = scene.step({ used: 1, tariff })
+    expect(changes[0]?.segment).toMatchObject({ charged: 11, debt: 0 })
+    expect(scene.subscriber).toMatchObject({ owed: 0, repaid: 0 })
+    expect([scene.column('spent'), scene.column('free')]).toEqual(['11', '69'])
   })
 })

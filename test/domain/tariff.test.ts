@@ -6,11 +6,12 @@ import {
   charge,
   isFree,
   PriceRangeError,
+  peakCharge,
   type Tariff,
   type Tier,
   UNLIMITED,
 } from '../../src/domain/tariff.ts'
-import { modelTariff, SMALL, tariffOf } from './arbitraries.ts'
+import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
 import { priceOf } from './model.ts'
 import { propertyRuns } from './property-runs.ts'
 import { readTable } from './table.ts'
@@ -40,6 +41,7 @@ function tariffFrom(tiers: string, access: string): Tariff {
     tiers: tiers.split(';').map(tierOf),
     access: microsFrom(access)!,
     extraDigits: 0,
+    terms: null,
   }
 }
 
@@ -103,6 +105,7 @@ describe('charge', () => {
       tiers: fc.array(tier, { minLength: 1, maxLength: 3 }),
       access: size,
       extraDigits: fc.integer({ min: 0, max: 6 }),
+      terms: fc.constant(null),
     })
     fc.assert(
       fc.property(huge, fc.maxSafeNat(), (tariff, units) => {
@@ -114,6 +117,39 @@ describe('charge', () => {
         }
       }),
       propertyRuns(3000),
+    )
+  })
+
+  it('agrees for prices with terms: by volume, in parts, at a percentage, rounded', () => {
+    fc.assert(
+      fc.property(
+        tariffWithTerms(SMALL),
+        fc.nat({ max: 90 }),
+        fc.boolean(),
+        (tariff, units, access) => {
+          const judged = priceOf(modelTariff(tariff), BigInt(units), access)
+          expect(charge(tariff, units, access)).toBe(Number(judged))
+        },
+      ),
+      propertyRuns(3000),
+    )
+  })
+
+  it('finds the highest price on the way, which a volume price may have passed', () => {
+    fc.assert(
+      fc.property(
+        tariffWithTerms(SMALL),
+        fc.nat({ max: 40 }),
+        fc.nat({ max: 60 }),
+        (tariff, from, more) => {
+          const prices = Array.from({ length: more }, (_, index) =>
+            Number(priceOf(modelTariff(tariff), BigInt(from + index + 1), true)),
+          )
+          const peak = more === 0 ? charge(tariff, from, true) : Math.max(...prices)
+          expect(peakCharge(tariff, from, from + more, true)).toBe(peak)
+        },
+      ),
+      propertyRuns(1000),
     )
   })
 
@@ -175,6 +211,7 @@ describe('affordable', () => {
       tiers: [{ units: UNLIMITED, interval: 1, price: 2 ** 40, ceil: true }],
       access: 0,
       extraDigits: 0,
+      terms: null,
     }
     expect(affordable(tariff, false, 0, 0, UNLIMITED, UNLIMITED)).toBe(2 ** 13 - 1)
   })

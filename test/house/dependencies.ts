@@ -5,6 +5,7 @@ import { isTypeScript, type SourceFile } from './tree.ts'
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',
+  'decimal.js': 'exact decimals of billing: taxes and final charges of lines',
   diameter: 'dictionary of AVPs, and the independent peer in tests',
   fastify: 'HTTP of the control plane',
   ioredis: 'Redis client with cluster, pipelines and scripts',

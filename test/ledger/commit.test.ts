@@ -87,7 +87,7 @@ describe('a commit', () => {
         { sessionKey, session: late, before: 'open' },
       ]),
     )
-    expect(answer).toMatchObject({ kind: 'conflict', shared: { version: 0 } })
+    expect(answer).toMatchObject({ kind: 'conflict', shared: { state: { version: 0 } } })
     if (answer?.kind !== 'conflict') return
     expect(answer.owners[0]?.state.version).toBe(2)
     expect(answer.owners[0]?.sessions).toEqual([session])
@@ -114,6 +114,16 @@ describe('a commit', () => {
     }
     const refused = await reply(rated(0))
     expect(refused).toMatchObject({ kind: 'conflict', owners: [{ fence, state: { version: 1 } }] })
+    expect(await reply(rated(1))).toEqual({ kind: 'committed' })
+  })
+
+  it('is refused by the fence of the account that it did not rely on', async () => {
+    await seed(ledger, 1, 1000)
+    const fence = await other.raiseFence(1, 0, false, NOW_MS)
+    const rated = (number: number) =>
+      spending(5, 1, { shared: { expectedVersion: 0, state: null, fence: number } })
+    const refused = await reply(rated(0))
+    expect(refused).toMatchObject({ kind: 'conflict', shared: { fence, state: { version: 0 } } })
     expect(await reply(rated(1))).toEqual({ kind: 'committed' })
   })
 

@@ -39,6 +39,7 @@ export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {
     reserved: 0,
     free: credited,
     limit: 0,
+    counter: '',
     ...more,
   }
 }

@@ -51,6 +51,19 @@ it('fixes the partitions at the first start, and refuses another number by name'
   )
 })
 
+it('takes over a ledger of the older format, and leaves a newer one alone', async () => {
+  const record = recordOf()
+  await ensureLedger(redis, partitions, record)
+  const { meta } = createKeys(partitions)
+  await redis.client.hset(meta, 'format', '1')
+  expect(await ensureLedger(redis, partitions, record)).toEqual([])
+  expect(await redis.client.hget(meta, 'format')).toBe('2')
+  await redis.client.hset(meta, 'format', '3')
+  await expect(ensureLedger(redis, partitions, record)).rejects.toThrow(
+    'ledger format is 2, but this ledger was installed with 3',
+  )
+})
+
 it('begins one epoch, whoever is first, and puts it on record', async () => {
   const record = recordOf()
   await Promise.all(Array.from({ length: 5 }, () => ensureLedger(redis, partitions, record)))

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
+import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Payment, Segment, Session } from '../../src/domain/session.ts'
+import type { Tariff } from '../../src/domain/tariff.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import {
   packRecord,
   packResult,
-  packSession,
   unpackRecord,
   unpackResult,
-  unpackSession,
-} from '../../src/ledger/session-packing.ts'
+} from '../../src/ledger/record-packing.ts'
+import { packSession, unpackSession } from '../../src/ledger/session-packing.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { type OpenLedger, openLedger, operationOf } from './fixture.ts'
 
@@ -22,6 +22,9 @@ const RUNS = { seed: SEED, numRuns: 300 }
 const amount = fc.integer({ min: 0, max: 2 ** 50 })
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })
 const instant = fc.integer({ min: 0, max: 2 ** 43 })
+
+/** Longer than a byte can say. */
+const counter = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 })
 
 const bucket: fc.Arbitrary<Bucket> = fc
   .record({
@@ -35,7 +38,8 @@ const bucket: fc.Arbitrary<Bucket> = fc
     spent: amount,
     reserved: amount,
     free: amount,
-    limit: amount,
+    limit: fc.oneof(fc.constant(EMPTY_LIMIT), amount),
+    counter: fc.oneof(fc.constant(''), counter),
   })
   .map((parts) => ({ ...parts, credited: parts.spent + parts.reserved + parts.free }))
 
@@ -51,29 +55,82 @@ const owner: fc.Arbitrary<OwnerState> = fc
   .map((parts) => ({ ...parts, repaid: Math.floor(parts.owed / 3) }))
 
 const ref = fc.record({ owner: fc.constantFrom(0 as const, 1 as const), id: amount })
-const payment = fc.record({
+const payer = fc.record({
+  owner: fc.constantFrom(0 as const, 1 as const),
+  id: amount,
+  isGroup: fc.boolean(),
+  alsoIn: fc.option(ref),
+})
+const paid = fc.record({
   owner: fc.constantFrom(0 as const, 1 as const),
   bucketId: amount,
   prepaidIncludeId: amount,
-  kind: fc.constantFrom('units' as const, 'money' as const),
+  kind: fc.constantFrom('units' as const, 'money' as const, 'limit' as const),
   amount,
 })
+const payment: fc.Arbitrary<Payment> = fc.oneof(
+  paid.map((one) => ({ ...one, counter: '', left: 0, total: 0 })),
+  fc
+    .record({ one: paid, counter, left: amount, total: amount })
+    .map(({ one, ...rest }) => ({ ...one, ...rest })),
+)
 
-const segment = fc.record({
-  ...{ key: text, rateKey: text, plan: text, cycle: text, number: amount, version: amount },
-  tariff: fc.record({
-    tiers: fc.array(
-      fc.record({ units: amount, interval: amount, price: amount, ceil: fc.boolean() }),
-      { maxLength: 3 },
+const mode = fc.constantFrom('up' as const, 'down' as const, 'nearest' as const)
+const tariff: fc.Arbitrary<Tariff> = fc.record({
+  tiers: fc.array(
+    fc.record({ units: amount, interval: amount, price: amount, ceil: fc.boolean() }),
+    { maxLength: 3 },
+  ),
+  access: amount,
+  extraDigits: fc.integer({ min: 0, max: 6 }),
+  terms: fc.option(
+    fc.record({
+      method: fc.constantFrom('tiered' as const, 'volume' as const),
+      ...{ unitScale: amount, factor: amount, factorDigits: amount, minimum: amount },
+      rounding: fc.option(fc.record({ mode, step: amount })),
+    }),
+  ),
+})
+
+/** What most segments have beside the value that few have. */
+const rarely = <T>(usual: T, rare: fc.Arbitrary<T>) => fc.oneof(fc.constant(usual), rare)
+
+/** Of a segment and its line. */
+const priced = {
+  ...{ rateKey: text, plan: text, cycle: text, version: amount, tariff },
+  priceOf: rarely('BASE', text),
+  band: rarely('', text),
+  others: rarely(
+    [],
+    fc.array(fc.record({ category: text, rateKey: text, tariff, isAdded: fc.boolean() })),
+  ),
+  taxes: rarely(
+    [],
+    fc.array(
+      fc.record({ key: text, description: text, type: text, rate: text, isEmbedded: fc.boolean() }),
     ),
-    access: amount,
-    extraDigits: fc.integer({ min: 0, max: 6 }),
-  }),
+  ),
+  rounding: fc.option(fc.record({ mode, decimals: fc.integer({ min: 0, max: 10 }) })),
+  hasGroups: fc.boolean(),
   ...{ access: fc.boolean(), used: amount, priced: amount, charged: amount, debt: amount },
+  grouped: rarely(0, amount),
+  covered: rarely(0, amount),
+  coveredMicros: rarely(0, amount),
   ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
   payments: fc.array(payment, { maxLength: 3 }),
   late: fc.boolean(),
+}
+
+const segment: fc.Arbitrary<Segment> = fc.record({
+  ...priced,
+  ...{ key: text, number: amount, endMs: instant, isPrepaid: fc.boolean() },
+  payers: rarely([], fc.array(payer, { maxLength: 3 })),
 })
+
+const slice = fc.oneof(
+  fc.record({ bucket: ref, units: amount, isCovered: fc.constant(false) }),
+  fc.record({ bucket: fc.constant(null), units: amount, isCovered: fc.boolean() }),
+)
 
 const service = fc.record({
   ...{ ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }), usaget: text, calledNumber: text },
@@ -83,8 +140,8 @@ const service = fc.record({
     fc.constant({ units: 0, slices: [], money: [] }),
     fc.record({
       units: fc.integer({ min: 1, max: 2 ** 50 }),
-      slices: fc.array(fc.record({ bucket: fc.option(ref), units: amount }), { maxLength: 3 }),
-      money: fc.array(fc.record({ bucket: ref, micros: amount }), { maxLength: 3 }),
+      slices: fc.array(slice, { maxLength: 3 }),
+      money: fc.array(fc.record({ payer, micros: amount }), { maxLength: 3 }),
     }),
   ),
 })
@@ -97,6 +154,7 @@ const outcome = fc.record({
       ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text },
       reason: fc.constantFrom('granted' as const, 'noRate' as const),
       ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean() },
+      quote: fc.constant(null),
     }),
     { maxLength: 3 },
   ),
@@ -106,6 +164,7 @@ const outcome = fc.record({
         prepaidIncludeId: amount,
         kind: fc.constantFrom('units' as const, 'money' as const),
         ...{ usaget: text, free: amount, reserved: amount, toMs: instant },
+        counter: rarely('', counter),
       }),
       { maxLength: 3 },
     ),
@@ -125,13 +184,10 @@ const session = fc.record({
 })
 
 const line: fc.Arbitrary<Line> = fc.record({
-  ...{ stamp: text, version: amount, aid: amount, sid: amount, origin: text, sessionId: text },
-  ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text, calledNumber: text, rateKey: text },
-  ...{ plan: text, cycle: text, used: amount, priced: amount, charged: amount, debt: amount },
-  ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
-  payments: fc.array(payment, { maxLength: 3 }),
+  ...priced,
+  ...{ stamp: text, aid: amount, sid: amount, origin: text, sessionId: text },
+  ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text, calledNumber: text },
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
-  late: fc.boolean(),
 })
 
 /** Packed bytes with a few of them changed, or cut off, or with something behind. */
@@ -210,7 +266,7 @@ describe(`packed values (seed ${SEED})`, () => {
     const held = { ...state, buckets: fc.sample(bucket, { seed: 1, numRuns: 2 }) }
     const packed = packOwner(held)
     const other = Buffer.from(packed)
-    other.writeUInt8(2, 0)
+    other.writeUInt8(3, 0)
     const unbalanced = Buffer.from(packed)
     unbalanced.writeDoubleLE(1, unbalanced.indexOf(doubleOf(held.buckets[0]?.credited ?? 0), 40))
     for (const bytes of [other, unbalanced, packed.subarray(0, -1), Buffer.alloc(0)]) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { unpackRecord } from '../../src/ledger/session-packing.ts'
+import { unpackRecord } from '../../src/ledger/record-packing.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'

@@ -64,8 +64,8 @@ function held(scene: Scene): Record<string, number> {
         const key = `${bucket.owner}:${bucket.id}`
         sums[key] = (sums[key] ?? 0) + units
       }
-      for (const { bucket, micros } of reservation.money) {
-        const key = `${bucket.owner}:${bucket.id}`
+      for (const { payer, micros } of reservation.money) {
+        const key = `${payer.owner}:${payer.id}`
         sums[key] = (sums[key] ?? 0) + micros
       }
     }

@@ -150,13 +150,17 @@ describe('a change of rate or cycle', () => {
       | wait 1    |         |      |      |         |       | 996+4  |
       | update 1  | data    | 15   | 15   | granted | 15    | 982+14 |
       | wait 31   |         |      |      |         |       | 982+14 |
-      | update 2  | data    | 5    | 5    | granted | 5     | 982+7  |
+      | update 2  | data    | 5    | 5    | granted | 5     | 982    |
       | release 3 | data    | 1    |      | granted | 0     | 982    |
     `)
     const told = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
       [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
     )
-    expect(told).toEqual(['1 1 ended 202608 15 4', '2 1 ended 202608 5 7', '3 1 closed 202609 1 7'])
+    // Thirty of the thirty-one days, and so four of the five units, were in the first cycle.
+    expect(told).toEqual([
+      ...['1 1 ended 202608 15 4', '2 1 ended 202608 4 7'],
+      ...['3 1 open 202609 1 7', '3 2 closed 202609 2 7'],
+    ])
   })
 
   it('bounds the validity of a grant before it', () => {
@@ -348,7 +352,9 @@ describe('a pretended request', () => {
       const pretended = scene.decide({ kind, services: [data(300)], pretend: true })
       const real = scene.decide({ kind, services: [data(300)] })
       expect(pretended.commit).toBeNull()
-      expect(pretended.outcome.services).toEqual(real.outcome.services)
+      const unquoted = pretended.outcome.services.map((one) => ({ ...one, quote: null }))
+      expect(unquoted).toEqual(real.outcome.services)
+      expect(pretended.outcome.services[0]!.quote).toMatchObject({ used: 300, priced: 100 })
       expect(pretended.outcome.transactionId).toBe('')
     },
   )
@@ -361,9 +367,25 @@ describe('the report of balances', () => {
     const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
     const { toMs } = scene.bucket('PACK')
     expect(balances).toEqual([
-      { prepaidIncludeId: 2, kind: 'money', usaget: '', free: 35, reserved: 15, toMs },
-      { prepaidIncludeId: 1, kind: 'units', usaget: 'data', free: 150, reserved: 50, toMs },
-      { prepaidIncludeId: 3, kind: 'units', usaget: 'data', free: 100, reserved: 0, toMs },
+      { prepaidIncludeId: 2, counter: '', kind: 'money', usaget: '', free: 35, reserved: 15, toMs },
+      {
+        prepaidIncludeId: 1,
+        counter: '',
+        kind: 'units',
+        usaget: 'data',
+        free: 150,
+        reserved: 50,
+        toMs,
+      },
+      {
+        prepaidIncludeId: 3,
+        counter: '',
+        kind: 'units',
+        usaget: 'data',
+        free: 100,
+        reserved: 0,
+        toMs,
+      },
     ])
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { cycleAt } from '../../src/domain/cycle.ts'
-import { emptyService } from '../../src/domain/settle.ts'
-import { compileRateKey } from '../../src/rating/match.ts'
+import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type { ServiceRequest } from '../../src/domain/charge-request.ts'
+import { emptyService } from '../../src/domain/segment.ts'
 import {
   buildProgram,
   needsRating,
@@ -10,51 +10,61 @@ import {
   rateService,
 } from '../../src/rating/program.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
+import { startOf } from '../domain/programs.ts'
 import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
+import { catalogueOf, contextOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
 
 const JULY = Date.UTC(2026, 6, 1)
 const AUGUST = Date.UTC(2026, 7, 1)
 const HOUR = 3_600_000
 const FAR = Date.UTC(2100, 0)
 
-function contextOf(rateToMs = FAR, planToMs = FAR): RatingContext {
-  return {
-    catalogue: catalogueOf(
+function contextUntil(rateToMs = FAR, planToMs = FAR): RatingContext {
+  return contextOf(
+    catalogueOf(
       [rateOf('DATA', 'data', '1/1', { toMs: rateToMs })],
       [planOf('PREPAID', { toMs: planToMs })],
     ),
-    rateKeys: [compileRateKey('{USAGET}')],
-    cycleAt: (atMs) => cycleAt(atMs, 'UTC', 1),
-  }
+  )
 }
 
-const DATA = { ratingGroup: -1, usaget: 'data' }
+/** Rates a usage at an instant that is also now. */
+function rate(
+  context: RatingContext,
+  profile: SubscriberProfile,
+  service: ServiceRequest,
+  atMs: number,
+) {
+  return rateService(context, profile, { service, fields: null, atMs, nowMs: atMs })
+}
+
+const DATA = serviceRequest()
 const FREE_PROFILE = profileOf({ toMs: FAR })
 
 describe('rating a service', () => {
   it('names all that pricing depends on', () => {
-    expect(rateService(contextOf(), FREE_PROFILE, DATA, JULY)).toEqual({
-      start: {
-        ...{ key: 'DATA@0|PREPAID|202608', rateKey: 'DATA', plan: 'PREPAID', cycle: '202608' },
-        tariff: tariffFrom('1/1'),
-      },
+    expect(rate(contextUntil(), FREE_PROFILE, DATA, JULY)).toEqual({
+      start: startOf(tariffFrom('1/1'), {
+        ...{ key: 'DATA@0|PREPAID|202608|||', rateKey: 'DATA', plan: 'PREPAID', cycle: '202608' },
+        endMs: AUGUST,
+      }),
+      wanted: { counters: [], groups: 0, oldestMs: Date.UTC(2026, 5, 1) },
       untilMs: AUGUST,
     })
   })
 
   it.each([
-    ['rate revision', contextOf(JULY + HOUR), FREE_PROFILE],
-    ['plan revision', contextOf(FAR, JULY + HOUR), FREE_PROFILE],
-    ['subscriber revision', contextOf(), profileOf({ toMs: JULY + HOUR })],
+    ['rate revision', contextUntil(JULY + HOUR), FREE_PROFILE],
+    ['plan revision', contextUntil(FAR, JULY + HOUR), FREE_PROFILE],
+    ['subscriber revision', contextUntil(), profileOf({ toMs: JULY + HOUR })],
   ])('holds until the end of the %s', (_what, context, profile) => {
-    const rated = rateService(context, profile, DATA, JULY) as RatedService
+    const rated = rate(context, profile, DATA, JULY) as RatedService
     expect(rated.untilMs).toBe(JULY + HOUR)
   })
 
   it('has another key in another cycle', () => {
     const keys = [AUGUST - 1, AUGUST].map(
-      (atMs) => (rateService(contextOf(), FREE_PROFILE, DATA, atMs) as RatedService).start.key,
+      (atMs) => (rate(contextUntil(), FREE_PROFILE, DATA, atMs) as RatedService).start.key,
     )
     expect(new Set(keys).size).toBe(2)
   })
@@ -62,20 +72,20 @@ describe('rating a service', () => {
   it.each([
     ['barred', profileOf({ barred: true }), DATA],
     ['unknownSubscriber', profileOf({ plan: 'NO_SUCH_PLAN' }), DATA],
-    ['noRate', FREE_PROFILE, { ratingGroup: -1, usaget: 'fax' }],
+    ['noRate', FREE_PROFILE, serviceRequest({ usaget: 'fax' })],
   ])('says why it cannot be: %s', (reason, profile, service) => {
-    expect(rateService(contextOf(), profile, service, JULY)).toBe(reason)
+    expect(rate(contextUntil(), profile, service, JULY)).toBe(reason)
   })
 
   it('says that the plan has no revision then', () => {
-    expect(rateService(contextOf(FAR, JULY), FREE_PROFILE, DATA, JULY)).toBe('unknownSubscriber')
+    expect(rate(contextUntil(FAR, JULY), FREE_PROFILE, DATA, JULY)).toBe('unknownSubscriber')
   })
 })
 
 describe('the catalogue', () => {
   const idle = emptyService(-1, 'data', '')
-  const segment = { key: 'k' } as NonNullable<typeof idle.segment>
-  const held = { units: 1, slices: [{ bucket: null, units: 1 }], money: [] }
+  const segment = { key: 'k', endMs: 10 } as NonNullable<typeof idle.segment>
+  const held = { units: 1, slices: [{ bucket: null, units: 1, isCovered: false }], money: [] }
   it.each([
     ['units are asked for', { requested: 1 }, idle, true],
     ['units are asked for on top', { requested: 1 }, { ...idle, segment }, true],
@@ -85,13 +95,13 @@ describe('the catalogue', () => {
     ['nothing happens', {}, idle, false],
     ['zero units are asked for', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
-    expect(needsRating(serviceRequest(request), service, false)).toBe(needed)
+    expect(needsRating(serviceRequest(request), service, false, 9)).toBe(needed)
   })
 
   it('is not needed for late usage of a service whose price the session kept', () => {
     const used = serviceRequest({ used: 1 })
-    expect(needsRating(used, { ...idle, segment }, true)).toBe(false)
-    expect(needsRating(used, idle, true)).toBe(true)
+    expect(needsRating(used, { ...idle, segment }, true, 9)).toBe(false)
+    expect(needsRating(used, idle, true, 9)).toBe(true)
   })
 })
 
@@ -101,19 +111,16 @@ describe('a charge program', () => {
       subscriber: ownerOf([moneyOf(5), bucketOf({ id: 2, priority: 9, toMs: 100 })]),
       account: ownerOf([bucketOf({ id: 3, priority: 5 })], { sid: 0 }),
     }
-    const request = { usaget: 'data', used: 3, requested: 7 }
-    const program = (atMs: number) => buildProgram(owners, request, null, atMs, 'closed', true)
+    const catalogue = catalogueOf([], [])
+    const next = startOf(tariffFrom('1/1'))
+    const request = { usaget: 'data', used: 3, requested: 7, end: 'closed', exact: true } as const
+    const program = (atMs: number) =>
+      buildProgram(catalogue, owners, null, next, { ...request, atMs })
+    const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, alsoIn: null })
     expect(program(99)).toEqual({
-      ...{ used: 3, requested: 7, exact: true, next: null, atMs: 99, end: 'closed' },
-      order: [
-        { owner: 0, id: 2 },
-        { owner: 1, id: 3 },
-        { owner: 0, id: 1 },
-      ],
+      ...{ used: 3, requested: 7, exact: true, next, atMs: 99, end: 'closed', order: [] },
+      nextOrder: [payer(0, 2), payer(1, 3), payer(0, 1)],
     })
-    expect(program(100).order).toEqual([
-      { owner: 1, id: 3 },
-      { owner: 0, id: 1 },
-    ])
+    expect(program(100).nextOrder).toEqual([payer(1, 3), payer(0, 1)])
   })
 })

@@ -5,17 +5,15 @@ import type { Catalogue, PrepaidInclude, SubscriberProfile } from '../../src/dom
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest, RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { credit } from '../../src/domain/credit.ts'
-import { cycleAt } from '../../src/domain/cycle.ts'
 import { digestOf } from '../../src/domain/digest.ts'
 import { expireSession } from '../../src/domain/expire.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { chargeSession, type Decision } from '../../src/rating/charge-session.ts'
-import { compileRateKey } from '../../src/rating/match.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { requestOf, serviceRequest } from '../domain/requests.ts'
 import { readTable } from '../domain/table.ts'
-import { catalogueOf, planOf, profileOf, rateOf } from './catalogue.ts'
+import { catalogueOf, contextOf, planOf, profileOf, rateOf } from './catalogue.ts'
 
 /** The start of every scenario: 1 July 2026 in UTC, cycle 202608. */
 export const START_MS = Date.UTC(2026, 6, 1)
@@ -50,6 +48,7 @@ export class Scene {
   catalogue: Catalogue = catalogueOf(RATES, PLANS)
   profile: SubscriberProfile | null = profileOf(ALWAYS)
   nowMs = START_MS
+  isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
   /** Every line that was committed, in order. */
   readonly lines: Line[] = []
@@ -72,9 +71,8 @@ export class Scene {
       { subscriber, account, session },
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
-        ...{ catalogue, profile, nowMs, settings: SETTINGS },
-        rateKeys: [compileRateKey('{USAGET}')],
-        cycleAt: (atMs) => cycleAt(atMs, 'UTC', 1),
+        ...{ ...contextOf(catalogue), isFreeNumber: this.isFreeNumber },
+        ...{ profile, nowMs, settings: SETTINGS },
       },
     )
   }

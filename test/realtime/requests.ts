@@ -14,6 +14,8 @@ export function requestOf(sessionId: string, more: Partial<ChargeRequest> = {}):
     services: [],
     wantBalances: false,
     pretend: false,
+    refund: false,
+    fields: null,
     ...more,
   }
 }

@@ -9,7 +9,11 @@ const context = {
   eventAgeMsMax: 90 * 86_400_000,
   eventFutureMsMax: 300_000,
   zone: 'UTC',
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
+const service = { ratingGroup: -1, usaget: 'data', used: 0, calledNumber: '', rateKey: '' }
 const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
 
 describe('docs/WIRE.md', () => {
@@ -58,11 +62,11 @@ describe('docs/WIRE.md', () => {
         subscriberValue: '972501234567',
         eventTimeMs: Date.UTC(2026, 10, 21, 10),
         eventTimeGiven: true,
-        services: [
-          { ratingGroup: 10, usaget: 'data', requested: 10_485_760, used: 0, calledNumber: '' },
-        ],
+        services: [{ ...service, ratingGroup: 10, requested: 10_485_760 }],
         wantBalances: true,
         pretend: false,
+        refund: false,
+        fields: null,
       },
     })
   })
@@ -71,9 +75,9 @@ describe('docs/WIRE.md', () => {
     const request = wireExamples().get('services')?.request ?? ''
     const decoded = jsonCodec.decode(Buffer.from(request), context)
     expect(decoded.ok && decoded.request.services).toEqual([
-      { ratingGroup: 10, usaget: 'data', requested: 5_242_880, used: 1_048_576, calledNumber: '' },
-      { ratingGroup: 20, usaget: 'data', requested: 5_242_880, used: 2_097_152, calledNumber: '' },
-      { ratingGroup: -1, usaget: 'call', requested: -1, used: 60, calledNumber: '+44201234567' },
+      { ...service, ratingGroup: 10, requested: 5_242_880, used: 1_048_576 },
+      { ...service, ratingGroup: 20, requested: 5_242_880, used: 2_097_152 },
+      { ...service, usaget: 'call', requested: -1, used: 60, calledNumber: '+44201234567' },
     ])
   })
 })

@@ -6,6 +6,17 @@ export type WireExample = { request?: string; outcome?: ChargeOutcome; response?
 
 const BLOCK = /^(?:```json|<!--) (request|outcome|response)=(\S+)\n([\s\S]*?)\n(?:```|-->)$/gm
 
+/** What most outcomes do not have is left out in the document. */
+function outcomeOf(content: string): ChargeOutcome {
+  const outcome = JSON.parse(content) as ChargeOutcome
+  const services = outcome.services.map((service) => ({ ...service, quote: service.quote ?? null }))
+  const balances = outcome.balances?.map((balance) => ({
+    ...balance,
+    counter: balance.counter ?? '',
+  }))
+  return { ...outcome, services, balances: balances ?? null }
+}
+
 /** The examples of docs/WIRE.md by name. */
 export function wireExamples(): Map<string, WireExample> {
   const text = readFileSync(new URL('../../docs/WIRE.md', import.meta.url), 'utf8')
@@ -13,7 +24,7 @@ export function wireExamples(): Map<string, WireExample> {
   for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
     const example = examples.get(name) ?? {}
     examples.set(name, example)
-    if (part === 'outcome') example.outcome = JSON.parse(content) as ChargeOutcome
+    if (part === 'outcome') example.outcome = outcomeOf(content)
     else if (part === 'request') example.request = content
     else example.response = content
   }

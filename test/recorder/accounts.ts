@@ -31,6 +31,8 @@ export const DATA_PACK: PrepaidInclude = {
   priority: 50,
   shared: false,
   unlimited: false,
+  allowedIn: null,
+  moreUsagets: [],
 }
 
 export interface TestStores {
@@ -91,12 +93,19 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
   return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
 }
 
+/** What pricing depends on: nothing costs anything. */
+const FREE = {
+  tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
+  ...{ access: false, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+  ...{ hasGroups: false, grouped: 0, covered: 0, coveredMicros: 0 },
+}
+
 /** A line that has used nothing yet. */
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
     ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
     ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
+    ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
     ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open', late: false },
   }
 }
@@ -114,7 +123,8 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
   bucket.spent += units
   state.version += 1
   const used = line.used + units
-  const paid = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
+  const payer = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
+  const paid = { ...payer, counter: '', left: 0, total: 0 }
   const version = line.version + 1
   const segment = { ...newSegment(), version, used, payments: [{ ...paid, amount: used }] }
   const session = sessionOf({ aid, sid, origin, sessionId }, segment, NOW_MS + 3_600_000, {
@@ -131,8 +141,8 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
 function newSegment(): Segment {
   return {
     ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ tariff: { tiers: [], access: 0, extraDigits: 0 } },
-    ...{ number: 1, version: 0, access: false, used: 0, priced: 0, charged: 0, debt: 0 },
+    ...{ ...FREE, payers: [], isPrepaid: true, endMs: FOREVER_MS },
+    ...{ number: 1, version: 0, used: 0, priced: 0, charged: 0, debt: 0 },
     ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
     late: false,
   }
@@ -190,7 +200,7 @@ export async function holdUnits(
   bucket.reserved += units
   state.version += 1
   const sessionId = `held-${sid}-${state.version}`
-  const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units }]
+  const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units, isCovered: false }]
   const identity = { aid, sid, origin: 'http', sessionId }
   const session = sessionOf(identity, newSegment(), expiresMs, { units, slices, money: [] })
   const sessionKey = sessionKeyOf('http', sessionId)

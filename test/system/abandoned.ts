@@ -3,13 +3,14 @@
  * many over HTTP would take longer than all else. Each holds units; every tenth has used some
  * before, and so has a line.
  */
-import { bucketOrder, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
+import { bucketOrder, emptyOwner, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import { credit } from '../../src/domain/credit.ts'
 import { cycleAt } from '../../src/domain/cycle.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
-import type { Session } from '../../src/domain/session.ts'
-import { emptyService, settle } from '../../src/domain/settle.ts'
+import { emptyService } from '../../src/domain/segment.ts'
+import type { SegmentStart, Session } from '../../src/domain/session.ts'
+import { settle } from '../../src/domain/settle.ts'
 import { UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import type { AccountCommit, SessionCommit } from '../../src/ledger/commit-layout.ts'
@@ -29,6 +30,7 @@ const CREDIT = 10_000_000
 const include: PrepaidInclude = {
   ...{ id: '1', externalId: 1, name: 'MONEY', kind: 'totalCost', usaget: '', priority: 10 },
   ...{ fromMs: 0, toMs: FOREVER_MS, shared: false, unlimited: false },
+  ...{ allowedIn: null, moreUsagets: [] },
 }
 
 export function sessionIdOf(index: number): string {
@@ -121,12 +123,16 @@ function openOne(
 ): { owner: OwnerState; session: Session } {
   const tariff = {
     tiers: [{ units: UNLIMITED, interval: MIB, price: MIB_PRICE, ceil: true }],
-    ...{ access: 0, extraDigits: 0 },
+    ...{ access: 0, extraDigits: 0, terms: null },
   }
-  const cycle = cycleAt(nowMs, 'UTC', 1).key
-  const next = { key: 'DATA', rateKey: 'DATA', plan: 'DEMO_PREPAID', cycle, tariff }
-  const order = bucketOrder(owner, null, 'data', nowMs)
-  const program = { exact: false, order, next, atMs: nowMs, end: 'none' as const }
+  const { key: cycle, toMs: endMs } = cycleAt(nowMs, 'UTC', 1)
+  const next: SegmentStart = {
+    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO_PREPAID', cycle, tariff, priceOf: 'BASE' },
+    ...{ band: '', others: [], taxes: [], rounding: null, hasGroups: false, payers: [] },
+    ...{ isPrepaid: true, endMs },
+  }
+  const order = bucketOrder(owner, null, paysFor('data'), nowMs)
+  const program = { exact: false, order, nextOrder: order, next, atMs: nowMs, end: 'none' as const }
   const state = { subscriber: owner, account: null, service: emptyService(10, 'data', '') }
   const granted = settle(state, { ...program, used: 0, requested: 2 * MIB })
   const usage = { ...program, used: USED, requested: 2 * MIB }

@@ -123,6 +123,31 @@ describe('a change of a profile', () => {
     expect((await scene.owner(1)).fence).toEqual(repaired)
   })
 
+  it('of the account refuses what was rated without it', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, wanted))
+    await scene.ledger.raiseFence(aidOf(1), 0, true, NOW_MS)
+    write('1', 1, { accountCreditLimit: 5, barred: true })
+    await scene.ledger.raiseFence(aidOf(1), 0, false, NOW_MS)
+    const update = request('update', 1, 1, wanted)
+    expect(await fast(update)).toEqual([null])
+    expect((await scene.charge(update))[0]?.reason).toBe('barred')
+    const before = reads.length
+    expect((await fast(request('update', 1, 2, wanted)))[0]?.reason).toBe('barred')
+    expect(reads).toHaveLength(before)
+  })
+
+  it('of the account that died half-way is repaired too', async () => {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.ledger.raiseFence(aidOf(1), 0, true, NOW_MS)
+    scene.clock.set(NOW_MS + 5001)
+    const start = request('start', 1, 0, wanted)
+    expect((await scene.charge(start))[0]?.reason).toBe('granted')
+    expect((await scene.owner(0)).fence).toMatchObject({ number: 2, dirty: false })
+  })
+
   it('does not hinder a release', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import { type ProfileQuery, Profiles, satisfies } from '../../src/workers/profiles.ts'
-import { NOW_MS, profileOf } from './scene.ts'
+import { aidOf, NOW_MS, profileOf } from './scene.ts'
 
 const END_MS = NOW_MS + 1_000_000
 
@@ -84,6 +84,37 @@ describe('profiles', () => {
     expect(store.reads).toHaveLength(2)
   })
 
+  it('are dropped with their account, and with what they share of it', async () => {
+    const { store, profiles, peek, lookUp } = open()
+    store.put('sid:5', 5)
+    store.put('sid:6', 6, { pool: [] })
+    store.put('sid:500', 500, { pool: [] })
+    const all = ['sid:5', 'sid:6', 'sid:500']
+    const known = () => all.filter((identifier) => peek(identifier) !== undefined)
+    for (const identifier of all) await lookUp(identifier)
+    profiles.dropPool(aidOf(5))
+    expect(known()).toEqual(['sid:5', 'sid:500'])
+    await lookUp('sid:6')
+    profiles.dropAccount(aidOf(5))
+    expect(known()).toEqual(['sid:500'])
+    for (const identifier of all) await lookUp(identifier)
+    expect(known()).toEqual(all)
+  })
+
+  it('read while their account changes are not kept', async () => {
+    const { store, profiles, peek, lookUp } = open()
+    store.put('sid:5', 5)
+    let goOn: () => void = () => undefined
+    store.gate = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const reading = lookUp('sid:5')
+    profiles.dropAccount(aidOf(5))
+    goOn()
+    expect((await reading).profile?.sid).toBe(5)
+    expect(peek('sid:5')).toBeUndefined()
+  })
+
   it('follow an identifier to another subscriber', async () => {
     const { store, profiles, peek, lookUp } = open()
     store.put('msisdn:49', 5)
@@ -139,25 +170,42 @@ describe('profiles', () => {
 
 describe('the fence of a profile', () => {
   const fence = (number: number, changedMs: number) => ({ number, dirty: false, changedMs })
+  const NONE = fence(0, 0)
+  const seenOf = (sid: number, subscriber: number, account = 0) => ({
+    ...{ aid: aidOf(sid), sid, subscriber, account },
+  })
+
+  it('of the account counts as that of the subscriber', async () => {
+    const { store, profiles, lookUp } = open()
+    store.put('sid:5', 5)
+    expect(satisfies(await lookUp('sid:5'), NONE, fence(1, NOW_MS - 60_000))).toBe(true)
+    expect(satisfies(await lookUp('sid:5'), NONE, fence(1, NOW_MS))).toBe(false)
+    const seen = await profiles.lookUp(query('sid:5'), NOW_MS, seenOf(5, 0, 1))
+    expect(satisfies(seen, NONE, fence(1, NOW_MS))).toBe(true)
+    expect(satisfies(seen, NONE, fence(2, NOW_MS - 60_000))).toBe(false)
+    const other = await profiles.lookUp(query('sid:5'), NOW_MS, { ...seenOf(5, 0, 1), aid: 9 })
+    expect(satisfies(other, NONE, fence(1, NOW_MS))).toBe(false)
+  })
+
   it('is satisfied by what was read with it in sight or well after it', async () => {
     const { store, profiles, lookUp } = open()
     store.put('sid:5', 5)
     const held = await lookUp('sid:5')
-    expect(satisfies(held, fence(0, 0))).toBe(true)
-    expect(satisfies(held, fence(1, NOW_MS - 60_000))).toBe(false)
+    expect(satisfies(held, fence(0, 0), NONE)).toBe(true)
+    expect(satisfies(held, fence(1, NOW_MS - 60_000), NONE)).toBe(false)
     const late = await lookUp('sid:5')
-    expect(satisfies(late, fence(3, NOW_MS - 9_000))).toBe(false)
-    expect(satisfies(late, fence(3, NOW_MS - 10_001))).toBe(true)
-    const seen = await profiles.lookUp(query('sid:5'), NOW_MS, { sid: 5, number: 7 })
-    expect(satisfies(seen, fence(7, NOW_MS))).toBe(true)
-    expect(satisfies(seen, fence(8, NOW_MS - 60_000))).toBe(false)
+    expect(satisfies(late, fence(3, NOW_MS - 9_000), NONE)).toBe(false)
+    expect(satisfies(late, fence(3, NOW_MS - 10_001), NONE)).toBe(true)
+    const seen = await profiles.lookUp(query('sid:5'), NOW_MS, seenOf(5, 7))
+    expect(satisfies(seen, fence(7, NOW_MS), NONE)).toBe(true)
+    expect(satisfies(seen, fence(8, NOW_MS - 60_000), NONE)).toBe(false)
   })
 
   it('of one subscriber says nothing about another that the identifier has gone to', async () => {
     const { store, profiles } = open()
     store.put('msisdn:49', 6)
-    const held = await profiles.lookUp(query('msisdn:49'), NOW_MS, { sid: 5, number: 2 })
-    expect(satisfies(held, fence(2, NOW_MS))).toBe(false)
+    const held = await profiles.lookUp(query('msisdn:49'), NOW_MS, seenOf(5, 2))
+    expect(satisfies(held, fence(2, NOW_MS), NONE)).toBe(false)
   })
 
   it('is not satisfied by a reading that began before it was seen', async () => {
@@ -169,7 +217,7 @@ describe('the fence of a profile', () => {
     })
     const early = profiles.lookUp(query('sid:5'), NOW_MS, null)
     store.put('sid:5', 5, { plan: 'NEW' })
-    const late = profiles.lookUp(query('sid:5'), NOW_MS, { sid: 5, number: 2 })
+    const late = profiles.lookUp(query('sid:5'), NOW_MS, seenOf(5, 2))
     goOn()
     await early
     expect((await late).profile?.plan).toBe('NEW')

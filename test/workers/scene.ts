@@ -1,6 +1,12 @@
 /** A processor on a real Redis with a small catalogue: what the tests of the worker side share. */
 import { randomInt } from 'node:crypto'
-import type { Catalogue, PrepaidInclude, SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type {
+  Catalogue,
+  PlanRevision,
+  PrepaidInclude,
+  RateRevision,
+  SubscriberProfile,
+} from '../../src/domain/catalogue.ts'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { createCycleFinder } from '../../src/domain/cycle.ts'
@@ -8,9 +14,11 @@ import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { creditBucket } from '../../src/ledger/operations.ts'
-import { compileRateKey } from '../../src/rating/match.ts'
+import { RateFinder } from '../../src/rating/match/finder.ts'
+import { compileRules, type RuleSettings } from '../../src/rating/rules.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+import { createPoolCheck } from '../../src/workers/pools.ts'
 import { createProcessor, type Processor } from '../../src/workers/process.ts'
 import { type ProfileReader, Profiles } from '../../src/workers/profiles.ts'
 import { openTestLedger } from '../support/ledger.ts'
@@ -42,6 +50,8 @@ const include = (
   priority,
   shared: externalId === SHARED_DATA,
   unlimited: false,
+  allowedIn: null,
+  moreUsagets: [],
 })
 
 export const includes = new Map([
@@ -56,27 +66,35 @@ export function flat(interval: number, priceMicros: number, accessMicros = 0): T
     tiers: [{ units: UNLIMITED, interval, price: priceMicros, ceil: true }],
     access: accessMicros,
     extraDigits: 0,
+    terms: null,
   }
 }
 
+const plainRate: Omit<RateRevision, 'id' | 'key' | 'usages'> = {
+  ...forever,
+  ...{ category: 'retail', addToRetail: false, play: '', method: 'tiered' },
+  ...{ params: {}, taxHints: [], rounding: null },
+}
+
+export const plan: PlanRevision = {
+  ...forever,
+  ...{ id: 'PLAN', name: 'PLAN', connectionType: 'prepaid', disallowedRates: new Set() },
+  ...{ services: [], prices: new Map(), groups: [], facts: {} },
+}
+
 export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Catalogue {
-  const rates = Object.entries(tariffs).map(([key, usages]) => {
+  const rates = Object.entries(tariffs).map(([key, usages]): [string, RateRevision[]] => {
     const priced = Object.entries(usages).map(
-      ([usaget, base]) => [usaget, { base, plans: new Map() }] as const,
+      ([usaget, tariff]) => [usaget, { base: { tariff, bands: [] }, plans: new Map() }] as const,
     )
-    return [key, [{ ...forever, id: key, key, usages: new Map(priced) }]] as const
+    return [key, [{ ...plainRate, id: key, key, usages: new Map(priced) }]]
   })
-  const plan = {
-    ...forever,
-    id: 'PLAN',
-    name: 'PLAN',
-    connectionType: 'prepaid' as const,
-    disallowedRates: new Set<string>(),
-  }
   return {
     revision: 1,
     rates: new Map(rates),
     plans: new Map([['PLAN', [plan]]]),
+    services: new Map(),
+    taxes: new Map(),
     prepaidIncludes: new Map([...includes].map(([id, one]) => [id, [one]])),
   }
 }
@@ -84,7 +102,12 @@ export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Ca
 /** Subscribers 1 to 9,999 exist; a hundred of them share an account. */
 export function profileOf(sid: number): SubscriberProfile | null {
   if (!(sid >= 1 && sid < 10_000)) return null
-  return { ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN', barred: false }
+  return {
+    ...{ ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN', barred: false },
+    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, services: [], accountServices: [] },
+    ...{ overrides: [], creditLimit: null, accountCreditLimit: null, timeZone: '', play: '' },
+    pool: null,
+  }
 }
 
 export function aidOf(sid: number): number {
@@ -119,6 +142,9 @@ export const DEFAULT_TARIFFS = {
 
 export interface SceneOptions {
   tariffs?: Record<string, Record<string, Tariff>>
+  /** Instead of one of tariffs. */
+  catalogue?: Catalogue
+  rules?: Partial<RuleSettings>
   ownersCachedMax?: number
   profilesCachedMax?: number
   unknownTtlMs?: number
@@ -148,7 +174,14 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     },
   }
   const defects: unknown[] = []
-  const catalogue = catalogueOf(tariffs)
+  const catalogue = options.catalogue ?? catalogueOf(tariffs)
+  const { rules = {} } = options
+  const none = {
+    ...{ rateCalculators: {}, customerIdentification: {}, countryPrefix: '', taxMapping: {} },
+  }
+  const { calculators, identification } = compileRules({ ...none, ...rules })
+  const finder = new RateFinder(calculators, ['{USAGET}_{rating_group}', '{USAGET}'])
+  finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const profiles = new Profiles(options.read ?? readProfile, {
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
@@ -156,11 +189,15 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const processor = createProcessor({
     ledger,
     profiles,
+    identification,
+    needsPool: createPoolCheck(() => catalogue),
     clock,
     context: (nowMs) => ({
       catalogue,
-      rateKeys: ['{USAGET}_{rating_group}', '{USAGET}'].map(compileRateKey),
+      finder,
       cycleAt: createCycleFinder('UTC', 1),
+      ...{ zone: 'UTC', defaultTax: 'DEFAULT_VAT', mapTax: () => null },
+      isFreeNumber: () => false,
       settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
       nowMs,
     }),
@@ -214,8 +251,13 @@ async function credit(
   await creditBucket(ledger, operation, { attemptsMax: 8 }, nowMs)
 }
 
-export function service(requested: number, used = 0, more: Partial<ServiceRequest> = {}) {
-  return { ratingGroup: -1, usaget: 'data', requested, used, calledNumber: '', ...more }
+export function service(
+  requested: number,
+  used = 0,
+  more: Partial<ServiceRequest> = {},
+): ServiceRequest {
+  const usage = { ratingGroup: -1, usaget: 'data', requested, used, calledNumber: '' }
+  return { ...usage, rateKey: '', ...more }
 }
 
 export function request(
@@ -237,6 +279,8 @@ export function request(
     services,
     wantBalances: false,
     pretend: false,
+    refund: false,
+    fields: null,
     ...more,
   }
 }

@@ -78,7 +78,8 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
     const isPart = price['percentage'] !== undefined
     plans.set(name, isPart ? partOf(base, price, at) : compilePrice(price, at, context))
   }
-  if (base === null && plans.size === 0) {
+  // A price of a plan or service alone may be meant; what is written has to say so.
+  if (context.isStrict && base === null && plans.size === 0) {
     throw new CompileError(path, 'must have a price: BASE or a plan')
   }
   return { base, plans }

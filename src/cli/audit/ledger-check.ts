@@ -19,7 +19,10 @@ export function addHolds(
     if (session?.state !== 'open') continue
     for (const { reservation } of session.services) {
       for (const slice of reservation.slices) add(slice.bucket, slice.units)
-      for (const money of reservation.money) add(money.bucket, money.micros)
+      for (const { payer, micros } of reservation.money) {
+        add(payer, micros)
+        add(payer.alsoIn, micros)
+      }
     }
   }
 }

@@ -1,5 +1,7 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
-import type { BalanceDocument, LineDocument, PaymentDocument } from '../../catalog/documents.ts'
+import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import type { LineDocument } from '../../catalog/documents.ts'
+import { amountTaken } from '../../catalog/line-document.ts'
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
@@ -9,6 +11,8 @@ export interface BucketSums {
   /** Paid for usage, or for debt out of a top-up. */
   spent: number
   credited: number
+  /** A counter, which the ledger drops once its cycle is over. */
+  isCounter: boolean
 }
 
 /** What the lines of one owner say; `buckets` by bucket id. */
@@ -38,28 +42,27 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
   owner.owed += line.debt_micros
   for (const payment of line.payments) {
     const payer = payment.owner === 'account' ? shared : owner
-    sumsOf(payer, payment.bucket_id).spent += amountOf(payment)
+    const sums = sumsOf(payer, payment.bucket_id)
+    sums.spent += amountTaken(payment)
+    sums.isCounter ||= payment.counter !== undefined
   }
 }
 
 function sumsOf({ buckets }: OwnerSums, id: number): BucketSums {
   let sums = buckets.get(id)
   if (sums === undefined) {
-    sums = { spent: 0, credited: 0 }
+    sums = { spent: 0, credited: 0, isCounter: false }
     buckets.set(id, sums)
   }
   return sums
-}
-
-function amountOf({ usagev, cost_micros }: PaymentDocument): number {
-  return usagev ?? cost_micros ?? 0
 }
 
 /** Per bucket: credited and spent as the lines say. Per owner: debt as the lines say. */
 export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
   const { aid, sid } = owner
   const known = new Set(owner.buckets.map(({ id }) => id))
-  const strays = [...sums.buckets].filter(([id]) => !known.has(id))
+  const isDropped = (id: number, { isCounter }: BucketSums) => isCounter && id < owner.nextBucketId
+  const strays = [...sums.buckets].filter(([id, said]) => !known.has(id) && !isDropped(id, said))
   return [
     ...owner.buckets.flatMap(({ id, credited, spent }) => {
       const where = { aid, sid, bucket: id }
@@ -90,7 +93,10 @@ export function checkProjection(
   const { aid, sid } = owner
   const documents = new Map(projected.map((document) => [document.bucket_id, document]))
   const known = new Set(owner.buckets.map(({ id }) => id))
-  const strays = projected.filter(({ bucket_id }) => !known.has(bucket_id))
+  // The last projection of a counter that was dropped stays for good.
+  const isDropped = ({ bucket_id: id, v, counter = '' }: BalanceDocument) =>
+    counter !== '' && id < owner.nextBucketId && v < owner.version
+  const strays = projected.filter((one) => !known.has(one.bucket_id) && !isDropped(one))
   return [
     ...owner.buckets.flatMap((bucket) => {
       const where = { aid, sid, bucket: bucket.id }

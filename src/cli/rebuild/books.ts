@@ -3,12 +3,9 @@
  * recorder writes lines first: the projection may be behind them. Lines may be archived: their sums
  * may be less than the projection. Nobody gets more than is known to have been credited.
  */
-import type {
-  BalanceDocument,
-  BalanceLineDocument,
-  LineDocument,
-  PaymentDocument,
-} from '../../catalog/documents.ts'
+import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import type { BalanceLineDocument, LineDocument } from '../../catalog/documents.ts'
+import type { PaymentDocument } from '../../catalog/line-document.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { BucketBooks, type Loss, type RestoredBucket } from './bucket-books.ts'
@@ -28,18 +25,25 @@ export interface RestoredOwner {
  */
 export const VERSIONS_SKIPPED = 1_000_000
 
+/** What is given back only if it is not older, epoch ms. */
+export interface KeptSince {
+  /** Ids of operations, for those who repeat them. */
+  operationsMs: number
+  /** Counters by the end of their period: nothing counts in older ones any more. */
+  countersMs: number
+}
+
 /** Projections are added first, then lines. */
 export class AccountBooks {
   readonly aid: number
   readonly operations: OperationLine[] = []
   lines = 0
   readonly #owners = new Map<number, OwnerBooks>()
-  readonly #keptSinceMs: number
+  readonly #since: KeptSince
 
-  /** `keptSinceMs`: operations from then on are kept, for those who repeat them. */
-  constructor(aid: number, keptSinceMs: number) {
+  constructor(aid: number, since: KeptSince) {
     this.aid = aid
-    this.#keptSinceMs = keptSinceMs
+    this.#since = since
   }
 
   addProjection(document: BalanceDocument): void {
@@ -51,7 +55,8 @@ export class AccountBooks {
     const owner = this.#owner(line.sid)
     if (line.type === 'balance') {
       const operation = owner.addOperation(line)
-      if (operation !== null && operation.atMs > this.#keptSinceMs) this.operations.push(operation)
+      if (operation !== null && operation.atMs > this.#since.operationsMs)
+        this.operations.push(operation)
       return
     }
     // Others may write lines too; only charging pays out of buckets.
@@ -59,14 +64,14 @@ export class AccountBooks {
     owner.owedByLines += line.debt_micros
     for (const payment of line.payments) {
       const payer = payment.owner === 'account' ? this.#owner(0) : owner
-      payer.addPayment(payment)
+      payer.addPayment(payment, line.urt)
     }
   }
 
   restore(): RestoredOwner[] {
     return [...this.#owners.values()]
       .sort((a, b) => a.sid - b.sid)
-      .map((owner) => owner.restore(this.aid))
+      .map((owner) => owner.restore(this.aid, this.#since.countersMs))
   }
 
   #owner(sid: number): OwnerBooks {
@@ -105,8 +110,8 @@ class OwnerBooks {
     this.#nextBucketId = Math.max(this.#nextBucketId, amountIn(owner?.next_bucket_id))
   }
 
-  addPayment({ bucket_id, usagev, cost_micros }: PaymentDocument): void {
-    this.#bucket(bucket_id).addPayment(usagev ?? cost_micros ?? 0, usagev === undefined)
+  addPayment(payment: PaymentDocument, at: unknown): void {
+    this.#bucket(payment.bucket_id).addPayment(payment, at)
   }
 
   addOperation(document: BalanceLineDocument): OperationLine | null {
@@ -117,12 +122,12 @@ class OwnerBooks {
     return line
   }
 
-  restore(aid: number): RestoredOwner {
+  restore(aid: number, countersSinceMs: number): RestoredOwner {
     const { sid } = this
     const buckets: RestoredBucket[] = []
     const losses: Loss[] = []
     for (const books of [...this.#buckets.values()].sort((a, b) => a.id - b.id)) {
-      const { restored, losses: lost } = books.restore()
+      const { restored, losses: lost } = books.restore(countersSinceMs)
       if (restored !== null) buckets.push(restored)
       losses.push(...lost)
     }

@@ -1,5 +1,7 @@
 /** What is on record of one bucket, and how much of it is given back after a loss. Pure. */
-import type { BalanceDocument, BalanceLineDocument } from '../../catalog/documents.ts'
+import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import type { BalanceLineDocument } from '../../catalog/documents.ts'
+import { amountTaken, type PaymentDocument } from '../../catalog/line-document.ts'
 import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -38,6 +40,8 @@ export class BucketBooks {
   #newest: OperationLine | null = null
   #unreadable = 0
   #isMoney = false
+  #isCounter = false
+  #lastPaidMs = 0
 
   constructor(sid: number, id: number) {
     this.sid = sid
@@ -49,9 +53,12 @@ export class BucketBooks {
     this.#projected = bucketOf(document)
   }
 
-  addPayment(amount: number, isMoney: boolean): void {
-    this.#paid += amount
-    this.#isMoney = isMoney
+  /** `at`: of the usage. */
+  addPayment(payment: PaymentDocument, at: unknown): void {
+    this.#paid += amountTaken(payment)
+    this.#isMoney = payment.usagev === undefined
+    this.#isCounter ||= payment.counter !== undefined
+    this.#lastPaidMs = Math.max(this.#lastPaidMs, at instanceof Date ? at.getTime() : 0)
   }
 
   /** Gives the operation as the ledger had it; null if the line does not say enough. */
@@ -71,8 +78,11 @@ export class BucketBooks {
     return line
   }
 
-  /** The bucket as it is given back, and what is wrong with it. */
-  restore(): { restored: RestoredBucket | null; losses: Loss[] } {
+  /**
+   * The bucket as it is given back, and what is wrong with it. `countersSinceMs`: a counter that
+   * ended before is not needed any more.
+   */
+  restore(countersSinceMs: number): { restored: RestoredBucket | null; losses: Loss[] } {
     const losses: Loss[] = []
     const lose = (what: string, amount: number) => {
       const { sid, id: bucket } = this
@@ -80,9 +90,9 @@ export class BucketBooks {
     }
     if (this.#document !== null && this.#projected === null) lose('its projection is damaged', 0)
     const base = this.#projected ?? (this.#newest === null ? null : newBucket(this.#newest))
+    if (this.#isPast(base, countersSinceMs)) return { restored: null, losses: [] }
     if (base === null) {
-      const why = this.#unreadable > 0 ? 'its top-ups cannot be read' : 'no top-up is on record'
-      lose(`${why}; so much was spent of it`, this.#paid)
+      lose(`${this.#whyUnknown()}; so much was spent of it`, this.#paid)
       return { restored: null, losses }
     }
     if (this.#projected === null && this.#unreadable > 0) lose('top-ups cannot be read', 0)
@@ -102,6 +112,16 @@ export class BucketBooks {
     const ahead = { credited: credited - known, spent: spent - knownSpent }
     return { restored: { bucket, voided, ahead, isNew: this.#projected === null }, losses }
   }
+
+  #isPast(bucket: Bucket | null, countersSinceMs: number): boolean {
+    if (bucket !== null) return bucket.counter !== '' && bucket.toMs <= countersSinceMs
+    return this.#isCounter && this.#lastPaidMs <= countersSinceMs
+  }
+
+  #whyUnknown(): string {
+    if (this.#isCounter) return 'a counter whose period is not on record begins anew'
+    return this.#unreadable > 0 ? 'its top-ups cannot be read' : 'no top-up is on record'
+  }
 }
 
 /** As the operation that is known of it has left it, without its amounts. */
@@ -111,5 +131,6 @@ function newBucket(line: OperationLine): Bucket {
     ...{ id, prepaidIncludeId, usaget, priority, fromMs, toMs },
     kind: kind === 'units' ? 'units' : usaget === '' ? 'totalCost' : 'cost',
     ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit: 0 },
+    counter: '',
   }
 }

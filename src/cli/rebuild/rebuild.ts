@@ -93,6 +93,9 @@ export async function rebuild(
   }
 }
 
+/** The oldest cycle that still receives events, the one before the current, began since then. */
+const OPEN_CYCLES_MS = 63 * 86_400_000
+
 const RUNNING = 'another rebuild is running; the place of one that was killed is free in 30 seconds'
 
 interface LedgerLoss {
@@ -140,7 +143,8 @@ async function restoreAccounts(
   const keys = createKeys(partitions)
   const isWanted = (aid: number) => wanted.has(keys.partitionOf(aid))
   const keptSinceMs = nowMs - operationKeepMs
-  for await (const books of recordedAccounts(catalog, isWanted, keptSinceMs)) {
+  const since = { operationsMs: keptSinceMs, countersMs: nowMs - OPEN_CYCLES_MS }
+  for await (const books of recordedAccounts(catalog, isWanted, since)) {
     const owners = books.restore()
     const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
     const operations = keptOperations(books, keptSinceMs)

@@ -1,8 +1,10 @@
 /** Reads all that is on record, account by account: two cursors in the order of the accounts. */
+
+import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BalanceDocument, LineDocument } from '../../catalog/documents.ts'
-import { AccountBooks } from './books.ts'
+import type { LineDocument } from '../../catalog/documents.ts'
+import { AccountBooks, type KeptSince } from './books.ts'
 
 /** What the books read of a line. */
 const LINE_FIELDS = [
@@ -21,7 +23,7 @@ const ALL = { aid: { $gte: 0 } }
 export async function* recordedAccounts(
   catalog: Catalog,
   isWanted: (aid: number) => boolean,
-  keptSinceMs: number,
+  since: KeptSince,
 ): AsyncGenerator<AccountBooks> {
   const projection = Object.fromEntries(LINE_FIELDS.map((field) => [field, 1]))
   const balances = new Ahead<BalanceDocument>(
@@ -38,7 +40,7 @@ export async function* recordedAccounts(
     for (;;) {
       const aid = Math.min(await balances.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
-      const books = isWanted(aid) ? new AccountBooks(aid, keptSinceMs) : null
+      const books = isWanted(aid) ? new AccountBooks(aid, since) : null
       for (let one = await balances.take(aid); one !== null; one = await balances.take(aid)) {
         books?.addProjection(one)
       }

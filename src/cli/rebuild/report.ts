@@ -21,6 +21,8 @@ export interface Totals {
   accounts: number
   owners: number
   buckets: number
+  /** Of included units and money, and of what is owed; their amounts are in no sum. */
+  counters: number
   lines: number
   operations: number
   /** Money in micros. */
@@ -33,7 +35,7 @@ export interface Totals {
 
 export function emptyTotals(): Totals {
   return {
-    ...{ accounts: 0, owners: 0, buckets: 0, lines: 0, operations: 0 },
+    ...{ accounts: 0, owners: 0, buckets: 0, counters: 0, lines: 0, operations: 0 },
     ...{ money: noAmounts(), units: noAmounts(), debt: 0, debtAhead: 0, losses: 0 },
   }
 }
@@ -55,8 +57,11 @@ function addOwner(totals: Totals, { state, buckets, debtAhead, losses }: Restore
   if (state === null) return
   totals.owners += 1
   totals.debt += debtOf(state)
-  totals.buckets += buckets.length
+  const counters = buckets.filter(({ bucket }) => bucket.counter !== '')
+  totals.counters += counters.length
+  totals.buckets += buckets.length - counters.length
   for (const { bucket, voided, ahead } of buckets) {
+    if (bucket.counter !== '') continue
     const amounts = bucket.kind === 'units' ? totals.units : totals.money
     amounts.credited += bucket.credited
     amounts.spent += bucket.spent
@@ -106,9 +111,10 @@ function amountIn(amount: number, isMoney: boolean): string {
 }
 
 export function totalsText(totals: Totals): string {
-  const { owners, buckets, lines, money, units, debt, losses } = totals
+  const { owners, buckets, counters, lines, money, units, debt, losses } = totals
+  const counted = counters > 0 ? `, counters ${counters}` : ''
   return [
-    `owners ${owners}, buckets ${buckets}, lines ${lines}`,
+    `owners ${owners}, buckets ${buckets}${counted}, lines ${lines}`,
     ...amountsText('money', money, true),
     ...amountsText('units', units, false),
     ...(debt > 0 ? [`debt ${decimalText(debt)}`] : []),
@@ -145,11 +151,12 @@ export function accountJson(account: RestoredAccount) {
 }
 
 function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucket) {
-  const { id, prepaidIncludeId: include, kind, usaget } = bucket
+  const { id, prepaidIncludeId: include, kind, usaget, counter } = bucket
   const isMoney = kind !== 'units'
   const shown = (amount: number) => (isMoney ? decimalOf(amount) : amount)
   return {
     ...{ sid, bucket: id, include, kind: isMoney ? 'money' : 'units', usaget },
+    ...(counter === '' ? {} : { counter }),
     ...{ credited: shown(bucket.credited), spent: shown(bucket.spent) },
     ...{ voided: shown(voided), free: shown(bucket.free) },
     ...{ credited_ahead: shown(ahead.credited), spent_ahead: shown(ahead.spent), anew: isNew },

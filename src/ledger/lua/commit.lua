@@ -5,8 +5,9 @@
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
 --       d now (ms), H accounts; then per account:
 --         I4 bytes of this account after this field
---         d expected version of the shared owner (-1: any), d token of the worker's turn (negative:
---         it wants the turn upon a conflict), H keys of shared owner, expiry, tombstones, stream,
+--         d expected version of the shared owner (-1: any), d expected fence of the account's
+--         profile (-1: any), d token of the worker's turn (negative: it wants the turn upon a
+--         conflict), H keys of shared owner, expiry, tombstones, stream,
 --         H owners, H claims, H operations (0 or 1), H 1 if the shared state is written
 --         per owner:  H key, d expected version, d expected profile fence (-1: any), H sessions,
 --                     (name), (state); per session: d expiry (0: as it is, -1: none),
@@ -17,7 +18,7 @@
 --         record:     (packed record)
 -- REPLY an error EPOCH if the data is another's, or per account: COMMITTED, or { code, ... } as
 --       replies.ts says;
---       CONFLICT carries the shared state, then per owner: state, fence, its sessions;
+--       CONFLICT carries the shared state and its fence, then per owner: state, fence, its sessions;
 --       CLAIMED carries the home and the directory key;
 --       REPEATED the stored result, CORRUPT the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory, operation and one stream entry per account, or
@@ -38,6 +39,10 @@ local shared_key, expiry_key, tombstones_key, stream_key
 local owners, claims, operations, shared_name, shared_state, token, turn
 local keys, names, states, stored, fences, sessions = {}, {}, {}, {}, {}, {}
 
+local function fits_fence(packed, expected)
+  return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
+end
+
 local function read_owner(index)
   local key, expected, fence, count, name, state
   key, expected, fence, count, at = unpack_at('<HddH', batch, at)
@@ -53,8 +58,7 @@ local function read_owner(index)
   stored[index], fences[index] = found[1], found[2]
   local version, credited = stored_totals(found[1])
   if version ~= expected then return false, expected, credited end
-  if fence < 0 then return true, expected, credited end
-  return (found[2] and unpack_at('<d', found[2]) or 0) == fence, expected, credited
+  return fits_fence(found[2], fence), expected, credited
 end
 
 -- A turn that ends later than any that begins now was taken by a clock that is ahead.
@@ -72,8 +76,8 @@ local function check_state(state, expected, credited)
   end
 end
 
-local function conflict(shared, wants_turn)
-  local reply = { CONFLICT, shared }
+local function conflict(shared, fence, wants_turn)
+  local reply = { CONFLICT, shared, fence }
   for index = 1, owners do
     reply[#reply + 1] = stored[index]
     reply[#reply + 1] = fences[index]
@@ -90,9 +94,10 @@ end
 
 -- Reads the account and decides; returns a reply if it is not to be written.
 local function decide()
-  local shared_version, signed, shared_index, expiry_index, tombstones_index, stream_index, written
-  shared_version, signed, shared_index, expiry_index, tombstones_index, stream_index, owners,
-    claims, operations, written, at = unpack_at('<ddHHHHHHHH', batch, at)
+  local shared_version, shared_fence, signed, written
+  local shared_index, expiry_index, tombstones_index, stream_index
+  shared_version, shared_fence, signed, shared_index, expiry_index, tombstones_index, stream_index,
+    owners, claims, operations, written, at = unpack_at('<dddHHHHHHHH', batch, at)
   shared_key, expiry_key = KEYS[shared_index], KEYS[expiry_index]
   tombstones_key, stream_key = KEYS[tombstones_index], KEYS[stream_index]
   token, shared_state = math.abs(signed), false
@@ -102,7 +107,7 @@ local function decide()
     fits, expected[index], credited[index] = read_owner(index)
     current = current and fits
   end
-  local found = call('HMGET', shared_key, 's', 't')
+  local found = call('HMGET', shared_key, 's', 't', 'p')
   turn = found[2]
   -- Only for their types: an index that cannot be written is found out before anything is.
   call('ZCARD', expiry_key)
@@ -110,6 +115,7 @@ local function decide()
   if written == 1 then shared_name, shared_state, at = unpack_at('<I4c0I4c0', batch, at) end
   local version, shared_credited = stored_totals(found[1])
   current = current and (shared_version < 0 or version == shared_version)
+    and fits_fence(found[3], shared_fence)
   local claims_at = at
   for _ = 1, claims do at = select(5, unpack_at('<HdI4c0I4c0', batch, at)) end
   if operations == 1 then
@@ -117,7 +123,7 @@ local function decide()
     if done then return { REPEATED, done } end
   end
   if is_taken() then return { BUSY } end
-  if not current then return conflict(found[1], signed < 0) end
+  if not current then return conflict(found[1], found[3], signed < 0) end
   at = claims_at
   for _ = 1, claims do
     local key, _, _, expected_home, next_at = unpack_at('<HdI4c0I4c0', batch, at)

@@ -14,6 +14,11 @@ export interface DecodeContext {
   eventFutureMsMax: number
   /** IANA zone of event times that carry no offset. */
   zone: string
+  /** Names of the fields (dotted where nested) that matching and identification read. */
+  keptFields: readonly string[]
+  /** Of them, what identification reads; and whether there are rules of it for a usage type. */
+  identifyingFields: readonly string[]
+  identifies: (usaget: string) => boolean
 }
 
 /** Why a message is not a request. A value, not an exception: bad input is daily business. */

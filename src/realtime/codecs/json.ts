@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { fieldAt } from '../../domain/catalogue.ts'
 import {
-  type BalanceReport,
   type ChargeOutcome,
   type Reason,
   reasons,
@@ -12,9 +12,11 @@ import type {
   ServiceRequest,
   SubscriberKey,
 } from '../../domain/charge-request.ts'
-import { decimalText } from '../../domain/money.ts'
 import type { Codec, DecodeContext, Decoded, DecodeError } from './codec.ts'
+import { encodeBalances } from './json-balances.ts'
 import { FieldReader, type JsonObject, SUBSCRIBER_CHARS_MAX } from './json-fields.ts'
+import { encodeQuote } from './json-quote.ts'
+import { quote } from './json-text.ts'
 
 /** What the answer repeats from the request. */
 export interface JsonEnvelope {
@@ -33,6 +35,8 @@ export const jsonCodec: Codec<JsonEnvelope> = { decode, encode, encodeError }
 const SESSION_ID_CHARS_MAX = 256
 const RATING_GROUP_MAX = 2 ** 32 - 1
 const USAGET = /^[a-zA-Z0-9_]{1,64}$/
+/** A field that rules read: anything that a rule compares is shorter. */
+const FIELD_CHARS_MAX = 256
 const SERVICE_FIELDS = ['usaget', 'usagev', 'used_usagev', 'called_number', 'rating_group'] as const
 
 const kinds = new Map<unknown, RequestKind>([
@@ -54,9 +58,15 @@ function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
   const sessionId = reader.text(object, 'session_id', SESSION_ID_CHARS_MAX)
   if (sessionId === '') reader.fail('session_id', 'is required')
   const requestNumber = reader.integer(object, 'request_num', -1)
-  const subscriberKey = readSubscriberKey(reader, object, kind)
+  const refund = readRefund(reader, object, kind)
+  const subscriberKey = readSubscriberKey(reader, object)
   const subscriberValue = readSubscriberValue(reader, object, subscriberKey)
-  const services = readServices(reader, object, kind, context.servicesMax)
+  const services = readServices(reader, object, { kind, refund }, context.servicesMax)
+  const fields = readFields(reader, object, context.keptFields)
+  const needsSubscriber = kind === 'start' || kind === 'event'
+  if (needsSubscriber && subscriberKey === 'none' && !isIdentified(services, fields, context)) {
+    reader.fail('sid', 'is required, or msisdn or imsi in its place')
+  }
   const eventTimeMs = reader.eventTimeMs(object, 'urt', context)
   const eventTimeGiven = eventTimeMs >= 0
   const request: ChargeRequest = {
@@ -71,6 +81,8 @@ function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
     services,
     wantBalances: reader.boolean(object, 'balances'),
     pretend: reader.boolean(object, 'pretend'),
+    refund,
+    fields,
   }
   if (reader.error !== null) return { ok: false, error: reader.error }
   const recordType = object['record_type'] as string
@@ -106,19 +118,51 @@ function recordTypeError(value: unknown): DecodeError {
   return { field: 'record_type', why }
 }
 
-function readSubscriberKey(
+function readRefund(reader: FieldReader, object: JsonObject, kind: RequestKind): boolean {
+  const refund = reader.boolean(object, 'refund')
+  if (refund && kind !== 'event') reader.fail('refund', 'is for an event_request only')
+  return refund
+}
+
+/**
+ * The request's fields that the configured rules read; null where there are none of them. What is
+ * neither text nor number is no field to them.
+ */
+function readFields(
   reader: FieldReader,
   object: JsonObject,
-  kind: RequestKind,
-): SubscriberKey {
+  names: readonly string[],
+): ChargeRequest['fields'] {
+  if (names.length === 0) return null
+  const fields: Record<string, string> = {}
+  for (const name of names) {
+    const value = fieldAt(object, name)
+    if (typeof value === 'number') fields[name] = String(value)
+    if (typeof value !== 'string') continue
+    if (value.length > FIELD_CHARS_MAX) {
+      reader.fail(name, `must have at most ${FIELD_CHARS_MAX} characters`)
+    }
+    fields[name] = value
+  }
+  return fields
+}
+
+/** Whether the rules of identification can tell the subscriber of a request that names none. */
+function isIdentified(
+  services: readonly ServiceRequest[],
+  fields: ChargeRequest['fields'],
+  { identifies, identifyingFields }: DecodeContext,
+): boolean {
+  if (fields === null || !services.some(({ usaget }) => identifies(usaget))) return false
+  return identifyingFields.some((name) => fields[name] !== undefined)
+}
+
+function readSubscriberKey(reader: FieldReader, object: JsonObject): SubscriberKey {
   let found: SubscriberKey = 'none'
   for (const key of ['sid', 'msisdn', 'imsi'] as const) {
     if (!isGiven(object[key])) continue
     if (found !== 'none') reader.fail(key, `cannot be given together with ${found}`)
     found = key
-  }
-  if (found === 'none' && (kind === 'start' || kind === 'event')) {
-    reader.fail('sid', 'is required, or msisdn or imsi in its place')
   }
   return found
 }
@@ -131,28 +175,31 @@ function readSubscriberValue(reader: FieldReader, object: JsonObject, key: Subsc
   return String(sid)
 }
 
+/** What of a request decides which fields its services need. */
+type RequestForm = Pick<ChargeRequest, 'kind' | 'refund'>
+
 function readServices(
   reader: FieldReader,
   object: JsonObject,
-  kind: RequestKind,
+  form: RequestForm,
   servicesMax: number,
 ): ServiceRequest[] {
   const list = object['services']
   const single = SERVICE_FIELDS.find((field) => isGiven(object[field]))
   if (isGiven(list)) {
-    if (single === undefined) return readServiceList(reader, list, kind, servicesMax)
+    if (single === undefined) return readServiceList(reader, list, form, servicesMax)
     reader.fail('services', `cannot be given together with ${single}`)
     return []
   }
-  const isOptional = kind === 'update' || kind === 'release'
+  const isOptional = form.kind === 'update' || form.kind === 'release' || form.refund
   if (single === undefined && isOptional) return []
-  return [readService(reader, object, kind)]
+  return [readService(reader, object, form)]
 }
 
 function readServiceList(
   reader: FieldReader,
   list: unknown,
-  kind: RequestKind,
+  form: RequestForm,
   servicesMax: number,
 ): ServiceRequest[] {
   if (!Array.isArray(list) || list.length === 0 || list.length > servicesMax) {
@@ -164,7 +211,7 @@ function readServiceList(
     reader.service = index
     const item: unknown = list[index]
     if (isObject(item)) {
-      const service = readService(reader, item, kind)
+      const service = readService(reader, item, form)
       if (services.some((other) => isSameService(other, service))) {
         reader.fail('usaget', 'repeats a service: rating_group and usaget are equal')
       }
@@ -181,7 +228,11 @@ function isSameService(one: ServiceRequest, other: ServiceRequest): boolean {
   return one.ratingGroup === other.ratingGroup && one.usaget === other.usaget
 }
 
-function readService(reader: FieldReader, object: JsonObject, kind: RequestKind): ServiceRequest {
+function readService(
+  reader: FieldReader,
+  object: JsonObject,
+  { kind, refund }: RequestForm,
+): ServiceRequest {
   const usaget = object['usaget']
   if (!isGiven(usaget)) {
     reader.fail('usaget', 'is required')
@@ -190,7 +241,7 @@ function readService(reader: FieldReader, object: JsonObject, kind: RequestKind)
   }
   const isFirst = kind === 'start' || kind === 'event'
   const requested = reader.integer(object, 'usagev', -1)
-  if (isFirst && requested < 0) reader.fail('usagev', 'is required')
+  if (isFirst && requested < 0 && !refund) reader.fail('usagev', 'is required')
   const used = reader.integer(object, 'used_usagev', 0)
   if (isFirst && used > 0) reader.fail('used_usagev', `must be 0 or absent in a ${kind}_request`)
   return {
@@ -200,6 +251,7 @@ function readService(reader: FieldReader, object: JsonObject, kind: RequestKind)
     requested: kind === 'release' ? -1 : requested,
     used,
     calledNumber: reader.text(object, 'called_number', SUBSCRIBER_CHARS_MAX),
+    rateKey: '',
   }
 }
 
@@ -238,32 +290,12 @@ function encodeGrant(service: ServiceOutcome | undefined): string {
   if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
   const { granted, finalUnit } = service
   const validityTime = Math.ceil(service.validityMs / 1000)
-  return `"grantedVolume":${granted},"validityTime":${validityTime},"finalUnit":${finalUnit}`
+  const grant = `"grantedVolume":${granted},"validityTime":${validityTime},"finalUnit":${finalUnit}`
+  return service.quote === null ? grant : `${grant},${encodeQuote(service.quote)}`
 }
 
 function encodeService(service: ServiceOutcome): string {
   const group = service.ratingGroup < 0 ? '' : `"rating_group":${service.ratingGroup},`
   const { code } = reasons[service.reason]
   return `{${group}"usaget":${quote(service.usaget)},"returnCode":${code},${encodeGrant(service)}}`
-}
-
-function encodeBalances(balances: readonly BalanceReport[]): string {
-  return `,"balances":[${balances.map(encodeBalance).join(',')}]`
-}
-
-function encodeBalance(balance: BalanceReport): string {
-  const isMoney = balance.kind === 'money'
-  const chargingBy = isMoney ? 'cost' : 'usagev'
-  const free = isMoney ? decimalText(balance.free) : balance.free
-  const reserved = isMoney ? decimalText(balance.reserved) : balance.reserved
-  const to = new Date(balance.toMs).toISOString()
-  const type = `"charging_by":"${chargingBy}","usaget":${quote(balance.usaget)}`
-  const amounts = `"balance":${free},"reserved":${reserved},"to":"${to}"`
-  return `{"pp_includes_external_id":${balance.prepaidIncludeId},${type},${amounts}}`
-}
-
-const NEEDS_ESCAPE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/
-
-function quote(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`
 }

@@ -7,6 +7,7 @@ export const httpStatus = {
   unknownSubscriber: 200,
   noRate: 200,
   pricing: 200,
+  noTax: 200,
   unknownSession: 200,
   sessionClosed: 200,
   outOfOrder: 200,

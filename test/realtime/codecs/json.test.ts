@@ -13,6 +13,9 @@ const context: DecodeContext = {
   eventAgeMsMax: 90 * 86_400_000,
   eventFutureMsMax: 300_000,
   zone: 'UTC',
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 const decodeBytes = (body: Buffer) => jsonCodec.decode(body, context)
@@ -156,6 +159,7 @@ describe('volumes', () => {
       requested: -1,
       used,
       calledNumber: '',
+      rateKey: '',
     })
   })
 

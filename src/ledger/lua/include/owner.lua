@@ -1,15 +1,20 @@
--- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
--- Returns version and total credited, or raises an error that says what is damaged.
-local OWNER_FORMAT = 1
+local OWNER_FORMAT_MAX = 2
 local OWNER_HEADER = '<Bdddddd'
 local OWNER_HEADER_BYTES = 49
 local OWNER_AMOUNTS = '<dddddd'
 local OWNER_AMOUNTS_BYTES = 48
 local SAFE_INTEGER_MAX = 9007199254740991
 
+-- Formats 1 and 2 differ only behind the amounts.
+local function check_format(format)
+  if format < 1 or format > OWNER_FORMAT_MAX then error('owner: unknown format', 0) end
+end
+
+-- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
+-- Returns version and total credited, or raises an error that says what is damaged.
 local function check_owner(packed)
   local format, version, _, owed, repaid, total, count = struct.unpack(OWNER_HEADER, packed)
-  if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
+  check_format(format)
   if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
   local sum, at = 0, OWNER_HEADER_BYTES + 1
   for _ = 1, count do
@@ -34,6 +39,6 @@ end
 local function stored_totals(packed)
   if not packed then return 0, 0 end
   local format, version, _, _, _, total = struct.unpack(OWNER_HEADER, packed)
-  if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
+  check_format(format)
   return version, total
 end

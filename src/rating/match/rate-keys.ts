@@ -1,11 +1,4 @@
-/** Finds the rate of a service by key, and its price for the subscriber's plan. */
-import {
-  type Catalogue,
-  type PlanRevision,
-  type RateRevision,
-  revisionAt,
-} from '../domain/catalogue.ts'
-import type { Tariff } from '../domain/tariff.ts'
+/** Rates by templates of their keys: what is tried where no calculators are configured. */
 
 /** The fields that a rate key may be made of. */
 export interface RateKeyFields {
@@ -17,18 +10,17 @@ export interface RateKeyFields {
 /** Makes a candidate rate key from the fields; null if a field it needs is absent. */
 export type RateKeyTemplate = (fields: RateKeyFields) => string | null
 
-export interface RateMatch {
-  rate: RateRevision
-  tariff: Tariff
-}
+/** Stands for the rate with the longest prefix of the called number, and makes no key. */
+export const CALLED_NUMBER = '{called_number}'
 
 /**
  * Compiles a template of `rating.rateKeys`, such as `{USAGET}_{rating_group}`. Throws if it names a
  * placeholder that does not exist.
  */
 export function compileRateKey(template: string): RateKeyTemplate {
+  if (template === CALLED_NUMBER) return () => null
   const parts = template.split(/(\{[^}]*\})/).filter((part) => part !== '')
-  const makers = parts.map((part): ((fields: RateKeyFields) => string | null) => {
+  const makers = parts.map((part): RateKeyTemplate => {
     switch (part) {
       case '{usaget}':
         return (fields) => fields.usaget
@@ -50,28 +42,4 @@ export function compileRateKey(template: string): RateKeyTemplate {
     }
     return key
   }
-}
-
-/**
- * The first rate, by the templates in order, that is valid at the instant and prices the usage type
- * for the plan. Null if there is none, or the plan disallows it.
- */
-export function matchRate(
-  catalogue: Catalogue,
-  templates: readonly RateKeyTemplate[],
-  plan: PlanRevision,
-  fields: RateKeyFields,
-  atMs: number,
-): RateMatch | null {
-  for (const template of templates) {
-    const key = template(fields)
-    if (key === null) continue
-    const rate = revisionAt(catalogue.rates.get(key), atMs)
-    const usage = rate?.usages.get(fields.usaget)
-    if (rate === null || usage === undefined) continue
-    const tariff = usage.plans.get(plan.name) ?? usage.base
-    if (tariff === null || plan.disallowedRates.has(key)) return null
-    return { rate, tariff }
-  }
-  return null
 }

@@ -1,0 +1,58 @@
+/** Exact fractions, for what is shown; the hot path counts in integers (money.ts). */
+export interface Exact {
+  readonly over: bigint
+  /** Above zero. */
+  readonly under: bigint
+}
+
+export function wholeOf(value: number | bigint): Exact {
+  return { over: BigInt(value), under: 1n }
+}
+
+export function plus(a: Exact, b: Exact): Exact {
+  if (a.under === b.under) return { over: a.over + b.over, under: a.under }
+  return { over: a.over * b.under + b.over * a.under, under: a.under * b.under }
+}
+
+export function product(a: Exact, b: Exact): Exact {
+  return { over: a.over * b.over, under: a.under * b.under }
+}
+
+/** The shortest decimal that is exact, or the reduced fraction `a/b` if there is none. */
+export function exactText({ over, under }: Exact): string {
+  const divisor = greatestDivisor(over < 0n ? -over : over, under)
+  const [top, bottom] = [over / divisor, under / divisor]
+  if (bottom === 1n) return String(top)
+  const digits = decimalDigits(bottom)
+  return digits < 0 ? `${top}/${bottom}` : decimal((top * 10n ** BigInt(digits)) / bottom, digits)
+}
+
+/** How many decimals 1/under has; -1 if they do not end. */
+function decimalDigits(under: bigint): number {
+  const [twos, odd] = powersOf(2n, under)
+  const [fives, rest] = powersOf(5n, odd)
+  return rest === 1n ? Math.max(twos, fives) : -1
+}
+
+function powersOf(prime: bigint, value: bigint): [count: number, rest: bigint] {
+  let count = 0
+  let rest = value
+  while (rest % prime === 0n) {
+    rest /= prime
+    count += 1
+  }
+  return [count, rest]
+}
+
+/** Of a reduced fraction: the last digit is not 0. */
+function decimal(scaled: bigint, digits: number): string {
+  const sign = scaled < 0n ? '-' : ''
+  const text = String(scaled < 0n ? -scaled : scaled).padStart(digits + 1, '0')
+  return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`
+}
+
+function greatestDivisor(a: bigint, b: bigint): bigint {
+  let [high, low] = [a, b]
+  while (low > 0n) [high, low] = [low, high % low]
+  return high === 0n ? 1n : high
+}

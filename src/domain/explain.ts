@@ -1,0 +1,270 @@
+/**
+ * How the price of a line came about, step by step: enough to compute it again by hand. Amounts are
+ * exact: decimal texts, or `a/b` where no decimal is exact. What a refund takes back is negative.
+ */
+import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
+import { type Exact, exactText, plus, product, wholeOf } from './exact.ts'
+import type { Line } from './line.ts'
+import { MICROS_DIGITS } from './money.ts'
+import type { Payment } from './session.ts'
+import { type Tariff, type Tier, UNLIMITED } from './tariff.ts'
+
+/** The price of some units at one rate; the steps that follow it are how it is made up. */
+export interface PriceStep {
+  step: 'price'
+  /** Tariff category. */
+  category: string
+  rate: string
+  /** `BASE`, `plan NAME`, `service NAME` or `rate NAME`. */
+  source: string
+  /** Time band; empty for the plain price. */
+  band: string
+  method: 'tiered' | 'volume'
+  units: number
+  amount: string
+  /** Whether it is part of the charge, paid by included money, or only shown. */
+  part: 'charge' | 'included' | 'shown'
+}
+
+/** `amount` = `intervals` × `price`. Tiers count from 1. */
+export interface TierStep {
+  step: 'tier'
+  tier: number
+  units: number
+  interval: number
+  intervals: string
+  price: string
+  amount: string
+}
+
+/** What changes the sum of the tiers, in this order; `amount` is added, or the price from here. */
+export type ChangeStep =
+  | { step: 'beyond'; units: number; amount: string }
+  | { step: 'access'; amount: string }
+  | { step: 'percentage'; factor: string; amount: string }
+  | { step: 'minimum'; amount: string }
+  | { step: 'rounding'; mode: RoundingMode; to: string; amount: string }
+
+export type RoundingMode = 'half-even' | 'up' | 'down' | 'nearest'
+
+/** Who paid how much: `units`, or `money`. */
+export interface PaymentStep {
+  /** `limit`: counted against the limit of the account beside what was paid. */
+  step: 'group' | 'bucket' | 'credit' | 'limit' | 'debt'
+  owner?: 'subscriber' | 'account'
+  bucket?: number
+  /** `external_id` of the prepaid include. */
+  include?: number
+  /** Of a group: its name, and the plan or service that has it. */
+  group?: string
+  holder?: string
+  units?: number
+  money?: string
+  /** Of a group: what it has left, and its total. */
+  left?: string
+  total?: string
+}
+
+export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
+
+/** `unitDigits`: units of the line are 10^-unitDigits of a base unit. */
+export function explain(line: Line, unitDigits = 0): RatingStep[] {
+  const { rateKey: rate, priceOf: source, band, tariff, access } = line
+  const unit: Exact = { over: 1n, under: 10n ** BigInt(unitDigits) }
+  const retail = { category: 'retail', rate, source, band }
+  const steps: RatingStep[] = [
+    ...priceSteps({ ...retail, part: 'charge' }, tariff, line.priced, access, unit),
+  ]
+  if (line.covered !== 0) {
+    steps.push(...priceSteps({ ...retail, part: 'included' }, tariff, line.covered, false, unit))
+  }
+  for (const other of line.others) {
+    const { category, rateKey, isAdded } = other
+    const part = isAdded ? 'charge' : 'shown'
+    const what = { category, rate: rateKey, source: 'BASE', band: '', part } as const
+    steps.push(...priceSteps(what, other.tariff, line.used, access, unit))
+  }
+  for (const payment of line.payments) steps.push(paymentStep(payment, unit))
+  if (line.debt !== 0) steps.push({ step: 'debt', money: microsText(line.debt) })
+  return steps
+}
+
+type PriceOf = Pick<PriceStep, 'category' | 'rate' | 'source' | 'band' | 'part'>
+
+function priceSteps(
+  what: PriceOf,
+  tariff: Tariff,
+  units: number,
+  access: boolean,
+  unit: Exact,
+): RatingStep[] {
+  const made = new Computation(tariff, units, unit)
+  made.run(access)
+  const method = tariff.terms?.method ?? 'tiered'
+  const amount = exactText(made.sum)
+  const head: PriceStep = { step: 'price', ...what, method, units: made.shown(units), amount }
+  return [head, ...made.steps]
+}
+
+class Computation {
+  readonly steps: RatingStep[] = []
+  /** Of the currency, exact until it is rounded. */
+  sum: Exact = wholeOf(0)
+  readonly #tariff: Tariff
+  readonly #units: number
+  readonly #unit: Exact
+  /** What one of the prices counts in. */
+  readonly #money: Exact
+  /** A base unit in what tiers count in. */
+  readonly #scale: number
+
+  constructor(tariff: Tariff, units: number, unit: Exact) {
+    this.#tariff = tariff
+    this.#units = units
+    this.#unit = unit
+    this.#money = { over: 1n, under: 10n ** BigInt(MICROS_DIGITS + tariff.extraDigits) }
+    this.#scale = tariff.terms?.unitScale ?? 1
+  }
+
+  /** Units of the line in base units. */
+  shown(units: number): number {
+    return Number(exactText(product(wholeOf(units), this.#unit)))
+  }
+
+  run(access: boolean): void {
+    if (this.#units === 0) return
+    this.#addTiers()
+    const { access: accessPrice, terms } = this.#tariff
+    if (access && accessPrice > 0) {
+      const amount = this.#signed(this.#moneyOf(accessPrice))
+      this.sum = plus(this.sum, amount)
+      this.steps.push({ step: 'access', amount: exactText(amount) })
+    }
+    if (terms !== null) this.#applyPercentage(terms.factor, terms.factorDigits)
+    if (access && terms !== null) this.#applyMinimum(this.#moneyOf(terms.minimum))
+    this.#round()
+  }
+
+  #addTiers(): void {
+    const { tiers, terms } = this.#tariff
+    let left = BigInt(Math.abs(this.#units)) * BigInt(this.#scale)
+    if (terms?.method === 'volume') {
+      const index = tierOfVolume(tiers, left)
+      if (index >= 0) this.#addTier(index, left)
+      return
+    }
+    for (const [index, { units }] of tiers.entries()) {
+      const taken = units === UNLIMITED || left < BigInt(units) ? left : BigInt(units)
+      if (taken > 0n) this.#addTier(index, taken)
+      left -= taken
+    }
+    if (left > 0n) {
+      this.steps.push({ step: 'beyond', units: this.#tierUnits(left), amount: '0' })
+    }
+  }
+
+  #addTier(index: number, taken: bigint): void {
+    const { interval, price, ceil } = this.#tariff.tiers[index]!
+    const size = BigInt(interval)
+    const begun = ceil ? wholeOf((taken + size - 1n) / size) : { over: taken, under: size }
+    const intervals = this.#signed(begun)
+    const amount = product(intervals, this.#moneyOf(price))
+    this.sum = plus(this.sum, amount)
+    this.steps.push({
+      step: 'tier',
+      tier: index + 1,
+      units: this.#tierUnits(taken),
+      interval: Number(exactText(this.#baseUnits(size))),
+      intervals: exactText(intervals),
+      price: exactText(this.#moneyOf(price)),
+      amount: exactText(amount),
+    })
+  }
+
+  #applyPercentage(factor: number, digits: number): void {
+    const part: Exact = { over: BigInt(factor), under: 10n ** BigInt(digits) }
+    if (part.over === part.under) return
+    this.sum = product(this.sum, part)
+    const amount = exactText(this.sum)
+    this.steps.push({ step: 'percentage', factor: exactText(part), amount })
+  }
+
+  #applyMinimum(minimum: Exact): void {
+    const { over, under } = this.#signed(this.sum)
+    if (over * minimum.under >= minimum.over * under) return
+    this.sum = this.#signed(minimum)
+    this.steps.push({ step: 'minimum', amount: exactText(this.sum) })
+  }
+
+  #round(): void {
+    const rounding = this.#tariff.terms?.rounding ?? null
+    const to: Exact = { over: BigInt(rounding?.step ?? 1), under: 10n ** BigInt(MICROS_DIGITS) }
+    const { over, under } = this.#signed(this.sum)
+    const mode = rounding?.mode ?? 'half-even'
+    const steps = rounded(over * to.under, under * to.over, mode)
+    const sum = this.#signed(product(wholeOf(steps), to))
+    const isExact = sum.over * this.sum.under === this.sum.over * sum.under
+    this.sum = sum
+    if (isExact) return
+    this.steps.push({ step: 'rounding', mode, to: exactText(to), amount: exactText(sum) })
+  }
+
+  #moneyOf(price: number): Exact {
+    return product(wholeOf(price), this.#money)
+  }
+
+  #baseUnits(tierUnits: bigint): Exact {
+    return product({ over: tierUnits, under: BigInt(this.#scale) }, this.#unit)
+  }
+
+  #tierUnits(taken: bigint): number {
+    return Number(exactText(this.#signed(this.#baseUnits(taken))))
+  }
+
+  #signed(amount: Exact): Exact {
+    return this.#units < 0 ? { over: -amount.over, under: amount.under } : amount
+  }
+}
+
+/** -1 if there are no tiers. */
+function tierOfVolume(tiers: readonly Tier[], volume: bigint): number {
+  let end = 0n
+  const found = tiers.findIndex(({ units }) => {
+    end += BigInt(units)
+    return volume <= end
+  })
+  return found < 0 ? tiers.length - 1 : found
+}
+
+function rounded(over: bigint, under: bigint, mode: RoundingMode): bigint {
+  const below = over / under
+  const rest = over % under
+  if (mode === 'down' || rest === 0n) return below
+  if (mode === 'up') return below + 1n
+  const isHalf = rest * 2n === under
+  if (isHalf && mode === 'half-even') return below + (below % 2n)
+  return rest * 2n >= under ? below + 1n : below
+}
+
+function paymentStep(payment: Payment, unit: Exact): PaymentStep {
+  const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
+  const shown = (count: number) =>
+    kind === 'units' ? exactText(product(wholeOf(count), unit)) : microsText(count)
+  const paid = kind === 'units' ? { units: Number(shown(amount)) } : { money: shown(amount) }
+  const from = { owner: owner === 0 ? 'subscriber' : 'account', bucket } as const
+  const group = parseGroupCounter(payment.counter)
+  if (group !== null) {
+    const [left, total] = [payment.left, payment.total].map((count) =>
+      payment.total >= UNLIMITED_TOTAL ? 'UNLIMITED' : shown(count),
+    ) as [string, string]
+    const { name, holder } = group
+    return { step: 'group', group: name, holder, ...from, ...paid, left, total }
+  }
+  if (kind === 'limit') return { step: 'limit', ...from, ...paid }
+  if (payment.counter === CREDIT) return { step: 'credit', ...from, ...paid }
+  return { step: 'bucket', ...from, include, ...paid }
+}
+
+function microsText(micros: number): string {
+  return exactText({ over: BigInt(micros), under: 10n ** BigInt(MICROS_DIGITS) })
+}

@@ -1,0 +1,78 @@
+/** Which price of a set holds at an instant of the subscriber's wall clock, and until when. */
+import type { PriceSet, TimeBand } from '../domain/catalogue.ts'
+import type { Tariff } from '../domain/tariff.ts'
+import { instantOf, type LocalTime, localTime } from '../domain/time.ts'
+
+export interface BandPrice {
+  tariff: Tariff
+  /** Empty for the plain price. */
+  band: string
+  /** When another price begins, epoch ms; Infinity if there is no other. */
+  endMs: number
+}
+
+const DAY_MS = 86_400_000
+/** How far ahead a change is looked for. A band that lasts longer is looked at again then. */
+const DAYS_AHEAD = 2
+
+export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
+  if (price.bands.length === 0) {
+    return { tariff: price.tariff, band: '', endMs: Number.POSITIVE_INFINITY }
+  }
+  const now = bandAt(price.bands, atMs, zone)
+  const changes = boundaries(price.bands, atMs, zone)
+  const endMs =
+    changes.find((ms) => bandAt(price.bands, ms, zone) !== now) ?? (changes.at(-1) as number)
+  return { tariff: now?.tariff ?? price.tariff, band: now?.name ?? '', endMs }
+}
+
+function bandAt(bands: readonly TimeBand[], atMs: number, zone: string): TimeBand | undefined {
+  const today = localTime(zone, atMs)
+  const second = today.hour * 3600 + today.minute * 60 + today.second
+  return bands.find((band) => {
+    const { fromSecond, toSecond } = band
+    if (fromSecond < toSecond) {
+      return second >= fromSecond && second < toSecond && isItsDay(band, today)
+    }
+    if (second >= fromSecond) return isItsDay(band, today)
+    // Past midnight it is still the night of the day on which it began.
+    return second < toSecond && isItsDay(band, dayAfter(today, -1))
+  })
+}
+
+function isItsDay({ days, dates }: TimeBand, { year, month, day }: LocalTime): boolean {
+  if (days.size > 0) {
+    const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay()
+    if (!days.has(weekday === 0 ? 7 : weekday)) return false
+  }
+  if (dates.size === 0) return true
+  const monthDay = `${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`
+  return dates.has(monthDay) || dates.has(`${year}-${monthDay}`)
+}
+
+function dayAfter(local: LocalTime, days: number): LocalTime {
+  const date = new Date(Date.UTC(local.year, local.month - 1, local.day) + days * DAY_MS)
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    ...{ hour: 0, minute: 0, second: 0 },
+  }
+}
+
+/** Every instant after this one at which a band may begin or end, in order. */
+function boundaries(bands: readonly TimeBand[], atMs: number, zone: string): number[] {
+  const today = localTime(zone, atMs)
+  const seconds = new Set([0])
+  for (const { fromSecond, toSecond } of bands) seconds.add(fromSecond).add(toSecond % 86_400)
+  const instants: number[] = []
+  for (let days = 0; days <= DAYS_AHEAD; days += 1) {
+    const date = dayAfter(today, days)
+    for (const at of seconds) {
+      const hour = Math.floor(at / 3600)
+      const minute = Math.floor((at % 3600) / 60)
+      instants.push(instantOf(zone, { ...date, hour, minute, second: at % 60 }))
+    }
+  }
+  return instants.filter((ms) => ms > atMs).sort((a, b) => a - b)
+}

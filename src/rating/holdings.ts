@@ -1,0 +1,165 @@
+/**
+ * What a subscriber holds at an instant: the plan and the services, as overrides have them. Pure.
+ */
+import type { OwnerSlot } from '../domain/bucket.ts'
+import {
+  type Catalogue,
+  type Facts,
+  type HeldService,
+  type IncludedGroup,
+  type Override,
+  type PlanRevision,
+  type PriceOverrides,
+  revisionAt,
+  type ServicePeriod,
+  type ServiceRevision,
+  type SubscriberProfile,
+} from '../domain/catalogue.ts'
+import { FOREVER_MS } from '../domain/time.ts'
+import { meets } from './conditions.ts'
+
+/** A plan or a service instance with what it brings. */
+export interface HeldOffer {
+  kind: 'plan' | 'service'
+  name: string
+  /** Identity of what its prices depend on. */
+  id: string
+  /** Tells instances of a service apart; 0 for the plan. */
+  serviceId: number
+  /** Whose counters it has: the subscriber's, or those of the account that holds it. */
+  slot: OwnerSlot
+  prices: PriceOverrides
+  groups: readonly IncludedGroup[]
+  period: ServicePeriod | null
+  fromMs: number
+  toMs: number
+  quantity: number
+  /** Held at the instant. One that is not still tells that its groups were meant for a usage. */
+  isActive: boolean
+}
+
+export interface Holdings {
+  plan: PlanRevision
+  disallowedRates: ReadonlySet<string>
+  /** The plan, then its services, the subscriber's and the account's. */
+  offers: readonly HeldOffer[]
+  /** Until when it stays so, epoch ms. */
+  untilMs: number
+}
+
+/** Null if the plan is not in the catalogue. */
+export function holdingsAt(
+  catalogue: Catalogue,
+  profile: SubscriberProfile,
+  atMs: number,
+): Holdings | null {
+  const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
+  if (plan === null) return null
+  const override = overrideOf(profile, 'plan', plan.name, 0, plan.facts)
+  const offers: HeldOffer[] = [
+    {
+      ...{ kind: 'plan', name: plan.name, serviceId: 0, slot: 0, period: null, quantity: 1 },
+      id: override === null ? plan.id : `${plan.id}~${profile.id}`,
+      prices: override?.prices ?? plan.prices,
+      groups: override?.groups ?? plan.groups,
+      fromMs: plan.fromMs,
+      toMs: plan.toMs,
+      isActive: true,
+    },
+  ]
+  const holdings = {
+    plan,
+    disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
+    offers,
+    untilMs: Math.min(plan.toMs, profile.toMs),
+  }
+  addServices(holdings, catalogue, profile, atMs)
+  return holdings
+}
+
+function addServices(
+  holdings: Holdings & { offers: HeldOffer[] },
+  catalogue: Catalogue,
+  profile: SubscriberProfile,
+  atMs: number,
+): void {
+  const { plan, offers } = holdings
+  const seen = new Map<string, number>()
+  const add = (held: HeldService, slot: OwnerSlot) => {
+    const revisions = catalogue.services.get(held.name)
+    const service = revisionAt(revisions, atMs) ?? revisions?.at(-1)
+    if (service === undefined) return
+    const untilMs = boundaryAfter(atMs, held, service)
+    holdings.untilMs = Math.min(holdings.untilMs, untilMs)
+    const serviceId = instanceOf(held, seen)
+    offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
+  }
+  for (const name of plan.services) {
+    const { fromMs, toMs } = profile
+    add({ name, serviceId: 0, fromMs, toMs: Math.min(toMs, FOREVER_MS), quantity: 1 }, 0)
+  }
+  for (const held of profile.services) add(held, 0)
+  for (const held of profile.accountServices) add(held, 1)
+}
+
+/** Entries that were given no id are told apart by their order. */
+function instanceOf({ name, serviceId }: HeldService, seen: Map<string, number>): number {
+  if (serviceId !== 0) return serviceId
+  const count = seen.get(name) ?? 0
+  seen.set(name, count + 1)
+  return count === 0 ? 0 : -count
+}
+
+function boundaryAfter(atMs: number, held: HeldService, service: ServiceRevision): number {
+  const later = [held.fromMs, held.toMs, service.fromMs, service.toMs].filter((ms) => ms > atMs)
+  return Math.min(...later)
+}
+
+function offerOf(
+  profile: SubscriberProfile,
+  held: HeldService,
+  service: ServiceRevision,
+  serviceId: number,
+  slot: OwnerSlot,
+  atMs: number,
+): HeldOffer {
+  const facts = { ...service.facts, quantity: held.quantity, service_id: held.serviceId }
+  const override = overrideOf(profile, 'service', service.name, held.serviceId, facts)
+  const isInForce = atMs >= service.fromMs && atMs < service.toMs
+  return {
+    ...{ kind: 'service', name: service.name, serviceId, slot, period: service.period },
+    id: override === null ? service.id : `${service.id}~${profile.id}`,
+    prices: override?.prices ?? service.prices,
+    groups: override?.groups ?? service.groups,
+    fromMs: held.fromMs,
+    toMs: held.toMs,
+    quantity: held.quantity,
+    isActive: isInForce && atMs >= held.fromMs && atMs < held.toMs,
+  }
+}
+
+type Fields = Pick<Override, 'prices' | 'groups' | 'disallowedRates'>
+
+/** The fields that overrides replace, the last one that has a field first; null if none is met. */
+function overrideOf(
+  profile: SubscriberProfile,
+  type: Override['type'],
+  key: string,
+  serviceId: number,
+  facts: Facts,
+): Fields | null {
+  const met = profile.overrides.filter(
+    (override) =>
+      override.type === type &&
+      override.key === key &&
+      (override.serviceId === 0 || override.serviceId === serviceId) &&
+      meets(override.conditions, facts),
+  )
+  if (met.length === 0) return null
+  return {
+    prices: met.findLast(({ prices }) => prices !== null)?.prices ?? null,
+    groups: met.findLast(({ groups }) => groups !== null)?.groups ?? null,
+    disallowedRates:
+      met.findLast(({ disallowedRates }) => disallowedRates !== null)?.disallowedRates ?? null,
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * By which field of a request its subscriber is found, as configured
+ * (`customer_identification_fields`, spec/realtime.md 1.3).
+ */
+import { ANY_USAGET } from './match/calculators.ts'
+import { requestFields } from './match/usage-fields.ts'
+import { RuleError } from './rule-error.ts'
+import { checkName, isUnset, listAt, objectAt, requestField, textAt } from './rule-fields.ts'
+import { compileRegex } from './rule-regex.ts'
+
+/** A look-up to try: the subscriber whose field `key` is `value` at the time of the event. */
+export interface Candidate {
+  key: string
+  value: string
+}
+
+/** A field of the request by its name; undefined if it is absent. */
+export type RequestReader = (name: string) => string | undefined
+
+export interface Identification {
+  /** Whether there are rules for a usage type. */
+  covers(usaget: string): boolean
+  /** The look-ups to try, in order; each once. */
+  candidates(usaget: string, field: RequestReader): readonly Candidate[]
+  /** Names of the request's fields that a decoder must keep for the rules. */
+  fieldsNeeded(): readonly string[]
+  /** The fields of subscribers that are looked in. */
+  targetKeys(): readonly string[]
+}
+
+type Rule = (usaget: string, field: RequestReader) => Candidate | null
+
+/**
+ * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`; the
+ * usage type `*` is for those that have no rules of their own. `countryPrefix`: digits that
+ * national numbers are given, empty for none. Throws `RuleError` with the path of what cannot be
+ * used.
+ */
+export function compileIdentification(
+  document: unknown,
+  countryPrefix = '',
+  path = 'rating.customerIdentification',
+): Identification {
+  const reads: string[] = []
+  const targets = new Set<string>()
+  const usagets = new Map<string, readonly Rule[]>()
+  for (const [usaget, list] of Object.entries(objectAt(document, path))) {
+    const at = `${path}.${usaget}`
+    if (usaget !== ANY_USAGET) checkName(usaget, at)
+    const rules = listAt(list, at).map((rule, index) =>
+      compileRule(rule, `${at}.${index}`, countryPrefix, reads, targets),
+    )
+    usagets.set(usaget, rules)
+  }
+  const rulesOf = (usaget: string) => usagets.get(usaget) ?? usagets.get(ANY_USAGET) ?? []
+  const needed = requestFields(reads)
+  return {
+    covers: (usaget) => rulesOf(usaget).length > 0,
+    candidates(usaget, field) {
+      const found: Candidate[] = []
+      for (const rule of rulesOf(usaget)) {
+        const candidate = rule(usaget, field)
+        if (candidate !== null && !found.some((other) => isSame(other, candidate))) {
+          found.push(candidate)
+        }
+      }
+      return found
+    },
+    fieldsNeeded: () => needed,
+    targetKeys: () => [...targets],
+  }
+}
+
+function isSame(one: Candidate, other: Candidate): boolean {
+  return one.key === other.key && one.value === other.value
+}
+
+const RULE_KEYS = ['src_key', 'target_key', 'conditions', 'clear_regex']
+
+function compileRule(
+  document: unknown,
+  path: string,
+  countryPrefix: string,
+  reads: string[],
+  targets: Set<string>,
+): Rule {
+  const rule = objectAt(document, path, RULE_KEYS)
+  const source = requestField(textAt(rule['src_key'], `${path}.src_key`))
+  const key = textAt(rule['target_key'], `${path}.target_key`)
+  if (!/^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/.test(key)) {
+    throw new RuleError(`${path}.target_key`, 'must be the name of a field of subscribers')
+  }
+  reads.push(`uf.${source}`)
+  targets.add(key)
+  const conditions = isUnset(rule['conditions'])
+    ? []
+    : listAt(rule['conditions'], `${path}.conditions`).map((condition, index) =>
+        compileCondition(condition, `${path}.conditions.${index}`, reads),
+      )
+  const clean = compileCleaning(rule['clear_regex'], key, `${path}.clear_regex`, countryPrefix)
+  return (usaget, field) => {
+    const given = field(source)
+    if (given === undefined || !conditions.every((isMet) => isMet(usaget, field))) return null
+    const cleaned = clean(given)
+    const value = key === 'sid' ? integerText(cleaned) : cleaned
+    return value === '' ? null : { key, value }
+  }
+}
+
+function compileCondition(
+  document: unknown,
+  path: string,
+  reads: string[],
+): (usaget: string, field: RequestReader) => boolean {
+  const condition = objectAt(document, path, ['field', 'regex'])
+  const name = textAt(condition['field'], `${path}.field`)
+  const regex = compileRegex(condition['regex'], `${path}.regex`)
+  if (name === 'usaget') return (usaget) => regex.test(usaget)
+  const source = requestField(name)
+  reads.push(`uf.${source}`)
+  return (_, field) => regex.test(field(source) ?? '')
+}
+
+function compileCleaning(
+  clear: unknown,
+  key: string,
+  path: string,
+  countryPrefix: string,
+): (value: string) => string {
+  if (!isUnset(clear)) {
+    const regex = compileRegex(clear, path)
+    return (value) => regex.clear(value)
+  }
+  if (key === 'msisdn') return (value) => normalizeNumber(value, countryPrefix)
+  return (value) => value
+}
+
+/** Digits of a number with its country, more than which a national one never has. */
+const NATIONAL_DIGITS_MAX = 12
+
+/**
+ * A phone number as subscribers have it: without leading zeros and `+`, and with the country prefix
+ * unless it has that, was written as international (`+`, `00`) or is longer than 12 digits.
+ */
+export function normalizeNumber(number: string, countryPrefix: string): string {
+  const bare = number.replace(/^[+0]+/, '')
+  if (bare === '' || bare.startsWith(countryPrefix)) return bare
+  const isInternational = /^(?:\+|00)/.test(number) || bare.length > NATIONAL_DIGITS_MAX
+  return isInternational ? bare : countryPrefix + bare
+}
+
+/** An integer as the catalogue has it, or empty if the text is none. */
+function integerText(text: string): string {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return ''
+  return String(Number(text))
+}

@@ -1,0 +1,136 @@
+/**
+ * Taxes and final charge of a line (spec/action-api.md 5.8, spec/entity-api.md 4.5). Amounts are
+ * unrounded: exact decimals, and to ten digits where rounding of the final charge scales them.
+ */
+import { Decimal } from 'decimal.js'
+import { MICROS_PER_UNIT } from '../domain/money.ts'
+import type { LineRounding, TaxRule } from '../domain/tax.ts'
+
+/** One tax of a line; money as the nearest number. */
+export interface LineTax {
+  /** Fraction: 17 % is 0.17. */
+  tax: number
+  amount: number
+  description: string
+  key: string
+  type: string
+  pass_to_customer: 1
+  /** Of a tax that is part of `aprice`: then `amount` is 0. */
+  embedded_amount?: number
+  /** Where the final charge was rounded: the amount until then. */
+  amount_before_rounding?: number
+}
+
+export interface TaxData {
+  total_amount: number
+  /** Sum of the rates. */
+  total_tax: number
+  taxes: LineTax[]
+  total_amount_before_rounding?: number
+}
+
+export interface FinalCharge {
+  /** With embedded taxes. */
+  aprice: number
+  final_charge: number
+  tax_data: TaxData
+  before_rounding?: { final_charge: number; aprice: number }
+  /** The same as decimal texts. */
+  exact: { aprice: string; tax: string; final_charge: string }
+}
+
+/** Digits of scaled amounts. */
+const SCALED_DIGITS = 10
+/** Enough that no product of a safe integer and a rate is cut. */
+const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 })
+const MODES = {
+  up: Exact.ROUND_UP,
+  down: Exact.ROUND_DOWN,
+  nearest: Exact.ROUND_HALF_UP,
+} as const satisfies Record<LineRounding['mode'], Decimal.Rounding>
+
+/**
+ * `priceMicros`: of the line, before tax; negative for what is given back, which mirrors what was
+ * charged. `rounding`: of the final charge; then price and taxes are scaled alike.
+ */
+export function finalCharge(
+  priceMicros: number,
+  rules: readonly TaxRule[],
+  rounding: LineRounding | null,
+): FinalCharge {
+  const price = new Exact(priceMicros).div(MICROS_PER_UNIT)
+  const amounts = rules.map((rule) => ({ rule, amount: price.times(rule.rate) }))
+  const embedded = sum(amounts.filter(({ rule }) => rule.isEmbedded))
+  const tax = sum(amounts.filter(({ rule }) => !rule.isEmbedded))
+  const aprice = price.plus(embedded)
+  const unrounded: Charge = { aprice, tax, total: aprice.plus(tax), amounts }
+  const charge = rounding === null ? unrounded : roundedTo(unrounded, rounding)
+  const result = chargeOf(charge)
+  if (rounding === null) return result
+  const { tax_data } = result
+  tax_data.total_amount_before_rounding = tax.toNumber()
+  for (const [index, { rule, amount }] of amounts.entries()) {
+    const shown = tax_data.taxes[index]
+    if (shown !== undefined && !rule.isEmbedded) shown.amount_before_rounding = amount.toNumber()
+  }
+  const before_rounding = { final_charge: unrounded.total.toNumber(), aprice: aprice.toNumber() }
+  return { ...result, before_rounding }
+}
+
+interface Amount {
+  rule: TaxRule
+  amount: Decimal
+}
+
+interface Charge {
+  aprice: Decimal
+  tax: Decimal
+  total: Decimal
+  amounts: readonly Amount[]
+}
+
+function sum(amounts: readonly Amount[]): Decimal {
+  return amounts.reduce((total, { amount }) => total.plus(amount), new Exact(0))
+}
+
+/** Price and tax still add up to the total: what scaling leaves over falls to the price. */
+function roundedTo(charge: Charge, { mode, decimals }: LineRounding): Charge {
+  const total = charge.total.toDecimalPlaces(decimals, MODES[mode])
+  if (total.equals(charge.total)) return charge
+  const scaled = ({ rule, amount }: Amount): Amount => ({
+    rule,
+    amount: amount.times(total).div(charge.total).toDecimalPlaces(SCALED_DIGITS),
+  })
+  const amounts = charge.amounts.map(scaled)
+  const tax = sum(amounts.filter(({ rule }) => !rule.isEmbedded))
+  return { aprice: total.minus(tax), tax, total, amounts }
+}
+
+function chargeOf({ aprice, tax, total, amounts }: Charge): FinalCharge {
+  const rates = amounts.reduce((all, { rule }) => all.plus(rule.rate), new Exact(0))
+  return {
+    aprice: aprice.toNumber(),
+    final_charge: total.toNumber(),
+    tax_data: {
+      total_amount: tax.toNumber(),
+      total_tax: rates.toNumber(),
+      taxes: amounts.map(taxOf),
+    },
+    exact: {
+      aprice: aprice.toString(),
+      tax: tax.toString(),
+      final_charge: total.toString(),
+    },
+  }
+}
+
+function taxOf({ rule, amount }: Amount): LineTax {
+  const { rate, description, key, type, isEmbedded } = rule
+  const shown = amount.toNumber()
+  return {
+    tax: Number(rate),
+    amount: isEmbedded ? 0 : shown,
+    ...{ description, key, type, pass_to_customer: 1 },
+    ...(isEmbedded ? { embedded_amount: shown } : {}),
+  }
+}

@@ -1,0 +1,87 @@
+/** The configured rules of rate matching, `rate_calculators` (spec/realtime.md 1.4, 4.3). */
+
+import { RuleError } from '../rule-error.ts'
+import { checkName, isObject, isUnset, listAt, objectAt, oneOfAt, textAt } from '../rule-fields.ts'
+import { compileLineValue, type LineValue } from './computed.ts'
+import { requestFields } from './usage-fields.ts'
+
+const FILTER_TYPES = ['match', 'equalFalse', 'longestPrefix', 'range', 'regex'] as const
+
+export interface CompiledFilter {
+  /** `always` holds for every rate that is tried; only its value may skip the priority. */
+  readonly type: (typeof FILTER_TYPES)[number] | 'always'
+  /** Field of the rate, such as `params.prefix`. */
+  readonly rateKey: string
+  readonly value: LineValue
+}
+
+/** Filters that must all hold. None: every rate of the usage type. */
+export type Priority = readonly CompiledFilter[]
+
+/** Usage type that stands for all that have no rules of their own. */
+export const ANY_USAGET = '*'
+
+export interface Calculators {
+  /** Category → usage type → priorities in order. */
+  readonly categories: ReadonlyMap<string, ReadonlyMap<string, readonly Priority[]>>
+  /** Names of the request's fields that a decoder must keep for the rules. */
+  fieldsNeeded(): readonly string[]
+}
+
+/**
+ * Compiles `{category: {usaget: {priorities: [{filters: [...]}]}}}`, or the older form with a list
+ * of lists of filters. Throws `RuleError` with the path of what is unknown or cannot be used.
+ */
+export function compileCalculators(
+  document: unknown,
+  path = 'rating.rateCalculators',
+): Calculators {
+  const reads: string[] = []
+  const categories = new Map<string, Map<string, readonly Priority[]>>()
+  for (const [category, usagets] of Object.entries(objectAt(document, path))) {
+    const at = `${path}.${category}`
+    checkName(category, at)
+    const compiled = new Map<string, readonly Priority[]>()
+    for (const [usaget, rules] of Object.entries(objectAt(usagets, at))) {
+      if (usaget !== ANY_USAGET) checkName(usaget, `${at}.${usaget}`)
+      compiled.set(usaget, compilePriorities(rules, `${at}.${usaget}`, reads))
+    }
+    categories.set(category, compiled)
+  }
+  const needed = requestFields(reads)
+  return { categories, fieldsNeeded: () => needed }
+}
+
+function compilePriorities(rules: unknown, path: string, reads: string[]): readonly Priority[] {
+  const at = Array.isArray(rules) ? path : `${path}.priorities`
+  const list = Array.isArray(rules)
+    ? rules
+    : listAt(objectAt(rules, path, ['priorities'])['priorities'], at)
+  return list.map((item, index) => compilePriority(item, `${at}.${index}`, reads))
+}
+
+function compilePriority(item: unknown, path: string, reads: string[]): Priority {
+  const isOld = !isObject(item)
+  const filters = isOld ? item : objectAt(item, path, ['filters', 'cache_db_queries'])['filters']
+  const at = isOld ? path : `${path}.filters`
+  const list = listAt(filters, at)
+  if (list.length === 0) throw new RuleError(at, 'must have at least one filter')
+  return list.flatMap((filter, index) => compileFilter(filter, `${at}.${index}`, reads))
+}
+
+const FILTER_KEYS = ['type', 'rate_key', 'line_key', 'computed', 'preFunction']
+
+/** The filter; none where it always holds. */
+function compileFilter(document: unknown, path: string, reads: string[]): CompiledFilter[] {
+  const filter = objectAt(document, path, FILTER_KEYS)
+  const type = oneOfAt(filter['type'], `${path}.type`, FILTER_TYPES)
+  const rateKey = textAt(filter['rate_key'], `${path}.rate_key`)
+  const { value, reads: names } = compileLineValue(filter, path)
+  reads.push(...names)
+  if (rateKey !== 'usaget') return [{ type, rateKey, value }]
+  // Every rate that is tried has the usage type; a condition may still skip the priority.
+  if (type !== 'match' && type !== 'range') {
+    throw new RuleError(`${path}.rate_key`, `'usaget' cannot be compared by ${type}`)
+  }
+  return isUnset(filter['computed']) ? [] : [{ type: 'always', rateKey, value }]
+}

@@ -1,0 +1,110 @@
+/**
+ * Finds the rate of a usage (spec/realtime.md 4.3, rate): by the configured calculators, or where
+ * there are none by the templates of `rating.rateKeys`. It follows the catalogue in small steps.
+ */
+import { type RateRevision, revisionAt } from '../../domain/catalogue.ts'
+import { ANY_USAGET, type Calculators, type Priority } from './calculators.ts'
+import { RateIndex } from './rate-index.ts'
+import { CALLED_NUMBER, compileRateKey, type RateKeyTemplate } from './rate-keys.ts'
+import type { UsageFields } from './usage-fields.ts'
+
+export type { UsageFields }
+
+/** The category that every usage must have a rate of. */
+export const RETAIL = 'retail'
+
+/** Revisions of one rate, sorted by `fromMs`; none if the rate is gone. */
+export interface ChangedRate {
+  key: string
+  revisions: readonly RateRevision[]
+}
+
+type Step = (usage: UsageFields, atMs: number) => RateRevision | null
+
+const BY_CALLED_NUMBER: Priority = [
+  {
+    type: 'longestPrefix',
+    rateKey: 'params.prefix',
+    value: ({ calledNumber }) => calledNumber,
+  },
+]
+
+export class RateFinder {
+  private readonly rates = new Map<string, readonly RateRevision[]>()
+  private readonly indexes: RateIndex[] = []
+  /** Category → usage type, or `*` → what is tried in order. */
+  private readonly configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
+  /** Retail where nothing is configured for the usage type. */
+  private readonly unconfigured: readonly Step[]
+
+  /** `rateKeys`: the templates of `rating.rateKeys`. Throws for a placeholder that is not known. */
+  constructor(calculators: Calculators, rateKeys: readonly string[]) {
+    for (const [category, usagets] of calculators.categories) {
+      const steps = [...usagets].map(([usaget, priorities]): [string, readonly Step[]] => [
+        usaget,
+        priorities.map((priority) => this.indexed(category, usaget, priority)),
+      ])
+      this.configured.set(category, new Map(steps))
+    }
+    this.unconfigured = rateKeys.map((template) =>
+      template === CALLED_NUMBER
+        ? this.indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER)
+        : this.byKey(compileRateKey(template)),
+    )
+  }
+
+  /**
+   * Takes over changed rates. Costs a few µs for each value that rules compare, so a large
+   * catalogue is handed over in pages; until the last one only the rates handed over are found.
+   */
+  update(changed: Iterable<ChangedRate>): void {
+    for (const { key, revisions } of changed) {
+      const before = this.rates.get(key) ?? []
+      for (const index of this.indexes) {
+        for (const rate of before) index.remove(rate)
+        for (const rate of revisions) index.add(rate)
+      }
+      if (revisions.length === 0) this.rates.delete(key)
+      else this.rates.set(key, revisions)
+    }
+  }
+
+  /** The categories that a usage type must have a rate of: retail, and those configured for it. */
+  categories(usaget: string): readonly string[] {
+    const others = [...this.configured].flatMap(([category, usagets]) => {
+      const isOther = category !== RETAIL && (usagets.has(usaget) || usagets.has(ANY_USAGET))
+      return isOther ? [category] : []
+    })
+    return [RETAIL, ...others]
+  }
+
+  /** The rate of a category that is valid at the instant; null if no priority finds one. */
+  find(category: string, usage: UsageFields, atMs: number): RateRevision | null {
+    for (const step of this.stepsOf(category, usage.usaget)) {
+      const rate = step(usage, atMs)
+      if (rate !== null) return rate
+    }
+    return null
+  }
+
+  private stepsOf(category: string, usaget: string): readonly Step[] {
+    const usagets = this.configured.get(category)
+    const steps = usagets?.get(usaget) ?? usagets?.get(ANY_USAGET)
+    return steps ?? (category === RETAIL ? this.unconfigured : [])
+  }
+
+  private indexed(category: string, usaget: string, priority: Priority): Step {
+    const index = new RateIndex(category, usaget, priority)
+    this.indexes.push(index)
+    return (usage, atMs) => index.find(usage, atMs)
+  }
+
+  private byKey(template: RateKeyTemplate): Step {
+    return (usage, atMs) => {
+      const key = template(usage)
+      const rate = key === null ? null : revisionAt(this.rates.get(key), atMs)
+      if (rate === null || rate.category !== RETAIL || !rate.usages.has(usage.usaget)) return null
+      return rate.play === '' || rate.play === usage.play ? rate : null
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * Called numbers that are always granted and cost nothing (`rating.freeNumbers`): exact numbers, or
+ * all that begin with the digits before a `*`.
+ */
+export function createFreeNumbers(list: readonly string[]): (calledNumber: string) => boolean {
+  const exact = new Set(list.filter((number) => !number.endsWith('*')))
+  const prefixes = list.filter((number) => number.endsWith('*')).map((n) => n.slice(0, -1))
+  return (number) => exact.has(number) || prefixes.some((prefix) => number.startsWith(prefix))
+}

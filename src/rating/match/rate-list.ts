@@ -1,0 +1,56 @@
+/** Lists of rate revisions that are sorted by key and validity, so that the first is the lowest. */
+import type { RateRevision } from '../../domain/catalogue.ts'
+
+export type RateList = RateRevision[]
+
+export function addSorted(list: RateList, rate: RateRevision): void {
+  const last = list.at(-1)
+  // Catalogues are mostly read in the order of their keys.
+  if (last === undefined || compare(last, rate) < 0) list.push(rate)
+  else list.splice(placeOf(list, rate), 0, rate)
+}
+
+/** Takes out this very revision, if it is there. */
+export function removeSorted(list: RateList, rate: RateRevision): void {
+  for (let at = placeOf(list, rate); at < list.length; at += 1) {
+    const found = list[at] as RateRevision
+    if (found === rate) {
+      list.splice(at, 1)
+      return
+    }
+    if (compare(found, rate) > 0) return
+  }
+}
+
+/** Index of the first that is not below the rate. */
+function placeOf(list: readonly RateRevision[], rate: RateRevision): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(list[middle] as RateRevision, rate) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function compare(one: RateRevision, other: RateRevision): number {
+  if (one.key !== other.key) return one.key < other.key ? -1 : 1
+  return one.fromMs - other.fromMs
+}
+
+/** What a place in a table holds: mostly one rate, which then needs no list. */
+export type Held = RateRevision | RateList
+
+export function withRate(held: Held | undefined, rate: RateRevision): Held {
+  if (held === undefined) return rate
+  const list = Array.isArray(held) ? held : [held]
+  addSorted(list, rate)
+  return list
+}
+
+export function withoutRate(held: Held | undefined, rate: RateRevision): Held | undefined {
+  if (!Array.isArray(held)) return held === rate ? undefined : held
+  removeSorted(held, rate)
+  return held.length > 1 ? held : held[0]
+}

@@ -1,0 +1,53 @@
+/** What rate matching knows of a usage, and how a rule names a field of it. */
+import { requestField } from '../rule-fields.ts'
+
+export interface UsageFields {
+  usaget: string
+  /** -1 if the request named none. */
+  ratingGroup: number
+  /** Empty if there is none. */
+  calledNumber: string
+  plan: string
+  /** The subscriber's play; empty where plays are not in use. */
+  play: string
+  /** IANA zone of the subscriber, in which date parts are taken. */
+  timeZone: string
+  /** A field of the request by the name it has there; undefined if it is absent. */
+  field(name: string): string | undefined
+}
+
+/** Reads a field of a usage; undefined if it is absent. */
+export type FieldReader = (usage: UsageFields) => string | undefined
+
+const OWN: Readonly<Record<string, FieldReader>> = {
+  usaget: ({ usaget }) => usaget,
+  plan: ({ plan }) => plan,
+  play: ({ play }) => play || undefined,
+  called_number: ({ calledNumber }) => calledNumber || undefined,
+  rating_group: ({ ratingGroup }) => (ratingGroup < 0 ? undefined : String(ratingGroup)),
+}
+
+/** The time of the event, as a rule may name it. */
+export const EVENT_TIME = 'urt'
+
+/**
+ * The reader of a `line_key` (spec/realtime.md 4.3). `uf.` and `cf.` mean the request's own field
+ * first; without them a field that every usage has means that one.
+ */
+export function readerOf(name: string): FieldReader {
+  const bare = requestField(name)
+  const own = Object.hasOwn(OWN, bare) ? OWN[bare] : undefined
+  if (own === undefined) return (usage) => usage.field(bare)
+  return bare === name ? own : (usage) => usage.field(bare) ?? own(usage)
+}
+
+/** The names of the request's fields that these rule fields read. */
+export function requestFields(names: Iterable<string>): readonly string[] {
+  const needed = new Set<string>()
+  for (const name of names) {
+    const bare = requestField(name)
+    const isOwn = Object.hasOwn(OWN, name) || name === EVENT_TIME
+    if (!isOwn && bare !== '') needed.add(bare)
+  }
+  return [...needed].sort()
+}

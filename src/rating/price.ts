@@ -1,0 +1,133 @@
+/** The price of a usage at a rate: service before plan, before the rate's own prices. */
+import {
+  type PriceOverride,
+  type PriceSet,
+  type RateRevision,
+  revisionAt,
+  type TaxHint,
+  type TaxRevision,
+} from '../domain/catalogue.ts'
+import { PriceRangeError, type Tariff } from '../domain/tariff.ts'
+import { scaledTariff, withRateTerms } from '../domain/tariff-terms.ts'
+import type { TaxRule } from '../domain/tax.ts'
+import type { Holdings } from './holdings.ts'
+
+export interface ChosenPrice {
+  price: PriceSet
+  /** Where it comes from, for people; and its identity, empty if the rate's says it all. */
+  source: string
+  id: string
+}
+
+/** Null if the rate has no price for this subscriber: it is blocked. */
+export function choosePrice(
+  { plan, offers }: Holdings,
+  rate: RateRevision,
+  usaget: string,
+): ChosenPrice | null {
+  const usage = rate.usages.get(usaget)
+  const planEntry = usage?.plans.get(plan.name)
+  const own = planEntry ?? usage?.base ?? null
+  const ownSource = planEntry === undefined ? 'BASE' : `rate ${plan.name}`
+  for (const kind of ['service', 'plan'] as const) {
+    for (const offer of offers) {
+      if (offer.kind !== kind || !offer.isActive) continue
+      const override = offer.prices.get(rate.key)?.get(usaget)
+      if (override === undefined) continue
+      const price = applied(override, own, rate)
+      if (price !== null) return { price, source: `${kind} ${offer.name}`, id: offer.id }
+    }
+  }
+  return own === null ? null : { price: own, source: ownSource, id: '' }
+}
+
+function applied(
+  override: PriceOverride,
+  own: PriceSet | null,
+  rate: RateRevision,
+): PriceSet | null {
+  if (override.kind === 'price') {
+    const { price } = override
+    if (rate.method === 'tiered' && rate.rounding === null) return price
+    return derived(price, rate, (tariff) => withRateTerms(tariff, rate))
+  }
+  const { factor, factorDigits } = override
+  if (own === null) return null
+  return derived(own, override, (tariff) => scaledBy(tariff, factor, factorDigits))
+}
+
+function scaledBy(tariff: Tariff, factor: number, factorDigits: number): Tariff {
+  try {
+    return scaledTariff(tariff, factor, factorDigits)
+  } catch (error) {
+    if (error instanceof RangeError) throw new PriceRangeError(error.message)
+    throw error
+  }
+}
+
+/** A price under what is in force for it: the same for everybody, so that it is made once. */
+const known = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
+
+function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff): PriceSet {
+  let prices = known.get(price)
+  if (prices === undefined) {
+    prices = new WeakMap()
+    known.set(price, prices)
+  }
+  let result = prices.get(by)
+  if (result === undefined) {
+    const bands = price.bands.map((band) => ({ ...band, tariff: derive(band.tariff) }))
+    result = { tariff: derive(price.tariff), bands }
+    prices.set(by, result)
+  }
+  return result
+}
+
+/** Chooses a tax by mapping rules; null: no rule matches. */
+export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
+
+export interface TaxContext {
+  taxes: ReadonlyMap<string, readonly TaxRevision[]>
+  /** Key of the tax that holds where nothing else is said. */
+  defaultTax: string
+  mapTax: TaxMapping
+}
+
+const GLOBAL: TaxHint = {
+  ...{ type: 'vat', taxation: 'global', customTax: '', customLogic: 'override' },
+}
+
+/**
+ * The taxes of a rate (spec/action-api.md 5.8). Null if one that is needed is missing. An
+ * installation without any tax charges none.
+ */
+export function chooseTaxes(
+  context: TaxContext,
+  rate: RateRevision,
+  atMs: number,
+): TaxRule[] | null {
+  if (context.taxes.size === 0) return []
+  const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
+  const rules: TaxRule[] = []
+  for (const hint of hints) {
+    if (hint.taxation === 'no') continue
+    const tax = taxOf(context, hint, rate, atMs)
+    if (tax === null) return null
+    const { key, description, rate: fraction, isEmbedded } = tax
+    rules.push({ key, description, type: hint.type, rate: fraction, isEmbedded })
+  }
+  return rules
+}
+
+function taxOf(
+  context: TaxContext,
+  hint: TaxHint,
+  rate: RateRevision,
+  atMs: number,
+): TaxRevision | null {
+  const byKey = (key: string) => revisionAt(context.taxes.get(key), atMs)
+  if (hint.taxation === 'default') return byKey(context.defaultTax)
+  if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byKey(context.defaultTax)
+  const isFallback = hint.customLogic === 'fallback'
+  return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
+}

@@ -1,0 +1,67 @@
+/** Gives back what an event took: to the same buckets, as a line that takes the first one back. */
+import { copyOwner, type OwnerState } from '../domain/bucket.ts'
+import type { ServiceOutcome } from '../domain/charge-outcome.ts'
+import type { SegmentChange } from '../domain/charge-program.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
+import type { Payment, Segment, ServiceSession, Session } from '../domain/session.ts'
+
+interface RefundState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  /** A copy: its services are replaced. */
+  session: Session
+}
+
+export interface Refund {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceOutcome[]
+  changes: [ServiceSession, SegmentChange][]
+}
+
+/** Services that have been refunded are not again; none left: `services` is empty. */
+export function refundSession(state: RefundState, request: ChargeRequest): Refund {
+  const { session } = state
+  const subscriber = copyOwner(state.subscriber)
+  const account = state.account === null ? null : copyOwner(state.account)
+  const refund: Refund = { subscriber, account, services: [], changes: [] }
+  for (const [index, service] of session.services.entries()) {
+    const { segment } = service
+    if (segment === null) continue
+    for (const payment of segment.payments) giveBack(refund, payment)
+    const left = { ...service, segment: null, segmentsEnded: service.segmentsEnded + 1 }
+    session.services[index] = left
+    const back = reversed(segment, service.segmentsEnded + 1, request.eventTimeMs)
+    refund.changes.push([left, { segment: back, state: 'closed' }])
+    refund.services.push({
+      ratingGroup: service.ratingGroup,
+      usaget: service.usaget,
+      reason: 'granted',
+      granted: segment.used,
+      ...{ validityMs: 0, finalUnit: false, quote: null },
+    })
+  }
+  return refund
+}
+
+/** A counter may be gone by now, with its cycle. */
+function giveBack(refund: Refund, { owner, bucketId, amount }: Payment): void {
+  const state = owner === 0 ? refund.subscriber : refund.account
+  const bucket = state?.buckets.find(({ id }) => id === bucketId)
+  if (bucket === undefined) return
+  bucket.spent -= amount
+  bucket.free += amount
+}
+
+function reversed(segment: Segment, number: number, atMs: number): Segment {
+  const { used, grouped, covered, priced, coveredMicros, charged, payments } = segment
+  // Not a plain minus: that would make -0 of what is nothing.
+  const minus = (amount: number) => 0 - amount
+  return {
+    ...segment,
+    ...{ number, version: 1, firstMs: atMs, lastMs: atMs, late: false },
+    ...{ used: minus(used), grouped: minus(grouped), covered: minus(covered) },
+    ...{ priced: minus(priced), coveredMicros: minus(coveredMicros), charged: minus(charged) },
+    payments: payments.map((payment) => ({ ...payment, amount: minus(payment.amount) })),
+  }
+}

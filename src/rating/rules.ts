@@ -1,0 +1,30 @@
+/** The rules of the configuration that charging goes by, compiled once (spec/realtime.md 1.3, 1.4). */
+import { compileIdentification, type Identification } from './identify.ts'
+import { type Calculators, compileCalculators } from './match/calculators.ts'
+import { compileTaxMapping, type TaxPriorities } from './tax-mapping.ts'
+
+/** As the configuration has them. */
+export interface RuleSettings {
+  readonly rateCalculators: unknown
+  readonly customerIdentification: unknown
+  readonly countryPrefix: string
+  readonly taxMapping: unknown
+}
+
+export interface Rules {
+  readonly calculators: Calculators
+  readonly identification: Identification
+  readonly taxPriorities: TaxPriorities
+  /** Names of all the request's fields that a decoder must keep. */
+  readonly keptFields: readonly string[]
+}
+
+/** Throws `RuleError` with the path of what cannot be used. */
+export function compileRules(settings: RuleSettings): Rules {
+  const calculators = compileCalculators(settings.rateCalculators)
+  const { customerIdentification, countryPrefix } = settings
+  const identification = compileIdentification(customerIdentification, countryPrefix)
+  const kept = new Set([...calculators.fieldsNeeded(), ...identification.fieldsNeeded()])
+  const taxPriorities = compileTaxMapping(settings.taxMapping)
+  return { calculators, identification, taxPriorities, keptFields: [...kept].sort() }
+}

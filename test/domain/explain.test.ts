@@ -1,0 +1,261 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
+import { explain, type RatingStep } from '../../src/domain/explain.ts'
+import type { Line } from '../../src/domain/line.ts'
+import type { Payment } from '../../src/domain/session.ts'
+import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import {
+  add,
+  type Fraction,
+  fraction,
+  fromDecimal,
+  nearestEven,
+  times,
+  upward,
+} from './fraction.ts'
+import { propertyRuns } from './property-runs.ts'
+
+const TARIFF: Tariff = {
+  tiers: [
+    { units: 60, interval: 60, price: 100_000, ceil: true },
+    { units: UNLIMITED, interval: 7, price: 10_000, ceil: false },
+  ],
+  ...{ access: 200_000, extraDigits: 0, terms: null },
+}
+
+function lineOf(more: Partial<Line>): Line {
+  return {
+    ...{ stamp: 's', version: 1, aid: 1, sid: 7, origin: 'gw', sessionId: 'a', ratingGroup: 1 },
+    ...{ usaget: 'call', calledNumber: '', rateKey: 'T01', plan: 'P', cycle: '202612' },
+    ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
+    ...{ hasGroups: false, tariff: TARIFF, access: true, priceOf: 'BASE', band: '' },
+    ...{ others: [], taxes: [], rounding: null, lapsedUnits: 0, lapsedMicros: 0, payments: [] },
+    ...{ firstMs: 0, lastMs: 0, state: 'closed', late: false },
+    ...more,
+  }
+}
+
+const paid = (more: Partial<Payment>): Payment => ({
+  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 0, kind: 'money', amount: 1 },
+  ...{ counter: '', left: 0, total: 0 },
+  ...more,
+})
+
+describe('a price', () => {
+  it('is made up of tiers and access, and rounded once', () => {
+    expect(explain(lineOf({ priced: 61, used: 61 }))).toEqual([
+      {
+        ...{ step: 'price', category: 'retail', rate: 'T01', source: 'BASE', band: '' },
+        ...{ method: 'tiered', units: 61, amount: '0.301429', part: 'charge' },
+      },
+      {
+        ...{ step: 'tier', tier: 1, units: 60, interval: 60, intervals: '1' },
+        ...{ price: '0.1', amount: '0.1' },
+      },
+      {
+        ...{ step: 'tier', tier: 2, units: 1, interval: 7, intervals: '1/7' },
+        ...{ price: '0.01', amount: '1/700' },
+      },
+      { step: 'access', amount: '0.2' },
+      { step: 'rounding', mode: 'half-even', to: '0.000001', amount: '0.301429' },
+    ])
+  })
+
+  it('of a volume is that of one tier; then come percentage, minimum and rounding', () => {
+    const terms = { method: 'volume', unitScale: 10, factor: 5, factorDigits: 1 } as const
+    const rounding = { mode: 'up', step: 10_000 } as const
+    const tariff: Tariff = { ...TARIFF, terms: { ...terms, minimum: 153_400, rounding } }
+    const [price, ...steps] = explain(lineOf({ priced: 6, tariff, priceOf: 'plan P', band: 'b' }))
+    expect(price).toMatchObject({ method: 'volume', amount: '0.16', source: 'plan P', band: 'b' })
+    expect(steps).toEqual([
+      {
+        ...{ step: 'tier', tier: 1, units: 6, interval: 6, intervals: '1' },
+        ...{ price: '0.1', amount: '0.1' },
+      },
+      { step: 'access', amount: '0.2' },
+      { step: 'percentage', factor: '0.5', amount: '0.15' },
+      { step: 'minimum', amount: '0.1534' },
+      { step: 'rounding', mode: 'up', to: '0.01', amount: '0.16' },
+    ])
+  })
+
+  it('has tiers that end: what lies beyond is free', () => {
+    const tariff: Tariff = { ...TARIFF, tiers: TARIFF.tiers.slice(0, 1), access: 0 }
+    expect(explain(lineOf({ priced: 70, tariff })).slice(1)).toMatchObject([
+      { step: 'tier', units: 60, amount: '0.1' },
+      { step: 'beyond', units: 10, amount: '0' },
+    ])
+  })
+
+  it('of nothing has no steps', () => {
+    expect(explain(lineOf({}))).toMatchObject([{ step: 'price', units: 0, amount: '0' }])
+  })
+
+  it('taken back is negative', () => {
+    expect(explain(lineOf({ priced: -60, used: -60 }))).toMatchObject([
+      { step: 'price', units: -60, amount: '-0.3' },
+      { step: 'tier', units: -60, intervals: '-1', amount: '-0.1' },
+      { step: 'access', amount: '-0.2' },
+    ])
+  })
+
+  it('in fractions of units shows base units', () => {
+    const tiers = [{ units: UNLIMITED, interval: 150, price: 100_000, ceil: true }]
+    const tariff: Tariff = { ...TARIFF, tiers, access: 0 }
+    const payments = [paid({ kind: 'units', amount: 25 })]
+    expect(explain(lineOf({ priced: 250, tariff, payments }), 2)).toMatchObject([
+      { step: 'price', units: 2.5, amount: '0.2' },
+      { step: 'tier', units: 2.5, interval: 1.5, intervals: '2' },
+      { step: 'bucket', units: 0.25 },
+    ])
+  })
+})
+
+describe('who paid', () => {
+  it('is named: groups, buckets, credit, the limit of the account, debt', () => {
+    const counter = 'group/GOLD/0/CALLS/100'
+    const payments = [
+      paid({ kind: 'units', amount: 40, counter, left: 60, total: 100 }),
+      paid({ amount: 250_000, counter, left: 750_000, total: 1_000_000, owner: 1 }),
+      paid({ kind: 'units', amount: 5, counter, left: UNLIMITED_TOTAL, total: UNLIMITED_TOTAL }),
+      paid({ amount: 1_500_000, prepaidIncludeId: 9, bucketId: 3 }),
+      paid({ amount: 2, counter: 'credit' }),
+      paid({ amount: 2, counter: 'credit', owner: 1, kind: 'limit' }),
+    ]
+    const own = { owner: 'subscriber', bucket: 1 }
+    const group = { step: 'group', group: 'CALLS/100', holder: 'GOLD' }
+    expect(explain(lineOf({ payments, debt: 7 })).slice(1)).toEqual([
+      { ...group, ...own, units: 40, left: '60', total: '100' },
+      { ...group, owner: 'account', bucket: 1, money: '0.25', left: '0.75', total: '1' },
+      { ...group, ...own, units: 5, left: 'UNLIMITED', total: 'UNLIMITED' },
+      { step: 'bucket', owner: 'subscriber', bucket: 3, include: 9, money: '1.5' },
+      { step: 'credit', ...own, money: '0.000002' },
+      { step: 'limit', owner: 'account', bucket: 1, money: '0.000002' },
+      { step: 'debt', money: '0.000007' },
+    ])
+  })
+})
+
+const mode = fc.constantFrom('up' as const, 'down' as const, 'nearest' as const)
+const tariff: fc.Arbitrary<Tariff> = fc.record({
+  tiers: fc
+    .array(
+      fc.record({
+        units: fc.integer({ min: 1, max: 40 }),
+        interval: fc.integer({ min: 1, max: 13 }),
+        price: fc.integer({ min: 0, max: 5_000 }),
+        ceil: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 4 },
+    )
+    .chain((tiers) =>
+      fc
+        .boolean()
+        .map((endless) =>
+          endless ? [...tiers.slice(0, -1), { ...tiers.at(-1)!, units: UNLIMITED }] : tiers,
+        ),
+    ),
+  access: fc.constantFrom(0, 0, 999, 12_345),
+  extraDigits: fc.integer({ min: 0, max: 6 }),
+  terms: fc.option(
+    fc.record({
+      method: fc.constantFrom('tiered' as const, 'volume' as const),
+      unitScale: fc.constantFrom(1, 10, 1_000),
+      ...{ factor: fc.integer({ min: 0, max: 200 }), factorDigits: fc.integer({ min: 0, max: 3 }) },
+      minimum: fc.constantFrom(0, 0, 700, 30_000),
+      rounding: fc.option(fc.record({ mode, step: fc.constantFrom(10, 10_000, 1_000_000) })),
+    }),
+  ),
+})
+
+const units = fc.integer({ min: 0, max: 150 })
+const line = fc
+  .record({
+    tariff,
+    access: fc.boolean(),
+    ...{ grouped: units, covered: units, priced: units, isBack: fc.boolean() },
+    others: fc.array(
+      fc.record({
+        ...{ category: fc.constant('wholesale'), rateKey: fc.constant('W') },
+        ...{ tariff, isAdded: fc.boolean() },
+      }),
+      { maxLength: 2 },
+    ),
+  })
+  .map(({ isBack, ...drawn }) => {
+    const sign = isBack ? -1 : 1
+    const used = drawn.grouped + drawn.covered + drawn.priced
+    const added = drawn.others.filter(({ isAdded }) => isAdded)
+    const charged = [{ tariff: drawn.tariff, units: drawn.priced }]
+      .concat(added.map((other) => ({ tariff: other.tariff, units: used })))
+      .reduce((sum, part) => sum + charge(part.tariff, part.units, drawn.access), 0)
+    const coveredMicros = charge(drawn.tariff, drawn.covered, false)
+    const counts = { used, grouped: drawn.grouped, covered: drawn.covered, priced: drawn.priced }
+    const signed = Object.entries({ ...counts, charged, coveredMicros }).map(
+      ([name, value]) => [name, value === 0 ? 0 : sign * value] as const,
+    )
+    return lineOf({ ...drawn, ...Object.fromEntries(signed) })
+  })
+
+/** A text of the explanation: `-12.5` or `1/3`. */
+function read(text: string): Fraction {
+  const [over = '0', under] = text.split('/')
+  const size = fromDecimal(over.replace('-', ''))
+  const sign = fraction(over.startsWith('-') ? -1 : 1)
+  const whole = times(size, sign)
+  return under === undefined ? whole : times(whole, fraction(1, BigInt(under)))
+}
+
+/** Computes prices again from nothing but the steps. */
+function recompute(steps: readonly RatingStep[]): { charge: Fraction; included: Fraction } {
+  const sums = { charge: fraction(0), included: fraction(0), shown: fraction(0) }
+  let [part, sum]: [keyof typeof sums, Fraction] = ['shown', fraction(0)]
+  let stated = '0'
+  const close = () => {
+    expect(read(stated)).toEqual(add(sum, fraction(0)))
+    sums[part] = add(sums[part], sum)
+  }
+  for (const step of steps) {
+    if (step.step === 'price') {
+      close()
+      ;[part, sum, stated] = [step.part, fraction(0), step.amount]
+    } else if (step.step === 'tier') {
+      sum = add(sum, times(read(step.intervals), read(step.price)))
+    } else if (step.step === 'access') {
+      sum = add(sum, read(step.amount))
+    } else if (step.step === 'percentage') {
+      sum = times(sum, read(step.factor))
+    } else if (step.step === 'minimum') {
+      sum = read(step.amount)
+    } else if (step.step === 'rounding') {
+      sum = round(sum, read(step.to), step.mode)
+    }
+  }
+  close()
+  return sums
+}
+
+function round(sum: Fraction, to: Fraction, mode: string): Fraction {
+  const sign = sum.over < 0n ? -1n : 1n
+  const size = { over: sum.over * sign * to.under, under: sum.under * to.over }
+  const below = size.over / size.under
+  const steps = {
+    'half-even': () => nearestEven(size),
+    up: () => upward(size),
+    down: () => below,
+    nearest: () => (2n * (size.over - below * size.under) >= size.under ? below + 1n : below),
+  }[mode]!()
+  return times(fraction(steps * sign), to)
+}
+
+it('comes to the charge of the line again, whatever the price', () => {
+  fc.assert(
+    fc.property(line, (drawn) => {
+      const sums = recompute(explain(drawn))
+      expect(sums.charge).toEqual(add(fraction(drawn.charged, 1_000_000), fraction(0)))
+      expect(sums.included).toEqual(add(fraction(drawn.coveredMicros, 1_000_000), fraction(0)))
+    }),
+    propertyRuns(2_000),
+  )
+})

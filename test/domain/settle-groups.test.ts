@@ -1,0 +1,225 @@
+/**
+ * Groups, credit with limits and prices with terms: whatever the story, what is told adds up, no
+ * grant passes a limit, and any split into reports costs what the total costs.
+ */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  assertConserved,
+  type Bucket,
+  bucketOrder,
+  type OwnerState,
+  type Payer,
+  paysFor,
+} from '../../src/domain/bucket.ts'
+import type { Settlement } from '../../src/domain/charge-program.ts'
+import { openCounters, UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
+import { emptyService } from '../../src/domain/segment.ts'
+import type { CategoryPrice, Segment, ServiceSession } from '../../src/domain/session.ts'
+import { settle } from '../../src/domain/settle.ts'
+import { charge, type Tariff } from '../../src/domain/tariff.ts'
+import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
+import { priceOf } from './model.ts'
+import { bucketOf, moneyOf, ownerOf } from './owners.ts'
+import { startOf } from './programs.ts'
+import { propertyRuns } from './property-runs.ts'
+
+interface Drawn {
+  tariff: Tariff
+  wholesale: Tariff | null
+  groups: { kind: 'units' | 'totalCost'; owner: 0 | 1; total: number }[]
+  /** Null: prepaid, with these buckets. */
+  credit: { own: number; account: number | null } | null
+  units: number
+  money: number
+  steps: { service: 0 | 1; usedEighths: number; over: number; asked: number }[]
+}
+
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  tariff: fc.oneof(tariffOf(SMALL), tariffWithTerms(SMALL)),
+  wholesale: fc.option(tariffOf(SMALL), { freq: 1 }),
+  groups: fc.array(
+    fc.record({
+      kind: fc.constantFrom('units' as const, 'totalCost' as const),
+      owner: fc.constantFrom(0 as const, 1 as const),
+      total: fc.nat({ max: 60 }),
+    }),
+    { maxLength: 3 },
+  ),
+  credit: fc.option(
+    fc.record({
+      own: fc.oneof(fc.nat({ max: 400 }), fc.constant(UNLIMITED_TOTAL)),
+      account: fc.option(fc.nat({ max: 300 })),
+    }),
+  ),
+  units: fc.nat({ max: 40 }),
+  money: fc.nat({ max: 300 }),
+  steps: fc.array(
+    fc.record({
+      service: fc.constantFrom(0 as const, 1 as const),
+      usedEighths: fc.integer({ min: 0, max: 8 }),
+      over: fc.oneof(fc.constant(0), fc.nat({ max: 12 })),
+      asked: fc.nat({ max: 60 }),
+    }),
+    { minLength: 1, maxLength: 8 },
+  ),
+})
+
+const PERIOD = { fromMs: 0, toMs: 1000 }
+
+class Trial {
+  subscriber: OwnerState
+  account: OwnerState
+  readonly services: ServiceSession[] = [0, 1].map((group) => emptyService(group, 'data', ''))
+  readonly used = [0, 0]
+  readonly ended: Segment[] = []
+  private readonly drawn: Drawn
+  private readonly payers: Payer[]
+  private hasOverUse = false
+
+  constructor(story: Drawn) {
+    this.drawn = story
+    const { groups, credit, units, money } = story
+    const own = [bucketOf({ credited: units, priority: 2 }), moneyOf(money, { id: 2 })]
+    const counters = groups.map(({ kind, owner, total }, index) => ({
+      ...{ owner, counter: `group/PLAN/0/G${index}`, kind, ...PERIOD, total },
+    }))
+    const credits = credit === null ? [] : creditsOf(credit)
+    const opened = openCounters(
+      { subscriber: ownerOf(own), account: ownerOf([], { sid: 0 }) },
+      [...counters, ...credits],
+      0,
+    )
+    this.subscriber = opened.owners.subscriber
+    this.account = opened.owners.account!
+    this.payers = counters.map(({ owner }, index) => ({
+      ...{ owner, id: opened.ids[index]!, isGroup: true, alsoIn: null },
+    }))
+    const [ownId, accountId] = opened.ids.slice(counters.length)
+    if (ownId === undefined) return
+    const alsoIn = accountId === undefined ? null : ({ owner: 1, id: accountId } as const)
+    this.payers.push({ owner: 0, id: ownId, isGroup: false, alsoIn })
+  }
+
+  step(index: 0 | 1, used: number, asked: number, end: 'none' | 'closed'): Settlement {
+    const { tariff, wholesale, credit } = this.drawn
+    const others: CategoryPrice[] =
+      wholesale === null
+        ? []
+        : [{ category: 'wholesale', rateKey: 'W', tariff: wholesale, isAdded: true }]
+    const more = { payers: this.payers, others, isPrepaid: credit === null, hasGroups: true }
+    const next = startOf(tariff, more)
+    const { subscriber, account } = this
+    const order = credit === null ? bucketOrder(subscriber, account, paysFor('data'), 0) : []
+    const service = this.services[index]!
+    this.hasOverUse ||= used > service.reservation.units
+    const settled = settle(
+      { subscriber, account, service },
+      {
+        ...{ used, requested: asked, exact: false, next, atMs: 0, end },
+        ...{ order, nextOrder: order },
+      },
+    )
+    this.subscriber = settled.subscriber
+    this.account = settled.account!
+    this.services[index] = settled.service
+    this.used[index] = this.used[index]! + used
+    for (const { segment, state } of settled.changes)
+      if (state === 'closed') this.ended.push(segment)
+    this.judge()
+    return settled
+  }
+
+  /** Conservation at every step; no counter of a group, and without over-use no credit, overdrawn. */
+  private judge(): void {
+    assertConserved(this.subscriber)
+    assertConserved(this.account)
+    for (const bucket of [...this.subscriber.buckets, ...this.account.buckets]) {
+      const held = bucket.spent + bucket.reserved
+      const isCredit = bucket.counter === 'credit'
+      if (bucket.counter === '') expect(bucket.free).toBeGreaterThanOrEqual(0)
+      else if (!isCredit || !this.hasOverUse) expect(held).toBeLessThanOrEqual(totalOf(bucket))
+    }
+  }
+}
+
+function totalOf({ limit }: Bucket): number {
+  return Math.max(0, limit)
+}
+
+function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
+  const credit = { counter: 'credit', kind: 'totalCost' as const, ...PERIOD }
+  const first = { ...credit, owner: 0 as const, total: own }
+  return account === null ? [first] : [first, { ...credit, owner: 1 as const, total: account }]
+}
+
+/** What must be true of a finished line, whatever came before it. */
+function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
+  const { used, grouped, covered, priced, access, payments } = segment
+  const price = (of: Tariff, units: number, withAccess: boolean) =>
+    Number(priceOf(modelTariff(of), BigInt(units), withAccess))
+  const paid = (kind: Segment['payments'][number]['kind'], isGroup: boolean) =>
+    payments
+      .filter((one) => one.kind === kind && one.counter.startsWith('group/') === isGroup)
+      .reduce((sum, { amount }) => sum + amount, 0)
+  const added = wholesale === null ? 0 : price(wholesale, used, access)
+  expect(segment.charged).toBe(price(tariff, priced, access) + added)
+  expect(segment.coveredMicros).toBe(price(tariff, covered, false))
+  expect(paid('money', false) + segment.debt).toBe(segment.charged)
+  expect(paid('money', true)).toBe(segment.coveredMicros)
+  expect(paid('units', true)).toBe(grouped)
+  expect(paid('units', false) + grouped + covered + priced).toBe(used)
+  const counted = payments.filter(({ kind }) => kind === 'limit')
+  if (counted.length > 0) expect(paid('limit', false)).toBe(paid('money', false))
+}
+
+describe('groups, limits and prices with terms', () => {
+  it('add up, respect every limit, and hold nothing in the end', () => {
+    fc.assert(
+      fc.property(drawn, (story) => {
+        const trial = new Trial(story)
+        for (const { service, usedEighths, over, asked } of story.steps) {
+          const granted = trial.services[service]!.reservation.units
+          trial.step(service, Math.floor((granted * usedEighths) / 8) + over, asked, 'none')
+        }
+        for (const index of [0, 1] as const) trial.step(index, 0, 0, 'closed')
+        for (const bucket of [...trial.subscriber.buckets, ...trial.account.buckets]) {
+          expect(bucket.reserved).toBe(0)
+        }
+        const told = trial.ended.reduce((sum, { used }) => sum + used, 0)
+        expect(told).toBe(trial.used[0]! + trial.used[1]!)
+        for (const segment of trial.ended) judgeLine(segment, story)
+      }),
+      propertyRuns(1500),
+    )
+  })
+
+  it('cost the same however the usage is split into reports', () => {
+    const split = fc.tuple(drawn, fc.array(fc.nat({ max: 25 }), { minLength: 1, maxLength: 6 }))
+    fc.assert(
+      fc.property(split, ([story, parts]) => {
+        const plenty: Drawn = { ...story, credit: { own: UNLIMITED_TOTAL, account: null } }
+        const total = parts.reduce((sum, part) => sum + part, 0)
+        const inParts = new Trial(plenty)
+        for (const part of parts) {
+          inParts.step(0, 0, part, 'none')
+          inParts.step(0, part, 0, 'none')
+        }
+        inParts.step(0, 0, 0, 'closed')
+        const atOnce = new Trial(plenty)
+        atOnce.step(0, 0, total, 'none')
+        atOnce.step(0, total, 0, 'closed')
+        const told = ({ ended }: Trial) =>
+          ended.map(({ used, grouped, covered, priced, charged, coveredMicros }) => ({
+            ...{ used, grouped, covered, priced, charged, coveredMicros },
+          }))
+        // Money of a group buys whole intervals: what one report begins, another goes on with.
+        expect(told(inParts)).toEqual(told(atOnce))
+        for (const { priced, charged } of plenty.wholesale === null ? atOnce.ended : []) {
+          expect(charged).toBe(charge(plenty.tariff, priced, true))
+        }
+      }),
+      propertyRuns(1500),
+    )
+  })
+})

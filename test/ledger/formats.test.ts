@@ -1,0 +1,139 @@
+/** What stands in Redis from before counters: it is read, with defaults for what is new. */
+import { describe, expect, it } from 'vitest'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
+import { unpackRecord } from '../../src/ledger/record-packing.ts'
+import { packSession, unpackSession } from '../../src/ledger/session-packing.ts'
+
+const OWNER =
+  'AQAAAAAAABRAAAAAAAAACEAAAAAAAAA0QAAAAAAAAC5AAAAAAADAgkAAAAAAAAAAQAAAAAAAAPA/AAAAAAAAWUAAAAAA' +
+  'AABOQAAAAAAAACRAAAAAAAAAPkAAAAAAAAAAAAAAAAAAAABAAAAAAABAf0AAAAAAAAAAAAAAAAAAQH9AAAAAAAAAAAAA' +
+  'AAAAAAAAAAAAAAAAQI9AAAAAAABAn0AyAAAABAAAAAIAAAAAAABAj0AAAAAAAHCnQP3///8FAAAAAARkYXRh'
+
+const SESSION =
+  'mgGiZ3ejYWJjAM0FeM0jKAMEkZkDY6dncmFudGVkoAEHoXSRlgqkY2FsbKdncmFudGVkzQH+zQJYwpHeAAawcHJlcGFp' +
+  'ZEluY2x1ZGVJZASka2luZKVtb25leaZ1c2FnZXSgpGZyZWUeqHJlc2VydmVkCqR0b01zzQfQkpcKpGNhbGyiNDnCAZuv' +
+  'VDAxL2NhbGwvMjAyNjEyo1QwMaRHT0xEpjIwMjYxMpMHApKUPAoZw5TLQz////////8BA8KVAgPDWjKUUBQBAs0F3M0G' +
+  'pJKVAQIFACiVAAEEATzDk80B/pKTzQH0AQKRCpGTCgABl/+jc21zoMMAwJA='
+
+const RECORD =
+  'kwGR3gAXpXN0YW1woXOndmVyc2lvbgOjYWlkAaNzaWQHpm9yaWdpbqJnd6lzZXNzaW9uSWSjYWJjq3JhdGluZ0dyb3Vw' +
+  'CqZ1c2FnZXSkY2FsbKxjYWxsZWROdW1iZXKiNDmncmF0ZUtleaNUMDGkcGxhbqRHT0xEpWN5Y2xlpjIwMjYxMqR1c2Vk' +
+  'WqZwcmljZWQyp2NoYXJnZWRQpGRlYnQUq2xhcHNlZFVuaXRzAaxsYXBzZWRNaWNyb3MCqHBheW1lbnRzkt4ABaVvd25l' +
+  'cgGoYnVja2V0SWQCsHByZXBhaWRJbmNsdWRlSWQFpGtpbmSldW5pdHOmYW1vdW50KN4ABaVvd25lcgCoYnVja2V0SWQB' +
+  'sHByZXBhaWRJbmNsdWRlSWQEpGtpbmSlbW9uZXmmYW1vdW50PKdmaXJzdE1zzQXcpmxhc3RNc80GpKVzdGF0ZaRvcGVu' +
+  'pGxhdGXCkA=='
+
+const bytes = (text: string) => Buffer.from(text, 'base64')
+
+const PAYMENTS = [
+  {
+    ...{ owner: 1, bucketId: 2, prepaidIncludeId: 5, kind: 'units', amount: 40 },
+    ...{ counter: '', left: 0, total: 0 },
+  },
+  {
+    ...{ owner: 0, bucketId: 1, prepaidIncludeId: 4, kind: 'money', amount: 60 },
+    ...{ counter: '', left: 0, total: 0 },
+  },
+]
+
+const LATER = {
+  ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
+  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+}
+
+describe('format 1', () => {
+  it('of an owner has no counters', () => {
+    const owner = unpackOwner(1, 7, bytes(OWNER))
+    expect(owner).toEqual({
+      ...{ aid: 1, sid: 7, version: 5, nextBucketId: 3, owed: 20, repaid: 15 },
+      buckets: [
+        {
+          ...{ id: 1, prepaidIncludeId: 4, kind: 'totalCost', usaget: '', priority: 50 },
+          ...{ fromMs: 1000, toMs: 2000, limit: 0, counter: '' },
+          ...{ credited: 100, spent: 60, reserved: 10, free: 30 },
+        },
+        {
+          ...{ id: 2, prepaidIncludeId: 5, kind: 'units', usaget: 'data', priority: -3 },
+          ...{ fromMs: 1000, toMs: 3000, limit: 0, counter: '' },
+          ...{ credited: 500, spent: 0, reserved: 500, free: 0 },
+        },
+      ],
+    })
+    expect(unpackOwner(1, 7, packOwner(owner))).toEqual(owner)
+  })
+
+  it('of a session has a plain price, and what it holds is of prepaid buckets', () => {
+    const session = unpackSession(1, 7, bytes(SESSION))
+    expect(session).toMatchObject({
+      ...{ aid: 1, sid: 7, origin: 'gw', sessionId: 'abc', state: 'open', openedMs: 1400 },
+      ...{ expiresMs: 9000, lastNumber: 3, processed: 4 },
+    })
+    expect(session.answered).toEqual([
+      {
+        ...{ requestNumber: 3, digest: 99 },
+        outcome: {
+          ...{ reason: 'granted', detail: '', aid: 1, sid: 7, transactionId: 't' },
+          services: [
+            {
+              ...{ ratingGroup: 10, usaget: 'call', reason: 'granted', granted: 510 },
+              ...{ validityMs: 600, finalUnit: false, quote: null },
+            },
+          ],
+          balances: [
+            {
+              ...{ prepaidIncludeId: 4, kind: 'money', usaget: '', counter: '' },
+              ...{ free: 30, reserved: 10, toMs: 2000 },
+            },
+          ],
+        },
+      },
+    ])
+    const [call, sms] = session.services
+    expect(call?.segment).toEqual({
+      ...{ key: 'T01/call/202612', rateKey: 'T01', plan: 'GOLD', cycle: '202612' },
+      tariff: {
+        tiers: [
+          { units: 60, interval: 10, price: 25, ceil: true },
+          { units: Number.MAX_SAFE_INTEGER, interval: 1, price: 3, ceil: false },
+        ],
+        ...{ access: 7, extraDigits: 2, terms: null },
+      },
+      ...{ number: 2, version: 3, access: true, used: 90, priced: 50, charged: 80, debt: 20 },
+      ...{ lapsedUnits: 1, lapsedMicros: 2, firstMs: 1500, lastMs: 1700, late: true },
+      ...{ ...LATER, payers: [], isPrepaid: true, endMs: FOREVER_MS, payments: PAYMENTS },
+    })
+    expect(call?.reservation).toEqual({
+      units: 510,
+      slices: [
+        { bucket: { owner: 1, id: 2 }, units: 500, isCovered: false },
+        { bucket: null, units: 10, isCovered: false },
+      ],
+      money: [{ payer: { owner: 0, id: 1, isGroup: false, alsoIn: null }, micros: 10 }],
+    })
+    expect(sms).toMatchObject({ usaget: 'sms', segment: null, accessBorne: true })
+    expect(unpackSession(1, 7, packSession(session))).toEqual(session)
+  })
+
+  it('of a record does not say how a price came about', () => {
+    const { lines, operations } = unpackRecord(bytes(RECORD))
+    expect(operations).toEqual([])
+    expect(lines).toEqual([
+      {
+        ...{ stamp: 's', version: 3, aid: 1, sid: 7, origin: 'gw', sessionId: 'abc' },
+        ...{ ratingGroup: 10, usaget: 'call', calledNumber: '49', rateKey: 'T01', plan: 'GOLD' },
+        ...{ cycle: '202612', used: 90, priced: 50, charged: 80, debt: 20, lapsedUnits: 1 },
+        ...{ lapsedMicros: 2, firstMs: 1500, lastMs: 1700, state: 'open', late: false },
+        ...{ ...LATER, access: false, payments: PAYMENTS },
+        tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
+      },
+    ])
+  })
+})
+
+it('a session that uses nothing new is hardly larger than it was', () => {
+  const session = unpackSession(1, 7, bytes(SESSION))
+  session.answered = []
+  // Packed in format 1 it took 147 bytes; what comes to it is the end of its cycle.
+  expect(packSession(session).length).toBeLessThanOrEqual(147 + 16)
+})

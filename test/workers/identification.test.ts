@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import type { ProfileQuery } from '../../src/workers/profiles.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { MONEY, openScene, profileOf, request, type Scene, service } from './scene.ts'
+
+let redis: TestRedis
+let scene: Scene
+let reads: string[]
+
+/** Who has what, by field and value. */
+const known = new Map([
+  ['device:A1', 1],
+  ['msisdn:4930', 2],
+  ['sid:1', 1],
+  ['sid:2', 2],
+])
+
+const rules = {
+  countryPrefix: '49',
+  customerIdentification: {
+    data: [
+      { src_key: 'device.id', target_key: 'device' },
+      { src_key: 'caller', target_key: 'msisdn' },
+    ],
+  },
+}
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  reads = []
+  scene = await openScene(redis.url, {
+    rules,
+    async read({ key, value }: ProfileQuery) {
+      reads.push(`${key}:${value}`)
+      const found = profileOf(known.get(`${key}:${value}`) ?? 0)
+      return found === null ? null : { found, validUntilMs: found.toMs }
+    },
+  })
+  await emptyLedger(scene.ledger)
+  return async () => {
+    expect(scene.defects).toEqual([])
+    await scene.close()
+  }
+})
+
+function start(fields: ChargeRequest['fields'], more: Partial<ChargeRequest> = {}): ChargeRequest {
+  const nobody = { subscriberKey: 'none' as const, subscriberValue: '' }
+  const sessionId = JSON.stringify({ fields, more })
+  return request('start', 0, 0, [service(1_000_000)], { ...nobody, fields, sessionId, ...more })
+}
+
+async function fast(...requests: ChargeRequest[]) {
+  return (await scene.processor.process({ requests, mayLookUp: false })).outcomes
+}
+
+describe('a subscriber by rules', () => {
+  it('is the first that one of them finds', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.credit(2, MONEY, 1_000_000)
+    const both = start({ 'device.id': 'A1', caller: '030' })
+    expect(await fast(both)).toEqual([null])
+    expect((await scene.charge(both))[0]).toMatchObject({ reason: 'granted', sid: 1 })
+    expect(reads).toEqual(['device:A1'])
+    const second = start({ 'device.id': 'A2', caller: '030' })
+    expect((await scene.charge(second))[0]).toMatchObject({ reason: 'granted', sid: 2 })
+    expect(reads).toEqual(['device:A1', 'device:A2', 'msisdn:4930'])
+  })
+
+  it('is found in memory from then on, and who nobody is, too', async () => {
+    await scene.credit(2, MONEY, 1_000_000)
+    const fields = { 'device.id': 'A2', caller: '+4930' }
+    await scene.charge(start(fields))
+    const again = start(fields, { sessionId: 'again' })
+    expect((await fast(again))[0]).toMatchObject({ reason: 'granted', sid: 2 })
+    const update = request('update', 2, 1, [service(1_000_000, 5)], { sessionId: 'again' })
+    expect((await fast(update))[0]).toMatchObject({ reason: 'granted', sid: 2 })
+  })
+
+  it('is the one that the request names where they find nobody', async () => {
+    await scene.credit(2, MONEY, 1_000_000)
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '2' }
+    const [outcome] = await scene.charge(start({ caller: '031' }, named))
+    expect(outcome).toMatchObject({ reason: 'granted', sid: 2 })
+  })
+
+  it('is nobody if nothing finds one, or nothing is there to find one by', async () => {
+    for (const fields of [{ caller: '031' }, {}, null]) {
+      expect((await scene.charge(start(fields)))[0]?.reason).toBe('unknownSubscriber')
+    }
+  })
+})
