@@ -67,7 +67,7 @@ describe('groups', () => {
     [{ value: 1, usage_types: ['call'] }, { usagets: ['call'] }],
     [
       { cost: 1, usage_types: { call: {} } },
-      { kind: 'totalCost', usagets: ['call'] },
+      { kind: 'totalCost', total: 1_000_000, usagets: ['call'] },
     ],
     [{ value: 1, rates: 'ALL_RATES' }, {}],
     [{ value: 1, rates: '/^CALL_/i' }, { rates: /^CALL_/i }],
