@@ -5,15 +5,15 @@ describe('interned values', () => {
   it('are one for equal parts, and made again only when too many are known', () => {
     const interned = createInterned<{ n: number }>(2)
     let made = 0
-    const valueOf = (part: object) => {
+    const madeOf = (part: object) => {
       const make = () => {
         made += 1
         return { n: made }
       }
       return interned.of(part, make).n
     }
-    expect([valueOf({ a: 1 }), valueOf({ a: 1 }), valueOf({ a: 2 })]).toEqual([1, 1, 2])
-    expect([valueOf({ a: 3 }), valueOf({ a: 1 })]).toEqual([3, 4])
+    expect([madeOf({ a: 1 }), madeOf({ a: 1 }), madeOf({ a: 2 })]).toEqual([1, 1, 2])
+    expect([madeOf({ a: 3 }), madeOf({ a: 1 })]).toEqual([3, 4])
   })
 
   it('are not kept where making one fails', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { WRITTEN } from '../../../src/catalog/compile/document.ts'
 import { compileRate } from '../../../src/catalog/compile/rate.ts'
 import { charge } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
@@ -28,6 +29,14 @@ describe('rate', () => {
     expect(compileRate(rate({ rounding_rules })).usages).not.toBe(one.usages)
     const fine = compileRate(rate(), { isStrict: false, unitDigits: 1 })
     expect(fine.usages.get('call')?.base?.tariff.tiers[0]?.interval).toBe(600)
+  })
+
+  it('may leave the price of a usage type to plans and services', () => {
+    const usage = compileRate(rate({ rates: { call: {} } })).usages.get('call')
+    expect([usage?.base, usage?.plans.size]).toEqual([null, 0])
+    expect(refusal(() => compileRate(rate({ rates: { call: {} } }), WRITTEN))).toBe(
+      'rates.call must have a price: BASE or a plan',
+    )
   })
 
   it('gives a plan a part of BASE', () => {
@@ -98,7 +107,6 @@ describe('rate', () => {
     [{ rates: undefined }, 'rates is missing'],
     [{ rates: [] }, 'rates must be an object of usage types'],
     [{ rates: {} }, 'rates must have at least one usage type'],
-    [{ rates: { call: {} } }, 'rates.call must have a price: BASE or a plan'],
     [{ rates: { call: { BASE: 1 } } }, 'rates.call.BASE must be an object'],
     [
       { rates: { 'a.b': { BASE: price } } },
