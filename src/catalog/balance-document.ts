@@ -1,4 +1,4 @@
-/** What the recorder stores of a bucket or counter, and the pure mapping from the ledger's owner. */
+/** What the recorder stores of a bucket or counter, and the pure mapping from its owner. */
 import { flipCreditSign } from '../domain/balance-sign.ts'
 import type { Bucket, BucketKind, OwnerState } from '../domain/bucket.ts'
 import { parseGroupCounter } from '../domain/counters.ts'

@@ -82,6 +82,7 @@ export const ConfigSchema = section({
     countryPrefix: text('country-prefix'),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     defaultTax: text('entity-key'),
+    taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),

@@ -6,7 +6,7 @@ import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
 import { RuleError } from '../../rating/rule-error.ts'
-import { compileTaxPriorities, type TaxPriorities } from '../../rating/tax-mapping.ts'
+import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
 
 export interface QuoteSettings {
   /** IANA name. */
@@ -29,8 +29,7 @@ export interface RatingConfig {
   defaultTax: string
   rateKeys: readonly string[]
   rateCalculators: Readonly<Record<string, unknown>>
-  /** `rating.taxMapping`, where the installation has it. */
-  taxMapping?: unknown
+  taxMapping: Readonly<Record<string, unknown>>
   freeNumbers: readonly string[]
 }
 
@@ -41,7 +40,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
     ...{ timeZone, cycleDay, defaultTax, rateKeys },
     cycleAt: createCycleFinder(timeZone, cycleDay),
     calculators: compileCalculators(rating.rateCalculators),
-    taxPriorities: compileTaxPriorities(rating.taxMapping ?? [], 'rating.taxMapping'),
+    taxPriorities: compileTaxMapping(rating.taxMapping),
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
   }
 }
@@ -50,7 +49,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
 export const STANDARD: QuoteSettings = settingsOf({
   ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: 'DEFAULT_VAT' },
   rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
-  ...{ rateCalculators: {}, freeNumbers: [] },
+  ...{ rateCalculators: {}, taxMapping: {}, freeNumbers: [] },
 })
 
 const CONFIG_KEYS = [
@@ -85,7 +84,7 @@ function rulesAt(config: Fields): Partial<QuoteSettings> {
     rules.calculators = inRules(() => compileCalculators(calculators, 'config.rate_calculators'))
   }
   if (mapping !== undefined) {
-    rules.taxPriorities = inRules(() => compileTaxPriorities(mapping, 'config.tax_mapping'))
+    rules.taxPriorities = inRules(() => compileTaxMapping(mapping, 'config.tax_mapping'))
   }
   if (numbers !== undefined) rules.isFreeNumber = createFreeNumbers(numbersAt(numbers))
   return rules

@@ -4,7 +4,7 @@ import { RateFinder, type UsageFields } from '../../../src/rating/match/finder.t
 
 const NO_PRICE = { base: null, plans: new Map<string, never>() }
 
-/** A rate of calls with these fields in `params`, always valid; each other property can be given. */
+/** A rate of calls with these fields in `params`, always valid; the rest can be given. */
 export function rateWith(
   key: string,
   params: Readonly<Record<string, unknown>> = {},
@@ -14,7 +14,15 @@ export function rateWith(
   return {
     ...{ id: `${key}@${more.fromMs ?? 0}`, key, fromMs: 0, toMs: 1e15 },
     ...{ usages: new Map(usagets.map((usaget) => [usaget, NO_PRICE])) },
-    ...{ category: 'retail', addToRetail: false, play: '', params, taxHints: [], rounding: null },
+    ...{
+      category: 'retail',
+      addToRetail: false,
+      play: '',
+      params,
+      taxHints: [],
+      rounding: null,
+      method: 'tiered',
+    },
     ...rest,
   }
 }
