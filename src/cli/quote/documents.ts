@@ -105,7 +105,7 @@ function revisionsOf<K, T extends Revision>(
 
 /**
  * In the order of the case. What a subscriber or account holds has to be in the catalogue: a price
- * that is left out by mistake would be another one. Throws `CompileError` with the path in the case.
+ * that is left out by mistake would be another one. Throws `CompileError` with the path.
  */
 export function compileProfiles(
   { account, subscribers, settings }: QuoteCase,

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,6 +63,15 @@ describe('tollgate quote --cases', () => {
     const path = fileOf(good)
     const answer = await shell(`${process.execPath} ${bin} quote --cases - < ${path}`)
     expect(JSON.parse(answer)).toMatchObject({ name: 'good', ok: true })
+  })
+
+  it('stops when nobody reads on', async () => {
+    const bin = new URL('../../../bin/tollgate.mjs', import.meta.url).pathname
+    const path = fileOf(...Array.from({ length: 5_000 }, () => good))
+    const errors = join(folder, 'errors')
+    const command = `${process.execPath} ${bin} quote --cases ${path} 2> ${errors} | head -n 1`
+    expect(JSON.parse(await shell(command))).toMatchObject({ name: 'good' })
+    expect(readFileSync(errors, 'utf8')).toBe('')
   })
 
   it('ends with 1 if the file cannot be read', async () => {
