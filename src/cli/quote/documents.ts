@@ -15,6 +15,7 @@ import type { Fields } from '../../catalog/field.ts'
 import type {
   AccountProfile,
   Catalogue,
+  HeldService,
   Revision,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
@@ -102,22 +103,40 @@ function revisionsOf<K, T extends Revision>(
   return found
 }
 
-/** Throws `CompileError` with the path in the case. */
+/**
+ * In the order of the case. What a subscriber or account holds has to be in the catalogue: a price
+ * that is left out by mistake would be another one. Throws `CompileError` with the path.
+ */
 export function compileProfiles(
   { account, subscribers, settings }: QuoteCase,
+  catalogue: Catalogue,
   options: CompileOptions,
 ): SubscriberProfile[] {
   const { timeZone } = settings
   const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
   const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
+  checkServices(holder?.services ?? [], catalogue, 'account')
   return subscribers.map(({ path, document }, index) => {
     onlyKeys(document, path, SUBSCRIBER_KEYS)
     const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
     const profile = inCase(path, () =>
       compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
     )
+    const { plan, services } = profile
+    if (!catalogue.plans.has(plan)) {
+      throw new CompileError(`${path}.plan`, `is not in catalogue.plans: ${plan}`)
+    }
+    checkServices(services, catalogue, path)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
   })
+}
+
+function checkServices(held: readonly HeldService[], { services }: Catalogue, path: string): void {
+  for (const [index, { name }] of held.entries()) {
+    if (services.has(name)) continue
+    const why = `is not in catalogue.services: ${name}`
+    throw new CompileError(`${path}.services.${index}.name`, why)
+  }
 }
 
 function compileHolder(

@@ -257,14 +257,6 @@ type Drawn = {
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 
-/** A period that would end before it begins has no end. */
-function forward<T extends { from: string | undefined; to: string | undefined }>(period: T): T {
-  const { from, to } = period
-  return from !== undefined && to !== undefined && to <= from
-    ? { ...period, to: undefined }
-    : period
-}
-
 /** Service ids, and one bucket of a kind for an owner. */
 function subscribers(drawn: Drawn) {
   const held = new Set<string>()
@@ -283,9 +275,14 @@ function subscribers(drawn: Drawn) {
       if (held.has(owner)) return []
       held.add(owner)
       const value = charging_by === 'usagev' ? units : money
-      return [{ pp_includes_external_id: id, value, ...forward(validity) }]
+      return [{ pp_includes_external_id: id, value, ...endingLater(validity) }]
     }),
   }))
+}
+
+/** What ends before it begins is no credit but a mistake, and refused. */
+function endingLater({ from, to }: { from?: string | undefined; to?: string | undefined }) {
+  return from !== undefined && to !== undefined && to <= from ? { from } : { from, to }
 }
 
 /** Time goes on; some events come late. */
