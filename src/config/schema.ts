@@ -20,6 +20,10 @@ const oneOf = <T extends string | number>(...values: readonly T[]) =>
 const rules = (member: TSchema, description: string) =>
   Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
 
+/** The same as a list of priorities. */
+const priorities = (description: string) =>
+  Type.Unsafe<readonly unknown[]>(Type.Array(Type.Array(Type.Unknown()), { description }))
+
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
@@ -82,6 +86,7 @@ export const ConfigSchema = section({
     countryPrefix: text('country-prefix'),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     defaultTax: text('entity-key'),
+    taxMapping: priorities('must be a list of priorities, each a list of pairs of fields'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),

@@ -1,17 +1,20 @@
 /** The rules of the configuration that charging goes by, compiled once (spec/realtime.md 1.3, 1.4). */
 import { compileIdentification, type Identification } from './identify.ts'
 import { type Calculators, compileCalculators } from './match/calculators.ts'
+import { compileTaxPriorities, type TaxPriorities } from './tax-mapping.ts'
 
 /** As the configuration has them. */
 export interface RuleSettings {
   readonly rateCalculators: unknown
   readonly customerIdentification: unknown
   readonly countryPrefix: string
+  readonly taxMapping: unknown
 }
 
 export interface Rules {
   readonly calculators: Calculators
   readonly identification: Identification
+  readonly taxPriorities: TaxPriorities
   /** Names of all the request's fields that a decoder must keep. */
   readonly keptFields: readonly string[]
 }
@@ -21,6 +24,7 @@ export function compileRules(settings: RuleSettings): Rules {
   const calculators = compileCalculators(settings.rateCalculators)
   const { customerIdentification, countryPrefix } = settings
   const identification = compileIdentification(customerIdentification, countryPrefix)
+  const taxPriorities = compileTaxPriorities(settings.taxMapping, 'rating.taxMapping')
   const kept = new Set([...calculators.fieldsNeeded(), ...identification.fieldsNeeded()])
-  return { calculators, identification, keptFields: [...kept].sort() }
+  return { calculators, identification, taxPriorities, keptFields: [...kept].sort() }
 }

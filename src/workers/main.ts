@@ -8,12 +8,15 @@ import { findProfile } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
+import type { Catalogue } from '../domain/catalogue.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
+import type { TaxMapping } from '../rating/price.ts'
 import { compileRules } from '../rating/rules.ts'
+import { createTaxMapping, type TaxPriorities } from '../rating/tax-mapping.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
@@ -40,7 +43,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
   const { url, database, timeoutMs } = config.mongo
   const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
-  const { calculators, identification } = compileRules(config.rating)
+  const { calculators, identification, taxPriorities } = compileRules(config.rating)
   const finder = new RateFinder(calculators, config.rating.rateKeys)
   const feed = createCatalogFeed({
     ...{ catalog, pollMs: config.catalog.pollMs, log, clock },
@@ -57,13 +60,17 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config, finder)
+  const mapTax = taxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
     identification,
     needsPool,
     clock,
-    context: (nowMs) => ({ ...context, catalogue: feed.current(), nowMs }),
+    context: (nowMs) => {
+      const catalogue = feed.current()
+      return { ...context, catalogue, mapTax: mapTax(catalogue), nowMs }
+    },
     isCatalogueLoaded: () => feed.loaded(),
     refusal: backlog.refusal,
     ...config.ledger,
@@ -78,9 +85,21 @@ function ratingContext({ rating, session, ledger }: Config, finder: RateFinder) 
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     zone: rating.timeZone,
     defaultTax: rating.defaultTax,
-    mapTax: () => null,
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
+  }
+}
+
+/** The mapping of a catalogue; it changes with the taxes only. */
+function taxMappings(priorities: TaxPriorities): (catalogue: Catalogue) => TaxMapping {
+  let taxes: Catalogue['taxes'] = new Map()
+  let mapping = createTaxMapping(priorities, taxes)
+  return (catalogue) => {
+    if (catalogue.taxes !== taxes) {
+      taxes = catalogue.taxes
+      mapping = createTaxMapping(priorities, taxes)
+    }
+    return mapping
   }
 }
 

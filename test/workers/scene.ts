@@ -176,7 +176,12 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const defects: unknown[] = []
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
-  const none = { rateCalculators: {}, customerIdentification: {}, countryPrefix: '' }
+  const none = {
+    rateCalculators: {},
+    customerIdentification: {},
+    countryPrefix: '',
+    taxMapping: [],
+  }
   const { calculators, identification } = compileRules({ ...none, ...rules })
   const finder = new RateFinder(calculators, ['{USAGET}_{rating_group}', '{USAGET}'])
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))

@@ -1,12 +1,11 @@
-import { lineDocument } from '../../catalog/documents.ts'
+import { lineDocument } from '../../catalog/line-document.ts'
 import type { Line } from '../../domain/line.ts'
-import { decimalText } from '../../domain/money.ts'
 import { quote } from './json-text.ts'
 
 /** What an answer that only pretends says beside its grant: what its line would say, used up. */
 export function encodeQuote(line: Line): string {
-  const { aprice_micros, in_group, over_group, out_group, arate_key, rating } = lineDocument(line)
+  const { exact, in_group, over_group, out_group, arate_key, rating } = lineDocument(line)
   const groups = `"inGroup":${in_group},"overGroup":${over_group},"outGroup":${out_group}`
-  const price = `"aprice":${decimalText(aprice_micros)},${groups}`
+  const price = `"aprice":${exact.aprice},"finalCharge":${exact.final_charge},${groups}`
   return `${price},"rateKey":${quote(arate_key)},"rating":${JSON.stringify(rating)}`
 }
