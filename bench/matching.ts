@@ -52,20 +52,17 @@ function rateWith(key: string): ChangedRate {
   return { key, revisions: [revision] }
 }
 
-/** In pages; answers the whole time and that of the longest page, ms. */
-function build(finder: RateFinder, rates: readonly ChangedRate[]): [number, number] {
+/** The time that each page took, ms. */
+function build(finder: RateFinder, rates: readonly ChangedRate[]): readonly number[] {
   const page = Number(values.page)
-  let whole = 0
-  let longest = 0
+  const took: number[] = []
   for (let at = 0; at < rates.length; at += page) {
     const slice = rates.slice(at, at + page)
     const start = now()
     finder.update(slice)
-    const took = now() - start
-    whole += took
-    longest = Math.max(longest, took)
+    took.push(now() - start)
   }
-  return [whole, longest]
+  return took
 }
 
 /** Nanoseconds of one call. */
@@ -87,7 +84,8 @@ const known = rates.map(({ key }) => key)
 const plain = new Map(rates.map(({ key, revisions }) => [key, revisions]))
 
 const finder = new RateFinder(compileCalculators({}), ['{called_number}'])
-const [wholeMs, longestMs] = build(finder, rates)
+const slices = [...build(finder, rates)].sort((a, b) => a - b)
+const p99 = slices[Math.floor((slices.length - 1) * 0.99)] ?? 0
 let found = 0
 let lookup = Number.POSITIVE_INFINITY
 let ceiling = Number.POSITIVE_INFINITY
@@ -110,5 +108,6 @@ say('found_share', (found / LOOKUPS / Number(values.rounds)).toFixed(2))
 say('longest_prefix_ns', lookup.toFixed(0))
 say('map_get_ns', ceiling.toFixed(0))
 say('ratio', (lookup / ceiling).toFixed(1))
-say('build_ms', wholeMs.toFixed(0))
-say('build_longest_slice_ms', longestMs.toFixed(2))
+say('build_ms', slices.reduce((sum, ms) => sum + ms, 0).toFixed(0))
+say('build_p99_slice_ms', p99.toFixed(2))
+say('build_longest_slice_ms', (slices.at(-1) ?? 0).toFixed(2))

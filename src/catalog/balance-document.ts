@@ -1,6 +1,6 @@
-/** What the recorder stores of a bucket or counter, and the pure mapping from the ledger's owner. */
+/** What the recorder stores of a bucket or counter, and the pure mapping from its owner. */
 import { flipCreditSign } from '../domain/balance-sign.ts'
-import { availableIn, type Bucket, type BucketKind, type OwnerState } from '../domain/bucket.ts'
+import type { Bucket, BucketKind, OwnerState } from '../domain/bucket.ts'
 import { parseGroupCounter } from '../domain/counters.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { moneyOf, type Total, totalOf } from './money-shown.ts'
@@ -112,12 +112,12 @@ function creditOf({ kind, usaget, free }: Bucket): BalanceAmounts {
 
 /** What is reserved is not used yet. */
 function countOf(bucket: Bucket): BalanceAmounts {
-  const { kind, spent, reserved, counter } = bucket
+  const { kind, spent, counter } = bucket
   const group = parseGroupCounter(counter)
   if (group === null) return { cost: moneyOf(spent) }
   const total = Math.max(0, bucket.limit)
   const shown = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
   const used = kind === 'units' ? { usagev: spent } : { cost: moneyOf(spent) }
-  const left = totalOf(availableIn(bucket) + reserved, total, shown)
+  const left = totalOf(Math.max(0, total - spent), total, shown)
   return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, shown) } } }
 }

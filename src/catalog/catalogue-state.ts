@@ -18,6 +18,7 @@ import { compileRate } from './compile/rate.ts'
 import { compileTax } from './compile/tax.ts'
 import type { Catalog } from './connection.ts'
 import { createCursor, readAll, readChanges } from './follow.ts'
+import { ShardedMap } from './sharded-map.ts'
 import {
   type ChangedKey,
   createRevisionTable,
@@ -132,7 +133,7 @@ function followTable<K extends string | number, T extends Revision>(
   const onSkip = (skipped: SkippedDocument) => log.error(skipped, 'entity left out: cannot be used')
   const cursor = createCursor(clock)
   let table: RevisionTable<K, T> = createRevisionTable({ ...spec, onSkip })
-  let published: ReadonlyMap<K, readonly T[]> = new Map()
+  let published = new ShardedMap<K, readonly T[]>()
   let isNew = false
 
   const reload = async (): Promise<void> => {

@@ -6,8 +6,11 @@ import type { RawDocument } from './compile/document.ts'
 import type { Catalog } from './connection.ts'
 import { LATE_WRITES_MAX } from './revisions.ts'
 
-/** Documents per read: each page is one operation with its own time limit. */
-const PAGE_DOCUMENTS = 500
+/**
+ * Documents per read: each page is one operation with its own time limit, and is decoded in one
+ * piece.
+ */
+const PAGE_DOCUMENTS = 100
 
 /**
  * A writer that is killed between writing and taking its second number leaves a change that no

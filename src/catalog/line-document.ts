@@ -2,6 +2,7 @@
 import { parseGroupCounter } from '../domain/counters.ts'
 import { explain, type RatingStep } from '../domain/explain.ts'
 import type { Line } from '../domain/line.ts'
+import { groupUnits } from '../domain/lines.ts'
 import type { Payment } from '../domain/session.ts'
 import { type FinalCharge, finalCharge } from '../rating/line-tax.ts'
 import { moneyOf, type Total, totalOf } from './money-shown.ts'
@@ -131,14 +132,13 @@ export function lineDocument(line: Line): RealtimeLineDocument {
 /** `unitDigits`: units of the line are 10^-unitDigits of a base unit, as in quotes. */
 export function pricingFields(line: Line, unitDigits: number): PricingFields {
   const units = (count: number) => count / 10 ** unitDigits
-  const covered = line.grouped + line.covered
-  const beyond = units(line.used - covered)
+  const { inGroup, overGroup, outGroup } = groupUnits(line)
   const rating = explain(line, unitDigits)
   return {
     usagev: units(line.used),
-    in_group: units(covered),
-    over_group: line.hasGroups ? beyond : 0,
-    out_group: line.hasGroups ? 0 : beyond,
+    in_group: units(inGroup),
+    over_group: units(overGroup),
+    out_group: units(outGroup),
     priced_usagev: units(line.priced),
     arategroups: line.payments.flatMap((payment) => groupUses(line, payment, units)),
     rates: rating.flatMap(rateUses),

@@ -5,7 +5,8 @@
 import type { Revision } from '../domain/catalogue.ts'
 import type { RawDocument } from './compile/document.ts'
 import { CompileError } from './errors.ts'
-import { createPacer, type Pacer } from './pace.ts'
+import { createPacer } from './pace.ts'
+import { ShardedMap } from './sharded-map.ts'
 
 /** A document that is left out because it does not compile. */
 export interface SkippedDocument {
@@ -26,7 +27,7 @@ export interface RevisionTable<K extends string | number, T extends Revision> {
   /** Takes new states of documents; true if any differs from what was there. */
   apply(documents: readonly RawDocument[]): Promise<boolean>
   /** Revisions by key, sorted by start, without overlaps. The map is not changed by later calls. */
-  publish(): Promise<ReadonlyMap<K, readonly T[]>>
+  publish(): Promise<ShardedMap<K, readonly T[]>>
   skipped(): readonly SkippedDocument[]
 }
 
@@ -46,20 +47,20 @@ interface Entry<T> {
   revision: T | null
 }
 
-/** Looking at the clock costs as much as copying a few entries. */
-const COPIED_AT_ONCE = 1000
 const CHANGED_AT_ONCE = 64
 
 /** `before`: what another table has published, which this one replaces whole. */
 export function createRevisionTable<K extends string | number, T extends Revision>(
   options: TableOptions<K, T>,
-  before: ReadonlyMap<K, readonly T[]> = new Map(),
+  before = new ShardedMap<K, readonly T[]>(),
 ): RevisionTable<K, T> {
-  const entries = new Map<string, Entry<T>>()
-  const groups = new Map<K, readonly Entry<T>[]>()
+  const entries = new ShardedMap<string, Entry<T>>()
+  const groups = new ShardedMap<K, readonly Entry<T>[]>()
+  const byKey = before.copy()
   const skipped = new Map<string, SkippedDocument>()
-  let changedKeys = new Set<K>(before.keys())
-  let published = before
+  let changedKeys = new ShardedMap<K, true>()
+
+  for (const key of before.keys()) changedKeys.set(key, true)
 
   const remove = (id: string): void => {
     const entry = entries.get(id)
@@ -71,7 +72,7 @@ export function createRevisionTable<K extends string | number, T extends Revisio
     const others = (groups.get(key) ?? []).filter((other) => other !== entry)
     if (others.length === 0) groups.delete(key)
     else groups.set(key, others)
-    changedKeys.add(key)
+    changedKeys.set(key, true)
   }
 
   const put = (document: RawDocument, id: string, rev: number): void => {
@@ -82,7 +83,7 @@ export function createRevisionTable<K extends string | number, T extends Revisio
     if (revision === null) return
     const key = options.keyOf(revision)
     groups.set(key, [...(groups.get(key) ?? []), entry])
-    changedKeys.add(key)
+    changedKeys.set(key, true)
   }
 
   return {
@@ -102,38 +103,24 @@ export function createRevisionTable<K extends string | number, T extends Revisio
     },
     async publish() {
       const pacer = createPacer()
-      const next = await copyOf(published, pacer)
-      const keys = [...changedKeys]
-      changedKeys = new Set()
-      for (let at = 0; at < keys.length; at += CHANGED_AT_ONCE) {
-        const changed = keys
-          .slice(at, at + CHANGED_AT_ONCE)
-          .map((key) => ({ key, revisions: sequence(groups.get(key) ?? []) }))
-        for (const { key, revisions } of changed) {
-          if (revisions.length === 0) next.delete(key)
-          else next.set(key, revisions)
-        }
-        options.onChange?.(changed)
+      const keys = changedKeys
+      changedKeys = new ShardedMap()
+      let slice: ChangedKey<K, T>[] = []
+      for (const key of keys.keys()) {
+        const revisions = sequence(groups.get(key) ?? [])
+        if (revisions.length === 0) byKey.delete(key)
+        else byKey.set(key, revisions)
+        slice.push({ key, revisions })
+        if (slice.length < CHANGED_AT_ONCE) continue
+        options.onChange?.(slice)
+        slice = []
         if (pacer.isDue()) await pacer.pause()
       }
-      published = next
-      return next
+      if (slice.length > 0) options.onChange?.(slice)
+      return byKey.copy()
     },
     skipped: () => [...skipped.values()],
   }
-}
-
-async function copyOf<K, V>(map: ReadonlyMap<K, V>, pacer: Pacer): Promise<Map<K, V>> {
-  const copy = new Map<K, V>()
-  let left = COPIED_AT_ONCE
-  for (const [key, value] of map) {
-    copy.set(key, value)
-    left -= 1
-    if (left > 0) continue
-    left = COPIED_AT_ONCE
-    if (pacer.isDue()) await pacer.pause()
-  }
-  return copy
 }
 
 /** Neither of both for a document that is deleted. */

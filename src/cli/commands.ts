@@ -58,6 +58,21 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
   },
   {
+    name: 'quote',
+    help: 'Show what usage costs: of the cases of a file, or of a subscriber now. Moves nothing.',
+    options: {
+      cases: text('FILE', 'cases as lines of JSON, - for standard input; no store is needed'),
+      sid,
+      usaget: text('T', 'usage type, such as call'),
+      usagev: text('V', 'units asked for'),
+      'called-number': text('X', 'called number, for matching and free numbers'),
+      rate: text('KEY', 'rate that is taken without matching'),
+      urt: text('TIME', 'time of the event; now if not given'),
+      json,
+      ...common,
+    },
+  },
+  {
     name: 'audit',
     help: 'Check that every unit is accounted for, in the ledger and in what is recorded.',
     options: { json, ...common },

@@ -66,6 +66,7 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string) {
         name: nameOf(bucket.prepaidIncludeId),
         kind: bucket.kind === 'units' ? 'units' : 'money',
         usaget: bucket.usaget,
+        ...(bucket.counter === '' ? {} : { counter: bucket.counter }),
         free: shown(bucket.free),
         reserved: shown(bucket.reserved),
         spent: shown(bucket.spent),
@@ -84,10 +85,10 @@ export function ownerText(owner: OwnerState, nameOf: (id: number) => string): st
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
   const rows = owner.buckets.map((bucket) => {
     const shown = (amount: number) => amountText(bucket.kind, amount)
-    const { prepaidIncludeId: id, kind, usaget, toMs } = bucket
+    const { prepaidIncludeId: id, kind, usaget, counter, toMs } = bucket
     return [
-      `${id} ${nameOf(id)}`.trim(),
-      kind === 'units' ? usaget : `money${usaget === '' ? '' : ` for ${usaget}`}`,
+      counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
+      kind === 'units' ? usaget || 'units' : `money${usaget === '' ? '' : ` for ${usaget}`}`,
       ...[bucket.free, bucket.reserved, bucket.spent, bucket.credited].map(shown),
       toMs >= FOREVER_MS ? 'never' : new Date(toMs).toISOString(),
     ]
@@ -100,7 +101,8 @@ export function ownerText(owner: OwnerState, nameOf: (id: number) => string): st
   ]
 }
 
-function aligned(rows: readonly string[][]): string[] {
+/** Rows with their columns under each other. */
+export function aligned(rows: readonly string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   )

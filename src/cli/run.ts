@@ -54,6 +54,8 @@ async function dispatch({ command, options }: Invocation, roles: Roles): Promise
       return (await import('./balance-show.ts')).showBalance(options, file)
     case 'balance add':
       return (await import('./balance-add.ts')).addBalance(options, file)
+    case 'quote':
+      return (await import('./quote.ts')).quote(options, file)
     case 'audit':
       return (await import('./audit.ts')).audit(options, file)
     case 'ledger rebuild':

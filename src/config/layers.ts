@@ -99,8 +99,8 @@ function expectation(schema: TSchema): string {
   if (Array.isArray(schema['anyOf'])) {
     return `must be one of ${schema['anyOf'].map((option: TSchema) => option['const']).join(', ')}`
   }
-  if (schema.description !== undefined) return `${schema.description} (JSON in a variable)`
   if (schema['type'] === 'array') return expectation(schema['items'])
+  if (schema['type'] === 'object') return `${schema.description} (JSON in a variable)`
   if (schema['type'] === 'integer') {
     return `must be an integer from ${schema['minimum']} to ${schema['maximum']}`
   }
@@ -121,9 +121,8 @@ function shown(value: unknown): string {
 /** The value that a text stands for, by the type of its setting; left as text if it is not one. */
 function fromText(schema: TSchema, raw: string): unknown {
   const trimmed = raw.trim()
-  // Rules, which alone are described.
-  if (schema.description !== undefined) return jsonFrom(trimmed)
   if (schema['type'] === 'array') return listFrom(trimmed)
+  if (schema['type'] === 'object') return jsonFrom(trimmed)
   if (schema['type'] === 'boolean') return { true: true, false: false }[trimmed] ?? raw
   const isNumeric = schema['type'] === 'integer' || typeof schema['anyOf']?.[0]?.const === 'number'
   if (isNumeric && /^-?\d+$/.test(trimmed)) return Number(trimmed)

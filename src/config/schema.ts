@@ -20,10 +20,6 @@ const oneOf = <T extends string | number>(...values: readonly T[]) =>
 const rules = (member: TSchema, description: string) =>
   Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
 
-/** The same as a list of priorities. */
-const priorities = (description: string) =>
-  Type.Unsafe<readonly unknown[]>(Type.Array(Type.Array(Type.Unknown()), { description }))
-
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
@@ -86,7 +82,7 @@ export const ConfigSchema = section({
     countryPrefix: text('country-prefix'),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     defaultTax: text('entity-key'),
-    taxMapping: priorities('must be a list of priorities, each a list of pairs of fields'),
+    taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),

@@ -1,4 +1,4 @@
-/** Makes the line of a segment as it stands. */
+/** Makes the line of a segment as it stands, and tells what of its units groups covered. */
 
 import type { SegmentChange } from './charge-program.ts'
 import type { Line } from './line.ts'
@@ -56,4 +56,19 @@ export function lineOf(
     state,
     late: segment.late,
   }
+}
+
+/** Units of a line by what became of them; together all that were used. */
+export interface GroupUnits {
+  inGroup: number
+  /** Beyond groups that are meant for such usage. */
+  overGroup: number
+  /** No group is meant for it. */
+  outGroup: number
+}
+
+export function groupUnits({ used, grouped, covered, hasGroups }: Line): GroupUnits {
+  const inGroup = grouped + covered
+  const beyond = used - inGroup
+  return { inGroup, overGroup: hasGroups ? beyond : 0, outGroup: hasGroups ? 0 : beyond }
 }

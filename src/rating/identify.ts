@@ -32,8 +32,9 @@ type Rule = (usaget: string, field: RequestReader) => Candidate | null
 
 /**
  * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`; the
- * usage type `*` is for those that have no rules of their own. `countryPrefix`: digits that national
- * numbers are given, empty for none. Throws `RuleError` with the path of what cannot be used.
+ * usage type `*` is for those that have no rules of their own. `countryPrefix`: digits that
+ * national numbers are given, empty for none. Throws `RuleError` with the path of what cannot be
+ * used.
  */
 export function compileIdentification(
   document: unknown,

@@ -55,11 +55,13 @@ function giveBack(refund: Refund, { owner, bucketId, amount }: Payment): void {
 
 function reversed(segment: Segment, number: number, atMs: number): Segment {
   const { used, grouped, covered, priced, coveredMicros, charged, payments } = segment
+  // Not a plain minus: that would make -0 of what is nothing.
+  const minus = (amount: number) => 0 - amount
   return {
     ...segment,
     ...{ number, version: 1, firstMs: atMs, lastMs: atMs, late: false },
-    ...{ used: -used, grouped: -grouped, covered: -covered, priced: -priced },
-    ...{ coveredMicros: -coveredMicros, charged: -charged },
-    payments: payments.map((payment) => ({ ...payment, amount: -payment.amount })),
+    ...{ used: minus(used), grouped: minus(grouped), covered: minus(covered) },
+    ...{ priced: minus(priced), coveredMicros: minus(coveredMicros), charged: minus(charged) },
+    payments: payments.map((payment) => ({ ...payment, amount: minus(payment.amount) })),
   }
 }

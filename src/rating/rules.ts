@@ -1,7 +1,7 @@
 /** The rules of the configuration that charging goes by, compiled once (spec/realtime.md 1.3, 1.4). */
 import { compileIdentification, type Identification } from './identify.ts'
 import { type Calculators, compileCalculators } from './match/calculators.ts'
-import { compileTaxPriorities, type TaxPriorities } from './tax-mapping.ts'
+import { compileTaxMapping, type TaxPriorities } from './tax-mapping.ts'
 
 /** As the configuration has them. */
 export interface RuleSettings {
@@ -24,7 +24,7 @@ export function compileRules(settings: RuleSettings): Rules {
   const calculators = compileCalculators(settings.rateCalculators)
   const { customerIdentification, countryPrefix } = settings
   const identification = compileIdentification(customerIdentification, countryPrefix)
-  const taxPriorities = compileTaxPriorities(settings.taxMapping, 'rating.taxMapping')
   const kept = new Set([...calculators.fieldsNeeded(), ...identification.fieldsNeeded()])
+  const taxPriorities = compileTaxMapping(settings.taxMapping)
   return { calculators, identification, taxPriorities, keptFields: [...kept].sort() }
 }

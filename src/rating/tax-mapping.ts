@@ -2,6 +2,7 @@
 import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
 import type { TaxMapping } from './price.ts'
 import { RuleError } from './rule-error.ts'
+import { listAt, objectAt, textAt } from './rule-fields.ts'
 
 /** A tax matches if its field holds the value of the rate's. Paths into `params`, or a field. */
 interface Pair {
@@ -12,35 +13,42 @@ interface Pair {
 /** Tried in order; the pairs of one priority must all match. */
 export type TaxPriorities = readonly (readonly Pair[])[]
 
-type Fields = Readonly<Record<string, unknown>>
-
 /**
- * Reads `rating.taxMapping`: a list of priorities, each a list of `{tax_field, rate_field}`. Throws
- * `RuleError` with the path of what is wrong.
+ * Reads `rating.taxMapping`: `{priorities: [{filters: [{tax_field, rate_field}]}]}`, or nothing.
+ * Throws `RuleError` with the path of what is wrong.
  */
-export function compileTaxPriorities(document: unknown, path: string): TaxPriorities {
-  if (!Array.isArray(document)) throw new RuleError(path, 'must be a list of priorities')
-  return document.map((priority: unknown, index) => {
-    const at = `${path}.${index}`
-    if (!Array.isArray(priority) || priority.length === 0) {
-      throw new RuleError(at, 'must be a list of at least one pair of fields')
-    }
-    return priority.map((pair: unknown, position) => pairAt(pair, `${at}.${position}`))
+export function compileTaxMapping(document: unknown, path = 'rating.taxMapping'): TaxPriorities {
+  const { priorities = [] } = objectAt(document, path, ['priorities'])
+  return listAt(priorities, `${path}.priorities`).map((priority, index) => {
+    const at = `${path}.priorities.${index}`
+    const filters = listAt(objectAt(priority, at, ['filters'])['filters'], `${at}.filters`)
+    if (filters.length === 0) throw new RuleError(`${at}.filters`, 'must not be empty')
+    return filters.map((filter, position) => pairAt(filter, `${at}.filters.${position}`))
   })
 }
 
 function pairAt(value: unknown, path: string): Pair {
-  const { tax_field: taxField, rate_field: rateField } = (value ?? {}) as Fields
-  if (typeof taxField !== 'string') throw new RuleError(`${path}.tax_field`, 'must be a text')
-  if (typeof rateField !== 'string') throw new RuleError(`${path}.rate_field`, 'must be a text')
-  return { taxField, rateField }
+  const filter = objectAt(value, path, ['tax_field', 'rate_field'])
+  return {
+    taxField: textAt(filter['tax_field'], `${path}.tax_field`),
+    rateField: textAt(filter['rate_field'], `${path}.rate_field`),
+  }
+}
+
+type Taxes = ReadonlyMap<string, readonly TaxRevision[]>
+
+/** Mappings by the taxes of a catalogue, each made once for as long as these stay the same. */
+export function createTaxMappings(priorities: TaxPriorities): (taxes: Taxes) => TaxMapping {
+  const known = new WeakMap<Taxes, TaxMapping>()
+  return (taxes) => {
+    const mapping = known.get(taxes) ?? createTaxMapping(priorities, taxes)
+    known.set(taxes, mapping)
+    return mapping
+  }
 }
 
 /** The first priority by which a tax matches decides; of several taxes the lowest key. */
-export function createTaxMapping(
-  priorities: TaxPriorities,
-  taxes: ReadonlyMap<string, readonly TaxRevision[]>,
-): TaxMapping {
+export function createTaxMapping(priorities: TaxPriorities, taxes: Taxes): TaxMapping {
   if (priorities.length === 0) return () => null
   const keys = [...taxes.keys()].sort()
   return (rate, atMs) => {

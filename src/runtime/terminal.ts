@@ -1,4 +1,4 @@
-/** The one place that writes for a person at a terminal. */
+/** The one place that writes for a person at a terminal, and reads what is typed or piped in. */
 
 /** Writes a line to standard output: what a command was asked for. */
 export function print(line = ''): void {
@@ -8,4 +8,9 @@ export function print(line = ''): void {
 /** Writes a line to standard error: why a command could not do it. */
 export function printError(line: string): void {
   process.stderr.write(`${line}\n`)
+}
+
+/** What is typed or piped in. */
+export function standardInput(): AsyncIterable<Uint8Array> {
+  return process.stdin
 }

@@ -9,16 +9,14 @@ import { findProfile } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
-import type { Catalogue } from '../domain/catalogue.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
 import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { Identification } from '../rating/identify.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
-import type { TaxMapping } from '../rating/price.ts'
 import { compileRules } from '../rating/rules.ts'
-import { createTaxMapping, type TaxPriorities } from '../rating/tax-mapping.ts'
+import { createTaxMappings } from '../rating/tax-mapping.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
@@ -64,7 +62,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config, finder)
-  const mapTax = taxMappings(taxPriorities)
+  const mappingOf = createTaxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
@@ -73,7 +71,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     clock,
     context: (nowMs) => {
       const catalogue = feed.current()
-      return { ...context, catalogue, mapTax: mapTax(catalogue), nowMs }
+      return { ...context, catalogue, mapTax: mappingOf(catalogue.taxes), nowMs }
     },
     isCatalogueLoaded: () => feed.loaded(),
     refusal: backlog.refusal,
@@ -124,19 +122,6 @@ function ratingContext({ rating, session, ledger }: Config, finder: RateFinder) 
     defaultTax: rating.defaultTax,
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
-  }
-}
-
-/** The mapping of a catalogue; it changes with the taxes only. */
-function taxMappings(priorities: TaxPriorities): (catalogue: Catalogue) => TaxMapping {
-  let taxes: Catalogue['taxes'] = new Map()
-  let mapping = createTaxMapping(priorities, taxes)
-  return (catalogue) => {
-    if (catalogue.taxes !== taxes) {
-      taxes = catalogue.taxes
-      mapping = createTaxMapping(priorities, taxes)
-    }
-    return mapping
   }
 }
 

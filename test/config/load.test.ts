@@ -163,8 +163,6 @@ describe('what is wrong', () => {
     ['TOLLGATE_RATING_RATE_KEYS', '', 'rating.rateKeys must be a list of different keys'],
     ['TOLLGATE_RATING_RATE_KEYS', 'A{called_number}', 'rating.rateKeys must be a list of'],
     ['TOLLGATE_RATING_RATE_CALCULATORS', '{', 'rating.rateCalculators must be an object of tariff'],
-    ['TOLLGATE_RATING_TAX_MAPPING', '[{}]', 'rating.taxMapping must be a list of priorities, each'],
-    ['TOLLGATE_RATING_TAX_MAPPING', '[', 'rating.taxMapping must be a list of priorities, each'],
     ['TOLLGATE_RATING_RATE_CALCULATORS', '[]', 'rating.rateCalculators must be an object of'],
     ['TOLLGATE_RATING_RATE_CALCULATORS', '{"retail":1}', 'rating.rateCalculators must be an'],
     ['TOLLGATE_RATING_CUSTOMER_IDENTIFICATION', '{"data":{}}', 'must be an object of usage types'],

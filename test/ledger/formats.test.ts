@@ -1,4 +1,4 @@
-/** What stands in Redis from before counters: it is read, and what is new in it is what was then. */
+/** What stands in Redis from before counters: it is read, with defaults for what is new. */
 import { describe, expect, it } from 'vitest'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'

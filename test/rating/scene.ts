@@ -48,6 +48,7 @@ export class Scene {
   catalogue: Catalogue = catalogueOf(RATES, PLANS)
   profile: SubscriberProfile | null = profileOf(ALWAYS)
   nowMs = START_MS
+  isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
   /** Every line that was committed, in order. */
   readonly lines: Line[] = []
@@ -70,7 +71,7 @@ export class Scene {
       { subscriber, account, session },
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
-        ...contextOf(catalogue),
+        ...{ ...contextOf(catalogue), isFreeNumber: this.isFreeNumber },
         ...{ profile, nowMs, settings: SETTINGS },
       },
     )

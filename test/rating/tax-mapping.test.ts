@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TaxRevision } from '../../src/domain/catalogue.ts'
-import { compileTaxPriorities, createTaxMapping } from '../../src/rating/tax-mapping.ts'
+import { compileTaxMapping, createTaxMappings } from '../../src/rating/tax-mapping.ts'
 import { catalogueOf, rateOf } from './catalogue.ts'
 
 function tax(key: string, params: Record<string, unknown>): TaxRevision {
@@ -16,13 +16,15 @@ const TAXES = [
   tax('OLD', { params: { class: 'C' } }),
 ]
 const { taxes } = catalogueOf([], [], [], [{ ...TAXES[2]!, toMs: 5 }, TAXES[0]!, TAXES[1]!])
-const PRIORITIES = [
-  [{ tax_field: 'key', rate_field: 'params.tax' }],
-  [{ tax_field: 'params.class', rate_field: 'params.tax_class' }],
-]
+const MAPPING = {
+  priorities: [
+    { filters: [{ tax_field: 'key', rate_field: 'params.tax' }] },
+    { filters: [{ tax_field: 'params.class', rate_field: 'params.tax_class' }] },
+  ],
+}
 
 describe('the mapping of taxes', () => {
-  const mapTax = createTaxMapping(compileTaxPriorities(PRIORITIES, 'rating.taxMapping'), taxes)
+  const mapTax = createTaxMappings(compileTaxMapping(MAPPING))(taxes)
   const key = (params: Record<string, unknown>, atMs = 10) =>
     mapTax(rateOf('R', 'call', '1/1', { params: { params } }), atMs)?.key ?? 'none'
 
@@ -41,12 +43,17 @@ describe('the mapping of taxes', () => {
     expect(key({ tax_class: 'C' }, 4)).toBe('OLD')
   })
 
+  it('of nothing maps nothing', () => {
+    const rate = rateOf('R', 'call', '1/1', { params: { params: { tax: 'FOOD' } } })
+    expect(createTaxMappings(compileTaxMapping({}))(taxes)(rate, 10)).toBeNull()
+  })
+
   it.each([
-    [{}, 'rating.taxMapping must be a list of priorities'],
-    [[[]], 'rating.taxMapping.0 must be a list of at least one pair of fields'],
-    [[[{ tax_field: 'key' }]], 'rating.taxMapping.0.0.rate_field must be a text'],
-    [[[{ rate_field: 'key' }]], 'rating.taxMapping.0.0.tax_field must be a text'],
+    [{ rules: [] }, 'rating.taxMapping.rules is not known'],
+    [{ priorities: {} }, 'rating.taxMapping.priorities must be a list'],
+    [{ priorities: [{ filters: [] }] }, 'priorities.0.filters must not be empty'],
+    [{ priorities: [{ filters: [{ tax_field: 'key' }] }] }, '0.filters.0.rate_field is missing'],
   ])('names what is wrong in %j', (document, message) => {
-    expect(() => compileTaxPriorities(document, 'rating.taxMapping')).toThrow(message)
+    expect(() => compileTaxMapping(document)).toThrow(message)
   })
 })

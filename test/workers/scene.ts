@@ -177,10 +177,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
   const none = {
-    rateCalculators: {},
-    customerIdentification: {},
-    countryPrefix: '',
-    taxMapping: [],
+    ...{ rateCalculators: {}, customerIdentification: {}, countryPrefix: '', taxMapping: {} },
   }
   const { calculators, identification } = compileRules({ ...none, ...rules })
   const finder = new RateFinder(calculators, ['{USAGET}_{rating_group}', '{USAGET}'])

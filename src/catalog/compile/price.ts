@@ -13,15 +13,22 @@ import {
   wholeAt,
 } from '../field.ts'
 import { type CompileOptions, checkUsageType } from './document.ts'
+import { createInterned } from './interned.ts'
 import { compileTariff, NO_TERMS, type PriceContext } from './tariff.ts'
 
 const PRICE_KEYS = ['access', 'minimum_charge', 'rate', 'bands']
 const BAND_KEYS = ['name', 'days', 'dates', 'from', 'to', 'access', 'minimum_charge', 'rate']
 const DAY_SECONDS = 86_400
 
+const interned = createInterned<PriceSet>(10_000)
+
 /** A price with its bands. `access` and `minimum_charge` hold in the bands that have none. */
 export function compilePrice(document: unknown, path: string, context: PriceContext): PriceSet {
   const price = objectAt(document, path)
+  return interned.of([price, context], () => compilePriceSet(price, path, context))
+}
+
+function compilePriceSet(price: Fields, path: string, context: PriceContext): PriceSet {
   if (price['percentage'] !== undefined) {
     throw new CompileError(`${path}.percentage`, 'is for prices that replace another one')
   }

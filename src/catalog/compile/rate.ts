@@ -2,10 +2,11 @@
 import type { PriceSet, RateRevision, RateUsage, TaxHint } from '../../domain/catalogue.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
-import { type RateDocument, RateSchema } from '../entities/rate.ts'
+import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
 import { CompileError } from '../errors.ts'
 import { arrayAt, choiceAt, type Fields, isEmpty, objectAt, textAt } from '../field.ts'
 import { checkUsageType, paramsOf, type RawDocument, revisionOf, STORED } from './document.ts'
+import { createInterned } from './interned.ts'
 import { compilePrice, percentageAt } from './price.ts'
 import { roundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
@@ -31,7 +32,7 @@ export function compileRate(document: RawDocument, options = STORED): RateRevisi
   return {
     ...revisionOf(rate),
     key: rate.key,
-    usages: usagesOf(rate, { ...options, terms: { method, rounding } }),
+    usages: usagesOf(rate.rates, { ...options, terms: { method, rounding } }),
     method,
     category,
     addToRetail: category === RETAIL || rate.add_to_retail === true,
@@ -42,9 +43,18 @@ export function compileRate(document: RawDocument, options = STORED): RateRevisi
   }
 }
 
-function usagesOf(rate: RateDocument, context: PriceContext): ReadonlyMap<string, RateUsage> {
+const interned = createInterned<ReadonlyMap<string, RateUsage>>(10_000)
+
+function usagesOf(rates: PricesDocument, context: PriceContext): ReadonlyMap<string, RateUsage> {
+  return interned.of([rates, context], () => compileUsages(rates, context))
+}
+
+function compileUsages(
+  rates: PricesDocument,
+  context: PriceContext,
+): ReadonlyMap<string, RateUsage> {
   const usages = new Map<string, RateUsage>()
-  for (const [usaget, prices] of Object.entries(rate.rates)) {
+  for (const [usaget, prices] of Object.entries(rates)) {
     const path = `rates.${usaget}`
     checkUsageType(usaget, path)
     usages.set(usaget, compileUsage(prices, path, context))
@@ -68,7 +78,8 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
     const isPart = price['percentage'] !== undefined
     plans.set(name, isPart ? partOf(base, price, at) : compilePrice(price, at, context))
   }
-  if (base === null && plans.size === 0) {
+  // A price of a plan or service alone may be meant; what is written has to say so.
+  if (context.isStrict && base === null && plans.size === 0) {
     throw new CompileError(path, 'must have a price: BASE or a plan')
   }
   return { base, plans }
@@ -86,12 +97,19 @@ function partOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
   }
 }
 
+const NO_HINTS: readonly TaxHint[] = []
 const TAXATIONS = ['global', 'default', 'no', 'custom'] as const
 const LOGICS = ['override', 'fallback'] as const
 
+const internedHints = createInterned<readonly TaxHint[]>(1000)
+
 /** Absent: none, which means `global`. */
-export function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
-  if (isEmpty(value)) return []
+function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
+  if (isEmpty(value)) return NO_HINTS
+  return internedHints.of(value, () => compileHints(value, path))
+}
+
+function compileHints(value: unknown, path: string): readonly TaxHint[] {
   return arrayAt(value, path).map((entry, index) => {
     const at = `${path}.${index}`
     const hint = objectAt(entry, at)

@@ -1,7 +1,8 @@
 /**
  * Rates by group and prefix, for look-ups of the longest prefix. Prefixes of digits are in hash
  * tables of numbers, one probe for each length, because a map of texts costs several times as much.
- * There are many small tables: one that grows is copied in one piece, which must not stall the thread.
+ * There are many small tables: one that grows is copied in one piece, which must not stall the
+ * thread.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
 import { type Held, withoutRate, withRate } from './rate-list.ts'
@@ -88,7 +89,7 @@ function otherKey(group: number, prefix: string): string {
   return `${group}:${prefix}`
 }
 
-/** Prepares the prefixes of a text up to a length; answers how long they are: as far as it is digits. */
+/** Prepares the prefixes of a text up to a length; answers how far it is digits. */
 function scan(group: number, text: string, lengthMax: number): number {
   const end = Math.min(lengthMax, DIGITS_MAX)
   let key = 1

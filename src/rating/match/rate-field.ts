@@ -1,4 +1,4 @@
-/** Fields of a rate that filters compare, and the tests of a rate by them (spec/realtime.md 4.3). */
+/** Fields of a rate that filters compare, and tests of a rate by them (spec/realtime.md 4.3). */
 import { fieldAt, type RateRevision } from '../../domain/catalogue.ts'
 import { isObject } from '../rule-fields.ts'
 import { compileRegex, type RuleRegex } from '../rule-regex.ts'
@@ -6,15 +6,10 @@ import { compareTexts, textOf } from './compare.ts'
 
 const PARAMS = 'params.'
 
-/**
- * The value of `rate_key`: `key`, `params.…`, or another field by its path. `rate.params` may hold
- * the members of `params` themselves, or under that name as the document does.
- */
+/** The value of `rate_key`: `key`, `params.…`, or another field by its path. */
 export function rateField(rate: RateRevision, path: string): unknown {
   if (path === 'key') return rate.key
-  const field = fieldAt(rate.params, path)
-  if (field !== undefined || !path.startsWith(PARAMS)) return field
-  return fieldAt(rate.params, path.slice(PARAMS.length))
+  return fieldAt(rate.params, path.startsWith(PARAMS) ? path.slice(PARAMS.length) : path)
 }
 
 /** The texts of a field with one value or a list of them, each once. */

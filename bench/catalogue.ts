@@ -1,0 +1,215 @@
+/** How long the thread is held up that loads a large catalogue, and what memory it takes. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ObjectId } from 'mongodb'
+import type { EntityCollection } from '../src/catalog/collections.ts'
+import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
+import { type CatalogFeed, createCatalogFeed } from '../src/catalog/feed.ts'
+import { bump } from '../src/catalog/revisions.ts'
+import { FOREVER_MS } from '../src/domain/time.ts'
+import { monotonicMs, systemClock } from '../src/runtime/clock.ts'
+import { createLogger } from '../src/runtime/log.ts'
+
+const { values } = parseArgs({
+  options: {
+    rates: { type: 'string', default: '100000' },
+    plans: { type: 'string', default: '1000' },
+    changes: { type: 'string', default: '5000' },
+    mongo: { type: 'string' },
+  },
+})
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const BATCH = 1000
+const SINCE = new Date(Date.UTC(2020, 0, 1))
+
+interface Server {
+  url: string
+  stop(): Promise<void>
+}
+
+/** The embedded MongoDB in a process of its own, as in production: it must not share the thread. */
+async function startMongo(): Promise<Server> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-catalogue-'))
+  const here = dirname(fileURLToPath(import.meta.url))
+  const program = join(here, '../src/embedded/mongo/main.js')
+  const args = ['--data', join(folder, 'data'), '--socket', join(folder, 's.sock')]
+  const child = fork(program, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const [ready] = (await once(child, 'message')) as [{ url: string }]
+  return {
+    url: ready.url,
+    async stop() {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const stored = (fields: object) => {
+  return { _id: new ObjectId(), rev: 0, from: SINCE, to: new Date(FOREVER_MS), ...fields }
+}
+
+const tiers = (price: number) => [
+  { from: 0, to: 60, interval: 60, price },
+  { from: 60, to: 'UNLIMITED', interval: 1, price: price / 60 < 1e-6 ? 1e-6 : 0.001 },
+]
+
+function rateDocument(index: number) {
+  const prefix = [`${1_000_000 + index}`, `${9_000_000 + index}`]
+  return stored({
+    key: `CALL_${index}`,
+    description: `Calls to destination ${index}`,
+    tariff_category: 'retail',
+    pricing_method: 'tiered',
+    add_to_retail: true,
+    params: { prefix, zone: `Z${index % 200}` },
+    tax: [{ type: 'vat', taxation: 'global' }],
+    rounding_rules: { rounding_type: 'None' },
+    rates: {
+      call: {
+        BASE: { access: 0.1, rate: tiers((index % 97) / 100) },
+        GOLD: { rate: tiers((index % 89) / 200) },
+      },
+    },
+  })
+}
+
+function planDocument(index: number) {
+  const rates = Array.from({ length: 20 }, (_, n) => `CALL_${(index * 20 + n) % 100_000}`)
+  return stored({
+    name: `PLAN_${index}`,
+    description: `Plan ${index}`,
+    connection_type: 'postpaid',
+    price: [{ from: 0, to: 'UNLIMITED', price: 10 }],
+    recurrence: { frequency: 1, start: 1 },
+    disallowed_rates: [],
+    rates: Object.fromEntries(rates.map((key) => [key, { call: { percentage: 0.9 } }])),
+    include: { groups: { MINUTES: { value: 6000, usage_types: { call: {} }, rates } } },
+  })
+}
+
+async function fill(
+  catalog: Catalog,
+  collection: EntityCollection,
+  count: number,
+  documentOf: (index: number) => object,
+): Promise<void> {
+  for (let from = 0; from < count; from += BATCH) {
+    const length = Math.min(BATCH, count - from)
+    const documents = Array.from({ length }, (_, offset) => documentOf(from + offset))
+    await catalog[collection as 'plans'].insertMany(documents as never[], { ordered: false })
+  }
+}
+
+/**
+ * The most processor time of this thread between two turns, ms, by the kernel's accounts: what a
+ * pause would be on a machine that nobody else uses.
+ */
+function watchTurns(): { stop(): number } {
+  const nanosNow = () =>
+    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0])
+  let last = nanosNow()
+  let most = 0
+  const look = () => {
+    const now = nanosNow()
+    most = Math.max(most, now - last)
+    last = now
+  }
+  const timer = setInterval(look, 1)
+  return {
+    stop() {
+      clearInterval(timer)
+      look()
+      return most / 1e6
+    },
+  }
+}
+
+/** Does it while measuring, and prints how long and the longest pause of this thread. */
+async function measured(what: string, work: () => Promise<void>): Promise<void> {
+  const pauses: IntervalHistogram = monitorEventLoopDelay({ resolution: 1 })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  pauses.enable()
+  const watch = watchTurns()
+  const beganMs = monotonicMs()
+  await work()
+  const tookMs = monotonicMs() - beganMs
+  // The histogram only knows of a pause when it is over.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  pauses.disable()
+  const busiest = watch.stop()
+  const ms = (nanos: number) => (nanos / 1e6).toFixed(1)
+  const rss = Math.round(process.memoryUsage().rss / 2 ** 20)
+  const longest = `${ms(pauses.max)} ms (p99.9 ${ms(pauses.percentile(99.9))})`
+  const onProcessor = `${busiest.toFixed(1)} ms`
+  say(
+    `${what}: ${(tookMs / 1000).toFixed(2)} s, longest pause ${longest}, ` +
+      `of one turn on the processor ${onProcessor}, RSS ${rss} MiB`,
+  )
+}
+
+async function load(feed: CatalogFeed, rates: number): Promise<void> {
+  if (!(await feed.pollNow())) throw new Error('MongoDB cannot be read')
+  const { size } = feed.current().rates
+  if (size !== rates) throw new Error(`${size} of ${rates} rates: ${feed.skipped()[0]?.reason}`)
+}
+
+/** A price list that is written anew, as the entity API would. */
+async function change(catalog: Catalog, count: number): Promise<void> {
+  const documents = await catalog.rates.find({}).limit(count).toArray()
+  const rev = await bump(catalog, 'rates')
+  const writes = documents.map(({ _id }, index) => {
+    const update = { $set: { rev: rev + index, play: 'NEW' } }
+    return { updateOne: { filter: { _id }, update } }
+  })
+  await catalog.rates.bulkWrite(writes as never[], { ordered: false })
+  const number = { $set: { seq: rev + count } }
+  await catalog.counters.updateOne({ _id: 'feed:rates' }, number)
+}
+
+async function main(): Promise<void> {
+  const [rates, plans, changes] = [values.rates, values.plans, values.changes].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  const server = values.mongo === undefined ? await startMongo() : null
+  const url = values.mongo ?? server?.url ?? ''
+  const database = `catalogue_${process.pid}`
+  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'bench' })
+  const log = createLogger({ name: 'bench', level: 'error' })
+  let told = 0
+  const onRates = (changed: readonly unknown[]) => {
+    told += changed.length
+  }
+  const options = { catalog, log, clock: systemClock, pollMs: 3_600_000, onRates }
+  try {
+    await catalog.ensureIndexes()
+    say(`writing ${rates} rates and ${plans} plans`)
+    await fill(catalog, 'rates', rates, rateDocument)
+    await fill(catalog, 'plans', plans, planDocument)
+    await measured('doing nothing', () => new Promise((resolve) => setTimeout(resolve, 1000)))
+    const feed = createCatalogFeed(options)
+    await measured('first load', () => load(feed, rates))
+    say(`told of ${told} rates`)
+    await change(catalog, changes)
+    await measured(`${changes} changes`, () => load(feed, rates))
+    await change(catalog, 1)
+    await measured('one change', () => load(feed, rates))
+  } finally {
+    await catalog.run('drop', () => catalog.rates.drop()).catch(() => undefined)
+    await catalog.run('drop', () => catalog.plans.drop()).catch(() => undefined)
+    await catalog.close()
+    await server?.stop()
+  }
+}
+
+await main()

@@ -1,0 +1,24 @@
+/** `tollgate quote`: what a usage costs, out of a file of cases or of the live catalogue. */
+import { loadConfig } from '../config/load.ts'
+import { UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { quoteCases } from './quote/cases.ts'
+import { quoteLive } from './quote/live.ts'
+import { settingsOf } from './quote/settings.ts'
+
+const LIVE_OPTIONS = ['sid', 'usaget', 'usagev', 'called-number', 'rate', 'urt', 'json']
+
+/** 1: a case is broken or not as expected, or nothing is granted. Throws `UsageError`. */
+export async function quote(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const cases = optionalText(options, 'cases')
+  if (cases !== undefined) refuseOthers(options)
+  const config = loadConfig(file === undefined ? {} : { file })
+  if (cases === undefined) return quoteLive(options, config)
+  return quoteCases(cases, settingsOf(config.rating))
+}
+
+function refuseOthers(options: OptionValues): void {
+  const other = LIVE_OPTIONS.find((name) => options[name] !== undefined)
+  if (other === undefined) return
+  throw new UsageError(`--${other} cannot stand beside --cases: a case says it itself`)
+}

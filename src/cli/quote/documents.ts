@@ -1,0 +1,155 @@
+/** The documents of a case as charging uses them; what they leave out has a default. */
+
+import type { CompileOptions, RawDocument } from '../../catalog/compile/document.ts'
+import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
+import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
+import { compileAccount, compileSubscriber, withAccount } from '../../catalog/compile/profile.ts'
+import { compileRate } from '../../catalog/compile/rate.ts'
+import { compileTax } from '../../catalog/compile/tax.ts'
+import { withDates } from '../../catalog/dates.ts'
+import { AccountEntity } from '../../catalog/entities/account.ts'
+import { REVISION_DATES } from '../../catalog/entities/entity.ts'
+import { SubscriberEntity } from '../../catalog/entities/subscriber.ts'
+import { CompileError } from '../../catalog/errors.ts'
+import type { Fields } from '../../catalog/field.ts'
+import type {
+  AccountProfile,
+  Catalogue,
+  Revision,
+  SubscriberProfile,
+} from '../../domain/catalogue.ts'
+import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
+
+/** Everything that begins without a date has begun by then. */
+const EVER = new Date(0)
+
+const HOLDER_KEYS = [
+  ...['_id', 'type', 'aid', 'from', 'to', 'creation_time', 'activation_date', 'deactivation_date'],
+  ...['services', 'overrides', 'credit_limit', 'firstname', 'lastname', 'address', 'country'],
+]
+const ACCOUNT_KEYS = [
+  ...HOLDER_KEYS,
+  ...['email', 'zip_code', 'salutation', 'invoice_shipping_method', 'invoice_detailed'],
+  ...['invoice_language', 'invoicing_day', 'payment_gateway', 'allowances', 'in_collection'],
+]
+const SUBSCRIBER_KEYS = [
+  ...HOLDER_KEYS,
+  ...['sid', 'plan', 'plan_activation', 'plan_deactivation', 'former_plan', 'play', 'discounts'],
+  ...['msisdn', 'imsi', 'barred', 'time_zone'],
+]
+
+/** Throws `CompileError` with the path in the case. */
+export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Catalogue {
+  const { timeZone } = quote.settings
+  const compiled = <T extends Revision>(
+    key: CatalogueKey,
+    compile: (document: RawDocument, options: CompileOptions) => T,
+    defaults: (document: Fields) => Fields = () => ({}),
+  ) =>
+    quote.catalogue[key].map((document, index) => {
+      const path = `catalogue.${key}.${index}`
+      const whole = { ...defaults(document), ...document }
+      return inCase(path, () => compile(stored(whole, path, REVISION_DATES, timeZone), options))
+    })
+  const rates = compiled('rates', compileRate)
+  const plans = compiled('plans', compilePlan, (plan) => planDefaults(quote, plan))
+  const services = compiled('services', compileService)
+  const taxes = compiled('taxes', compileTax)
+  const includes = compiled('prepaidincludes', compilePrepaidInclude, includeDefaults)
+  return {
+    revision: 1,
+    rates: revisionsOf('rates', rates, ({ key }) => key),
+    plans: revisionsOf('plans', plans, ({ name }) => name),
+    services: revisionsOf('services', services, ({ name }) => name),
+    taxes: revisionsOf('taxes', taxes, ({ key }) => key),
+    prepaidIncludes: revisionsOf('prepaidincludes', includes, ({ externalId }) => externalId),
+  }
+}
+
+/** Who has credit of their own pays in advance. */
+function planDefaults({ subscribers }: QuoteCase, { name }: Fields): Fields {
+  const isPrepaid = subscribers.some(
+    ({ document, buckets }) => document['plan'] === name && buckets.length > 0,
+  )
+  return { connection_type: isPrepaid ? 'prepaid' : 'postpaid' }
+}
+
+function includeDefaults({ external_id: id, charging_by: kind }: Fields): Fields {
+  const usaget = kind === 'total_cost' ? { charging_by_usaget: kind } : {}
+  return { name: `include ${id}`, priority: 0, ...usaget }
+}
+
+/** Throws `CompileError` if two hold at once: which one prices would be a matter of luck. */
+function revisionsOf<K, T extends Revision>(
+  key: CatalogueKey,
+  documents: readonly T[],
+  keyOf: (document: T) => K,
+): Map<K, T[]> {
+  const found = new Map<K, T[]>()
+  for (const [index, document] of documents.entries()) {
+    const known = found.get(keyOf(document)) ?? []
+    const isTwice = known.some(
+      ({ fromMs, toMs }) => fromMs < document.toMs && document.fromMs < toMs,
+    )
+    if (isTwice) {
+      const why = `is there twice at a time: ${String(keyOf(document))}`
+      throw new CompileError(`catalogue.${key}.${index}`, why)
+    }
+    known.push(document)
+    known.sort((a, b) => a.fromMs - b.fromMs)
+    found.set(keyOf(document), known)
+  }
+  return found
+}
+
+/** Throws `CompileError` with the path in the case. */
+export function compileProfiles(
+  { account, subscribers, settings }: QuoteCase,
+  options: CompileOptions,
+): SubscriberProfile[] {
+  const { timeZone } = settings
+  const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
+  const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
+  return subscribers.map(({ path, document }, index) => {
+    onlyKeys(document, path, SUBSCRIBER_KEYS)
+    const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
+    const profile = inCase(path, () =>
+      compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
+    )
+    return withAccount(profile, profile.aid === holder?.aid ? holder : null)
+  })
+}
+
+function compileHolder(
+  account: Fields,
+  aid: unknown,
+  timeZone: string,
+  options: CompileOptions,
+): AccountProfile {
+  onlyKeys(account, 'account', ACCOUNT_KEYS)
+  const whole = { type: 'account', aid, ...account }
+  return inCase('account', () =>
+    compileAccount(stored(whole, 'account', AccountEntity.dates, timeZone), options),
+  )
+}
+
+/** As the store would give it; its place in the case stands for the id. */
+function stored(
+  document: Fields,
+  path: string,
+  dates: readonly string[],
+  timeZone: string,
+): RawDocument {
+  const whole = withDates({ from: EVER, ...document }, dates, timeZone)
+  return { ...whole, _id: { toHexString: () => path }, rev: 0 } as unknown as RawDocument
+}
+
+/** Paths within a document become paths within the case. */
+export function inCase<T>(path: string, compile: () => T): T {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error
+    throw new CompileError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
+  }
+}

@@ -1,0 +1,123 @@
+/** What is told of one event, in the words of lines (spec/entity-api.md 4.11). */
+import {
+  type GroupUse,
+  type PricingFields,
+  pricingFields,
+  type RateUse,
+} from '../../catalog/line-document.ts'
+import { type ChargeOutcome, type Reason, reasons } from '../../domain/charge-outcome.ts'
+import type { RatingStep } from '../../domain/explain.ts'
+import type { Line } from '../../domain/line.ts'
+import { parseDecimal } from '../../domain/money.ts'
+import type { SegmentStart } from '../../domain/session.ts'
+import type { TaxData } from '../../rating/line-tax.ts'
+
+/** Amounts are exact decimals; volumes in the units of the case. */
+export interface EventResult {
+  aprice: number
+  in_group: number
+  over_group: number
+  out_group: number
+  /** Empty if nothing was granted. */
+  arate_key: string
+  granted: number
+  final_charge: number
+  tax_data: TaxData
+  arategroups: GroupUse[]
+  /** Of each tariff category. */
+  rates: RateUse[]
+  /** How the price came about, step by step; of all lines, if the event has several. */
+  rating: RatingStep[]
+  returnCode: number
+  desc: string
+}
+
+const NO_TAX: TaxData = { total_amount: 0, total_tax: 0, taxes: [] }
+
+/** `lines`: all that the event became; `unitDigits`: they count in 10^-unitDigits of a unit. */
+export function resultOf(
+  outcome: ChargeOutcome,
+  lines: readonly Line[],
+  unitDigits: number,
+): EventResult {
+  const { reason, detail } = outcome
+  if (reason !== 'granted') return deniedResult(reason, detail)
+  const granted = outcome.services.reduce((sum, service) => sum + service.granted, 0)
+  return { ...usedResult(latest(lines), unitDigits), granted: granted / 10 ** unitDigits }
+}
+
+/** What a line says, as if it were all that was granted. */
+export function usedResult(lines: readonly Line[], unitDigits: number): EventResult {
+  const priced = lines.map((line) => pricingFields(line, unitDigits))
+  const sum = (count: (of: PricingFields) => number) => sumOf(priced.map(count))
+  return {
+    // Rounding of the final charge leaves the price as it is.
+    aprice: sum(({ aprice, before_rounding }) => before_rounding?.aprice ?? aprice),
+    in_group: sum(({ in_group }) => in_group),
+    over_group: sum(({ over_group }) => over_group),
+    out_group: sum(({ out_group }) => out_group),
+    arate_key: lines[0]?.rateKey ?? '',
+    granted: sum(({ usagev }) => usagev),
+    final_charge: sum(({ final_charge }) => final_charge),
+    tax_data: taxData(priced.map(({ tax_data }) => tax_data)),
+    arategroups: priced.flatMap(({ arategroups }) => arategroups),
+    rates: priced.flatMap(({ rates }) => rates),
+    rating: priced.flatMap(({ rating }) => rating),
+    ...described('granted', ''),
+  }
+}
+
+export function deniedResult(reason: Reason, detail = ''): EventResult {
+  return { ...nothing(''), ...described(reason, detail) }
+}
+
+/** Of no units at a price that holds. */
+export function emptyResult({ rateKey }: SegmentStart): EventResult {
+  return { ...nothing(rateKey), ...described('granted', '') }
+}
+
+function nothing(rateKey: string) {
+  return {
+    ...{ aprice: 0, in_group: 0, over_group: 0, out_group: 0 },
+    ...{ arate_key: rateKey, granted: 0, final_charge: 0 },
+    ...{ tax_data: NO_TAX, arategroups: [], rates: [], rating: [] },
+  }
+}
+
+function described(reason: Reason, detail: string) {
+  const { code, text } = reasons[reason]
+  return { returnCode: code, desc: detail === '' ? text : `${text}: ${detail}` }
+}
+
+/** A line that is told of again replaces what was told before. */
+function latest(lines: readonly Line[]): Line[] {
+  const found = new Map<string, Line>()
+  for (const line of lines) {
+    const known = found.get(line.stamp)
+    if (known === undefined || line.version >= known.version) found.set(line.stamp, line)
+  }
+  return [...found.values()]
+}
+
+function taxData(all: readonly TaxData[]): TaxData {
+  const [first, ...more] = all
+  if (first === undefined) return NO_TAX
+  if (more.length === 0) return first
+  return {
+    total_amount: sumOf(all.map(({ total_amount }) => total_amount)),
+    total_tax: first.total_tax,
+    taxes: all.flatMap(({ taxes }) => taxes),
+  }
+}
+
+/** Exact, as the numbers are the shortest texts of decimals. */
+function sumOf(amounts: readonly number[]): number {
+  if (amounts.length === 1) return amounts[0] as number
+  const decimals = amounts.flatMap((amount) => parseDecimal(amount) ?? [])
+  const scale = decimals.reduce((most, decimal) => Math.max(most, decimal.scale), 0)
+  const sum = decimals.reduce(
+    (total, decimal) => total + decimal.digits * 10n ** BigInt(scale - decimal.scale),
+    0n,
+  )
+  return Number(`${sum}e-${scale}`)
+}

@@ -1,0 +1,52 @@
+/** Results against what a case expects of them: a subset, numbers by value. */
+import type { Fields } from '../../catalog/field.ts'
+import { parseDecimal } from '../../domain/money.ts'
+import type { EventResult } from './event-result.ts'
+
+/** Something that is not as expected; `actual` is absent if there is nothing there. */
+export interface Mismatch {
+  /** Counts from 0. */
+  event: number
+  /** Dotted path within the result. */
+  field: string
+  expected: unknown
+  actual?: unknown
+}
+
+/** What differs, in order; empty if nothing does. Events beyond `expected` are not looked at. */
+export function mismatches(
+  expected: readonly Fields[],
+  results: readonly EventResult[],
+): Mismatch[] {
+  return expected.flatMap((wanted, event) =>
+    differencesOf(wanted, results[event], '').map((difference) => ({ event, ...difference })),
+  )
+}
+
+type Difference = Omit<Mismatch, 'event'>
+
+function differencesOf(expected: unknown, actual: unknown, field: string): Difference[] {
+  if (isObject(expected) && isObject(actual) && Array.isArray(expected) === Array.isArray(actual)) {
+    return Object.entries(expected).flatMap(([name, value]) =>
+      differencesOf(value, actual[name], field === '' ? name : `${field}.${name}`),
+    )
+  }
+  if (isEqual(expected, actual)) return []
+  return [{ field, expected, ...(actual === undefined ? {} : { actual }) }]
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** A number may be expected as decimal text too. */
+function isEqual(expected: unknown, actual: unknown): boolean {
+  if (expected === actual) return true
+  const [one, other] = [decimalOf(expected), decimalOf(actual)]
+  if (one === null || other === null) return false
+  return one.digits === other.digits && one.scale === other.scale
+}
+
+function decimalOf(value: unknown) {
+  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+}

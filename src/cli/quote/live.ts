@@ -1,0 +1,130 @@
+/** What charging would answer a subscriber: live catalogue, profile and balances; nothing moves. */
+import type { Catalog } from '../../catalog/connection.ts'
+import { createCatalogFeed } from '../../catalog/feed.ts'
+import { findProfile } from '../../catalog/profiles.ts'
+import type { Config } from '../../config/schema.ts'
+import type { OwnerState } from '../../domain/bucket.ts'
+import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
+import type { ChargeRequest } from '../../domain/charge-request.ts'
+import { digestOf } from '../../domain/digest.ts'
+import { parseInstant } from '../../domain/time.ts'
+import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
+import { RateFinder } from '../../rating/match/finder.ts'
+import { createTaxMapping } from '../../rating/tax-mapping.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { createLogger } from '../../runtime/log.ts'
+import { print } from '../../runtime/terminal.ts'
+import { CommandError, UsageError } from '../errors.ts'
+import { loadOwners } from '../owners.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from '../parse.ts'
+import { withStores } from '../stores.ts'
+import { deniedResult, type EventResult, usedResult } from './event-result.ts'
+import { resultTable } from './result-table.ts'
+import { type QuoteSettings, settingsOf } from './settings.ts'
+
+/** The usage that is asked about. */
+export interface LiveUsage {
+  sid: number
+  usaget: string
+  usagev: number
+  calledNumber: string
+  /** Empty: it is matched. */
+  rateKey: string
+  /** Epoch ms. */
+  atMs: number
+}
+
+/** What it is answered from. */
+export interface LiveState {
+  catalogue: Catalogue
+  profile: SubscriberProfile
+  subscriber: OwnerState
+  account: OwnerState
+}
+
+/** 1 if nothing would be granted. Throws `UsageError`, or `CommandError`. */
+export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
+  const nowMs = systemClock.nowMs()
+  const usage = usageAsked(options, config.rating.timeZone, nowMs)
+  const state = await withStores(config, async ({ catalog, ledger }) => {
+    const profile = await profileOf(catalog, usage)
+    const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
+    const catalogue = await readCatalogue(catalog)
+    return { catalogue, profile, subscriber, account } as LiveState
+  })
+  const result = quoteUsage(state, usage, settingsOf(config.rating), nowMs)
+  if (options['json'] === true) print(JSON.stringify(result))
+  else for (const line of resultTable(result, usage)) print(line)
+  return result.granted > 0 ? 0 : 1
+}
+
+/** Pure: the same decision as that of a request that pretends. `nowMs`: the node's clock. */
+export function quoteUsage(
+  { catalogue, profile, subscriber, account }: LiveState,
+  usage: LiveUsage,
+  settings: QuoteSettings,
+  nowMs: number,
+): EventResult {
+  const finder = new RateFinder(settings.calculators, settings.rateKeys)
+  finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
+  const context: ChargeContext = {
+    ...{ catalogue, profile, finder, nowMs },
+    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt, defaultTax: settings.defaultTax },
+    mapTax: createTaxMapping(settings.taxPriorities, catalogue.taxes),
+    isFreeNumber: settings.isFreeNumber,
+    settings: { validityMs: 1000, graceMs: 0, replayMs: 0 },
+  }
+  const request = requestOf(usage)
+  const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
+  const { outcome } = chargeSession({ subscriber, account, session: null }, identified, context)
+  const line = outcome.services[0]?.quote ?? null
+  if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
+  return usedResult(line === null ? [] : [line], 0)
+}
+
+function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage): ChargeRequest {
+  return {
+    kind: 'start',
+    ...{ origin: 'quote', sessionId: 'quote', requestNumber: -1 },
+    ...{ subscriberKey: 'sid', subscriberValue: String(sid) },
+    ...{ eventTimeMs: atMs, eventTimeGiven: true },
+    services: [{ ratingGroup: -1, usaget, requested: usagev, used: 0, calledNumber, rateKey }],
+    ...{ wantBalances: false, pretend: true, refund: false, fields: null },
+  }
+}
+
+function usageAsked(options: OptionValues, timeZone: string, nowMs: number): LiveUsage {
+  const sid = optionalNumber(options, 'sid')
+  if (sid === undefined) {
+    throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
+  }
+  const usagev = optionalNumber(options, 'usagev')
+  if (usagev === undefined) throw new UsageError('--usagev is missing')
+  const urt = optionalText(options, 'urt')
+  const atMs = urt === undefined ? nowMs : parseInstant(urt, timeZone)
+  if (atMs === null) throw new UsageError(`--urt must be a date, not '${urt}'`)
+  return {
+    ...{ sid, usagev, atMs },
+    usaget: requiredText(options, 'usaget'),
+    calledNumber: optionalText(options, 'called-number') ?? '',
+    rateKey: optionalText(options, 'rate') ?? '',
+  }
+}
+
+async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
+  const query = { key: 'sid', value: String(sid), atMs }
+  const profile = await findProfile(catalog, query, { withPool: true })
+  if (profile !== null) return profile.found
+  throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
+}
+
+async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
+  try {
+    if (await feed.start()) return feed.current()
+    throw new CommandError('the catalogue cannot be read: MongoDB is away')
+  } finally {
+    await feed.stop()
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Negative volumes: the price of their size with the sign turned (spec/entity-api.md 4.5). What is
+ * included and whose credit it is has no part in it.
+ */
+import type {
+  Catalogue,
+  Offer,
+  PlanRevision,
+  ServiceRevision,
+  SubscriberProfile,
+} from '../../domain/catalogue.ts'
+import type { Line } from '../../domain/line.ts'
+
+/** The same prices, with nothing included and credit without end. */
+export function bareCatalogue(catalogue: Catalogue): Catalogue {
+  return {
+    ...catalogue,
+    plans: mapRevisions<PlanRevision>(catalogue.plans, (plan) => ({
+      ...bareOffer(plan),
+      connectionType: 'postpaid',
+    })),
+    services: mapRevisions<ServiceRevision>(catalogue.services, bareOffer),
+  }
+}
+
+export function bareProfile(profile: SubscriberProfile): SubscriberProfile {
+  const overrides = profile.overrides.map((override) => ({ ...override, groups: null }))
+  return { ...profile, overrides, creditLimit: null, accountCreditLimit: null }
+}
+
+function bareOffer<T extends Offer>(offer: T): T {
+  return { ...offer, groups: [] }
+}
+
+function mapRevisions<T>(
+  revisions: ReadonlyMap<string, readonly T[]>,
+  change: (revision: T) => T,
+): Map<string, readonly T[]> {
+  return new Map([...revisions].map(([key, all]) => [key, all.map(change)]))
+}
+
+/** A line that takes another one back. */
+export function negated(line: Line): Line {
+  return {
+    ...line,
+    used: 0 - line.used,
+    priced: 0 - line.priced,
+    charged: 0 - line.charged,
+    payments: [],
+  }
+}

@@ -1,0 +1,60 @@
+/** A quote as a person reads it. */
+import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
+import { aligned } from '../owners.ts'
+import type { EventResult } from './event-result.ts'
+
+export function resultTable(result: EventResult, asked: { usaget: string; usagev: number }) {
+  const { usaget, usagev } = asked
+  if (result.granted === 0) return [`${usaget} ${usagev}: denied (${result.desc})`]
+  const rows = [
+    ['granted', `${result.granted} of ${usagev} ${usaget}`],
+    ['rate', result.arate_key],
+    ['included', String(result.in_group)],
+    ['beyond', `${result.over_group + result.out_group}`],
+    ['price', String(result.aprice)],
+    ['with tax', String(result.final_charge)],
+  ]
+  return [...aligned(rows), '', ...result.rating.map(stepText)]
+}
+
+/** One step of the explanation; what a price is made of is set in below it. */
+function stepText(step: RatingStep): string {
+  switch (step.step) {
+    case 'price': {
+      const band = step.band === '' ? '' : `, ${step.band}`
+      const what = `${step.category} rate ${step.rate} (${step.source}${band})`
+      const part = { charge: '', included: ', included', shown: ', only shown' }[step.part]
+      return `  ${what}: ${step.units} units = ${step.amount}${part}`
+    }
+    case 'tier': {
+      const { tier, units, intervals, interval, price, amount } = step
+      const each = `${intervals} × ${price} per ${interval}`
+      return `    tier ${tier}: ${units} units, ${each} = ${amount}`
+    }
+    case 'beyond':
+      return `    beyond the last tier: ${step.units} units, free`
+    case 'access':
+      return `    access price: ${step.amount}`
+    case 'percentage':
+      return `    times ${step.factor}: ${step.amount}`
+    case 'minimum':
+      return `    minimum charge: ${step.amount}`
+    case 'rounding':
+      return `    rounded (${step.mode}) to ${step.to}: ${step.amount}`
+    default:
+      return `  paid by ${payerText(step)}: ${step.units ?? step.money}${unitsText(step)}`
+  }
+}
+
+function payerText(step: PaymentStep): string {
+  const shared = step.owner === 'account' ? ' of the account' : ''
+  if (step.step === 'group') {
+    return `group ${step.group} of ${step.holder}${shared} (${step.left} of ${step.total} left)`
+  }
+  if (step.step === 'bucket') return `bucket ${step.bucket} (include ${step.include})${shared}`
+  return `${step.step}${shared}`
+}
+
+function unitsText({ units }: PaymentStep): string {
+  return units === undefined ? '' : ' units'
+}

@@ -1,0 +1,122 @@
+/** What a case may set of the installation: `config`. */
+import { CompileError } from '../../catalog/errors.ts'
+import { type Fields, objectAt, textAt, wholeAt } from '../../catalog/field.ts'
+import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
+import { localTime } from '../../domain/time.ts'
+import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
+import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
+
+export interface QuoteSettings {
+  /** IANA name. */
+  timeZone: string
+  cycleDay: number
+  /** Follows from both; made once, as it remembers cycles. */
+  cycleAt: (atMs: number, nowMs: number) => OpenCycle
+  defaultTax: string
+  /** Templates that find a rate where no calculators are configured. */
+  rateKeys: readonly string[]
+  calculators: Calculators
+  taxPriorities: TaxPriorities
+  isFreeNumber: (calledNumber: string) => boolean
+}
+
+/** The part of the settings of an installation that prices depend on. */
+export interface RatingConfig {
+  timeZone: string
+  cycleDay: number
+  defaultTax: string
+  rateKeys: readonly string[]
+  rateCalculators: Readonly<Record<string, unknown>>
+  taxMapping: Readonly<Record<string, unknown>>
+  freeNumbers: readonly string[]
+}
+
+/** Throws `RuleError` for rules that cannot be used. */
+export function settingsOf(rating: RatingConfig): QuoteSettings {
+  const { timeZone, cycleDay, defaultTax, rateKeys } = rating
+  return {
+    ...{ timeZone, cycleDay, defaultTax, rateKeys },
+    cycleAt: createCycleFinder(timeZone, cycleDay),
+    calculators: compileCalculators(rating.rateCalculators),
+    taxPriorities: compileTaxMapping(rating.taxMapping),
+    isFreeNumber: createFreeNumbers(rating.freeNumbers),
+  }
+}
+
+/** The settings of an installation that changes no default. */
+export const STANDARD: QuoteSettings = settingsOf({
+  ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: 'DEFAULT_VAT' },
+  rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
+  ...{ rateCalculators: {}, taxMapping: {}, freeNumbers: [] },
+})
+
+const CONFIG_KEYS = [
+  ...['rate_calculators', 'tax_mapping', 'default_tax', 'free_numbers'],
+  ...['cycle_day', 'time_zone'],
+]
+
+/** The defaults, with what a case has otherwise. Throws `CompileError` with the path. */
+export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettings {
+  if (value === undefined) return defaults
+  const config = objectAt(value, 'config')
+  for (const key of Object.keys(config)) {
+    if (!CONFIG_KEYS.includes(key)) throw new CompileError(`config.${key}`, 'is not known')
+  }
+  const { cycle_day: day, default_tax: tax, time_zone: zone } = config
+  const timeZone = zone === undefined ? defaults.timeZone : zoneAt(zone)
+  const cycleDay = day === undefined ? defaults.cycleDay : cycleDayAt(day)
+  const isSame = timeZone === defaults.timeZone && cycleDay === defaults.cycleDay
+  return {
+    ...defaults,
+    ...{ timeZone, cycleDay },
+    cycleAt: isSame ? defaults.cycleAt : createCycleFinder(timeZone, cycleDay),
+    ...(tax !== undefined && { defaultTax: textAt(tax, 'config.default_tax') }),
+    ...rulesAt(config),
+  }
+}
+
+function rulesAt(config: Fields): Partial<QuoteSettings> {
+  const { rate_calculators: calculators, tax_mapping: mapping, free_numbers: numbers } = config
+  const rules: Partial<QuoteSettings> = {}
+  if (calculators !== undefined) {
+    rules.calculators = inRules(() => compileCalculators(calculators, 'config.rate_calculators'))
+  }
+  if (mapping !== undefined) {
+    rules.taxPriorities = inRules(() => compileTaxMapping(mapping, 'config.tax_mapping'))
+  }
+  if (numbers !== undefined) rules.isFreeNumber = createFreeNumbers(numbersAt(numbers))
+  return rules
+}
+
+function inRules<T>(compile: () => T): T {
+  try {
+    return compile()
+  } catch (error) {
+    if (error instanceof RuleError) throw new CompileError(error.path, error.reason)
+    throw error
+  }
+}
+
+function zoneAt(value: unknown): string {
+  const zone = textAt(value, 'config.time_zone')
+  try {
+    localTime(zone, 0)
+  } catch {
+    throw new CompileError('config.time_zone', 'must be a time zone of the IANA database')
+  }
+  return zone
+}
+
+/** 1 to 28, so that each month has it. */
+function cycleDayAt(value: unknown): number {
+  const day = wholeAt(value, 'config.cycle_day', 1)
+  if (day > 28) throw new CompileError('config.cycle_day', `must be from 1 to 28, is ${day}`)
+  return day
+}
+
+function numbersAt(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new CompileError('config.free_numbers', 'must be a list')
+  return value.map((number, index) => textAt(number, `config.free_numbers.${index}`))
+}

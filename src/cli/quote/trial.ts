@@ -1,0 +1,229 @@
+/**
+ * Plays the events of a case through the same decisions as the hot path, on states in memory that
+ * go on from event to event.
+ */
+import type { CompileOptions } from '../../catalog/compile/document.ts'
+import { CompileError } from '../../catalog/errors.ts'
+import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
+import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
+import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
+import type { ChargeRequest, ServiceRequest } from '../../domain/charge-request.ts'
+import { digestOf } from '../../domain/digest.ts'
+import type { Line } from '../../domain/line.ts'
+import { toScale } from '../../domain/money.ts'
+import type { Session } from '../../domain/session.ts'
+import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
+import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
+import { RateFinder } from '../../rating/match/finder.ts'
+import { rateService } from '../../rating/program.ts'
+import { createTaxMapping } from '../../rating/tax-mapping.ts'
+import { openBuckets } from './buckets.ts'
+import type { CaseEvent, QuoteCase } from './case.ts'
+import { compileCatalogue, compileProfiles } from './documents.ts'
+import { deniedResult, type EventResult, emptyResult, resultOf } from './event-result.ts'
+import { bareCatalogue, bareProfile, negated } from './negative.ts'
+import { unitDigitsOf } from './unit-digits.ts'
+
+/** The time of an event that says none. */
+const DEFAULT_URT = '2026-01-01T00:00:00Z'
+/** A case has no network element that could be late. */
+const SETTINGS = { validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS }
+
+/** Owners and a session that one request finds, and leaves. */
+interface Place {
+  subscriber: OwnerState
+  account: OwnerState
+  session: Session | null
+}
+
+export class Trial {
+  private readonly unitDigits: number
+  private readonly catalogue: Catalogue
+  private readonly profiles: readonly SubscriberProfile[]
+  private readonly base: Omit<ChargeContext, 'profile' | 'nowMs'>
+  /** By account and subscriber; sid 0 is the account. */
+  private readonly owners: Map<string, OwnerState>
+  /** Those that have a name, which a refund may use. */
+  private readonly sessions = new Map<string, Session>()
+  /** The latest time of an event so far: what the clock of a node would show. */
+  private nowMs = Number.NEGATIVE_INFINITY
+
+  /** Throws `CompileError` with the path in the case. */
+  constructor(quote: QuoteCase) {
+    this.unitDigits = unitDigitsOf(quote)
+    const options: CompileOptions = { isStrict: false, unitDigits: this.unitDigits }
+    const { settings } = quote
+    this.catalogue = compileCatalogue(quote, options)
+    this.profiles = compileProfiles(quote, options)
+    this.owners = openBuckets(quote, this.catalogue, this.profiles, this.unitDigits)
+    const finder = new RateFinder(settings.calculators, settings.rateKeys)
+    const { rates } = this.catalogue
+    finder.update([...rates].map(([key, revisions]) => ({ key, revisions })))
+    this.base = {
+      ...{ catalogue: this.catalogue, finder, zone: settings.timeZone, settings: SETTINGS },
+      cycleAt: settings.cycleAt,
+      defaultTax: settings.defaultTax,
+      mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
+      isFreeNumber: settings.isFreeNumber,
+    }
+  }
+
+  /** Throws `CompileError` with the path in the case. */
+  play(event: CaseEvent): EventResult {
+    const beginMs = this.instantAt(event.urt ?? DEFAULT_URT, `${event.path}.urt`)
+    const endMs =
+      event.eurt === undefined ? beginMs : this.instantAt(event.eurt, `${event.path}.eurt`)
+    if (endMs < beginMs) throw new CompileError(`${event.path}.eurt`, 'must not be before urt')
+    this.nowMs = Math.max(this.nowMs, beginMs)
+    const units = toScale(event.usagev, this.unitDigits)
+    if (units === null) throw new CompileError(`${event.path}.usagev`, 'is too large: 2^53 or more')
+    const profile = this.profileAt(event.sid, beginMs)
+    if (units < 0) return this.takeBack(event, -units, beginMs, profile)
+    if (units === 0 && !event.isRefund) return this.useNothing(event, beginMs, profile)
+    this.checkSession(event)
+    const place = this.placeOf(event, profile)
+    return this.use(event, { units, beginMs, endMs }, place, profile)
+  }
+
+  private instantAt(value: unknown, path: string): number {
+    const atMs = typeof value === 'string' ? parseInstant(value, this.base.zone) : null
+    if (atMs === null) throw new CompileError(path, `must be a date, is '${String(value)}'`)
+    return atMs
+  }
+
+  /** Null: there is no such subscriber then. */
+  private profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
+    const wanted = sid ?? this.profiles[0]?.sid
+    const found = this.profiles.find(
+      (profile) => profile.sid === wanted && atMs >= profile.fromMs && atMs < profile.toMs,
+    )
+    if (found === undefined) return null
+    const members = this.profiles.filter(
+      ({ aid, fromMs, toMs }) => aid === found.aid && atMs >= fromMs && atMs < toMs,
+    )
+    return { ...found, pool: members.map(({ plan, services }) => ({ plan, services })) }
+  }
+
+  private checkSession({ sessionId, isRefund, path }: CaseEvent): void {
+    if (isRefund || sessionId === '' || !this.sessions.has(sessionId)) return
+    throw new CompileError(`${path}.session_id`, 'is that of an earlier event')
+  }
+
+  private placeOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): Place {
+    const { aid, sid } = profile ?? { aid: 0, sid: 0 }
+    const ownerOf = (id: number) => this.owners.get(`${aid}:${id}`) ?? emptyOwner(aid, id)
+    return {
+      subscriber: ownerOf(sid),
+      account: ownerOf(0),
+      session: this.sessions.get(sessionId) ?? null,
+    }
+  }
+
+  private keep(sessionId: string, { subscriber, account, session }: Place): void {
+    const { aid, sid } = subscriber
+    this.owners.set(`${aid}:${sid}`, subscriber)
+    this.owners.set(`${aid}:0`, account)
+    if (sessionId !== '' && session !== null) this.sessions.set(sessionId, session)
+  }
+
+  /** Asks for all, uses what is granted, and releases; or all of it at once. */
+  private use(
+    event: CaseEvent,
+    { units, beginMs, endMs }: { units: number; beginMs: number; endMs: number },
+    place: Place,
+    profile: SubscriberProfile | null,
+  ): EventResult {
+    const lines: Line[] = []
+    const kind = event.isOneShot ? 'event' : 'start'
+    const context = this.contextOf(profile)
+    const asked = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
+    const outcome = this.send(asked, place, context, lines)
+    const granted = outcome.services[0]?.granted ?? 0
+    if (kind === 'start' && granted > 0) {
+      this.nowMs = Math.max(this.nowMs, endMs)
+      const released = { ...requestOf(event, 'release', 0), eventTimeMs: endMs }
+      const [service] = released.services as [ServiceRequest]
+      service.used = granted
+      this.send(released, place, this.contextOf(profile), lines)
+    }
+    this.keep(event.sessionId, place)
+    return resultOf(outcome, lines, this.unitDigits)
+  }
+
+  private contextOf(profile: SubscriberProfile | null): ChargeContext {
+    return { ...this.base, profile, nowMs: this.nowMs }
+  }
+
+  /** Decides, and takes over what would be committed. */
+  private send(
+    request: ChargeRequest,
+    place: Place,
+    context: ChargeContext,
+    lines: Line[],
+  ): ChargeOutcome {
+    const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
+    const { outcome, commit } = chargeSession(place, identified, context)
+    if (commit === null) return outcome
+    place.subscriber = commit.subscriber
+    place.account = commit.account ?? place.account
+    place.session = commit.session
+    lines.push(...commit.lines)
+    return outcome
+  }
+
+  /** No units cost nothing, also of those who may not use any: but the rate is told. */
+  private useNothing(
+    event: CaseEvent,
+    atMs: number,
+    profile: SubscriberProfile | null,
+  ): EventResult {
+    if (profile === null) return deniedResult('unknownSubscriber')
+    const [service] = requestOf(event, 'start', 0).services as [ServiceRequest]
+    const usage = { service, fields: event.fields, atMs, nowMs: this.nowMs }
+    const rated = rateService(this.contextOf(profile), profile, usage)
+    return typeof rated === 'string' ? deniedResult(rated) : emptyResult(rated.start)
+  }
+
+  /** The price of the size, taken back: without what is included, and nothing moves. */
+  private takeBack(
+    event: CaseEvent,
+    units: number,
+    atMs: number,
+    profile: SubscriberProfile | null,
+  ): EventResult {
+    const { aid, sid } = profile ?? { aid: 0, sid: 0 }
+    const place = { subscriber: emptyOwner(aid, sid), account: emptyOwner(aid, 0), session: null }
+    const lines: Line[] = []
+    const request = { ...requestOf(event, 'event', units), eventTimeMs: atMs }
+    const context = {
+      ...this.contextOf(profile && bareProfile(profile)),
+      catalogue: bareCatalogue(this.catalogue),
+    }
+    const outcome = this.send(request, place, context, lines)
+    for (const service of outcome.services) service.granted = 0 - service.granted
+    return resultOf(outcome, lines.map(negated), this.unitDigits)
+  }
+}
+
+function requestOf(
+  event: CaseEvent,
+  kind: ChargeRequest['kind'],
+  requested: number,
+): ChargeRequest {
+  const { usaget, calledNumber, rateKey, ratingGroup, fields, isRefund } = event
+  return {
+    kind,
+    origin: 'quote',
+    sessionId: event.sessionId === '' ? event.path : event.sessionId,
+    requestNumber: -1,
+    subscriberKey: 'sid',
+    subscriberValue: String(event.sid ?? ''),
+    eventTimeMs: 0,
+    eventTimeGiven: true,
+    services: isRefund ? [] : [{ ratingGroup, usaget, requested, used: 0, calledNumber, rateKey }],
+    wantBalances: false,
+    pretend: false,
+    refund: isRefund,
+    fields,
+  }
+}

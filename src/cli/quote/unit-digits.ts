@@ -1,0 +1,57 @@
+/** How finely a case counts units. */
+import type { Fields } from '../../catalog/field.ts'
+import { parseDecimal } from '../../domain/money.ts'
+import { type QuoteCase, UNIT_DIGITS_MAX } from './case.ts'
+
+/** What of a group is no amount of units. */
+const NO_UNITS = new Set(['cost', 'usage_types', 'rates'])
+
+/**
+ * Decimals that units of a case need: those of its volumes, its unit buckets and what its plans and
+ * services include. So a case in whole units grants whole units, whatever the tiers are like.
+ */
+export function unitDigitsOf({ catalogue, account, subscribers, events }: QuoteCase): number {
+  const unitIncludes = new Set(
+    catalogue.prepaidincludes
+      .filter((include) => include['charging_by'] === 'usagev')
+      .map((include) => include['external_id']),
+  )
+  const buckets = subscribers.flatMap((subscriber) => subscriber.buckets)
+  const holders = [account, ...subscribers.map(({ document }) => document)]
+  const overrides = holders.flatMap((holder) => membersOf(holder?.['overrides']))
+  const offers = [
+    ...catalogue.plans,
+    ...catalogue.services,
+    ...overrides.map((override) => objectOf(objectOf(override)['value'])),
+  ]
+  const digits = [
+    ...events.map(({ usagev }) => usagev.scale),
+    ...buckets.filter(({ includeId }) => unitIncludes.has(includeId)).map((it) => it.value.scale),
+    ...offers.flatMap((offer) => groupsOf(offer).flatMap(digitsOfGroup)),
+  ]
+  return Math.min(
+    UNIT_DIGITS_MAX,
+    digits.reduce((most, each) => Math.max(most, each), 0),
+  )
+}
+
+function groupsOf(offer: Fields): unknown[] {
+  return membersOf(objectOf(offer['include'])['groups'])
+}
+
+function digitsOfGroup(group: unknown): number[] {
+  const amounts = Object.entries(objectOf(group)).filter(([name]) => !NO_UNITS.has(name))
+  return amounts.map(([, value]) => {
+    const isPlain = typeof value === 'number' || typeof value === 'string'
+    return (isPlain ? parseDecimal(value) : null)?.scale ?? 0
+  })
+}
+
+/** Whether it is what it should be is said where it is compiled. */
+function objectOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+function membersOf(value: unknown): unknown[] {
+  return Object.values(objectOf(value))
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { compileRateKey } from '../../../src/rating/match/rate-keys.ts'
+import { readTable } from '../../domain/table.ts'
+
+describe('a rate key template', () => {
+  const cases = readTable(`
+    | template                | usaget | group | key        |
+    |-------------------------|--------|-------|------------|
+    | {USAGET}                | data   | 10    | DATA       |
+    | {usaget}                | data   | 10    | data       |
+    | {USAGET}_{rating_group} | data   | 10    | DATA_10    |
+    | {USAGET}_{rating_group} | data   | 0     | DATA_0     |
+    | {USAGET}_{rating_group} | data   | -1    | none       |
+    | RG{rating_group}-X      | data   | 7     | RG7-X      |
+    | EVERYTHING              | sms    | -1    | EVERYTHING |
+    | {called_number}         | call   | 1     | none       |
+  `)
+
+  it.each(cases)('$template of $usaget and $group is $key', (row) => {
+    const fields = { usaget: row['usaget']!, ratingGroup: Number(row['group']) }
+    expect(compileRateKey(row['template']!)(fields) ?? 'none').toBe(row['key'])
+  })
+
+  it.each(['{msisdn}', 'A{Usaget}', '{}', 'A{called_number}'])(
+    'names the placeholder that it does not know: %s',
+    (text) => {
+      expect(() => compileRateKey(text)).toThrow(/rating\.rateKeys: unknown placeholder \{/)
+    },
+  )
+})

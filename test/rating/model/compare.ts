@@ -1,0 +1,25 @@
+/** Results against what is expected of them: a subset, numbers by value. */
+import type { QuoteResult } from './case.ts'
+
+/** Less than a micro, and than any step of units: only tax may have smaller places. */
+const TOLERANCE = 6e-7
+
+/** What differs, event by event, as `2: aprice is 1, not 2`; empty if nothing does. */
+export function differences(
+  expected: readonly Partial<QuoteResult>[],
+  results: readonly object[],
+): string[] {
+  const lines = expected.flatMap((wanted, index) => {
+    const result = (results[index] ?? {}) as Record<string, unknown>
+    return Object.entries(wanted)
+      .filter(([key, value]) => !isEqual(value, result[key]))
+      .map(([key, value]) => `${index + 1}: ${key} is ${String(result[key])}, not ${value}`)
+  })
+  if (results.length === expected.length) return lines
+  return [...lines, `${results.length} results, not ${expected.length}`]
+}
+
+function isEqual(wanted: unknown, found: unknown): boolean {
+  if (typeof wanted !== 'number' || typeof found !== 'number') return wanted === found
+  return Math.abs(wanted - found) <= TOLERANCE
+}

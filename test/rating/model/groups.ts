@@ -1,0 +1,170 @@
+/** Included units: which groups apply to a usage, in which order, and what they cover. */
+import { fraction } from '../../domain/fraction.ts'
+import { cycleOf, type ModelCycle } from './calendar.ts'
+import type { GroupDocument, QuoteCase, SubscriberDocument } from './case.ts'
+import { exact, leastOf, MICROS, product } from './exact.ts'
+import { type Holding, type Offer, offerOf } from './offer.ts'
+import { type ModelTariff, payableSteps, priceOf } from './price.ts'
+
+/** What one group may still give for a usage: steps or micros. */
+export interface GroupUse {
+  kind: 'units' | 'cost'
+  counter: string
+  /** Null: without end. */
+  left: bigint | null
+}
+
+export interface Coverage {
+  covered: bigint
+  taken: { counter: string; amount: bigint }[]
+}
+
+/** Used so far, by counter. */
+export type Counters = Map<string, bigint>
+
+export interface Usage {
+  story: QuoteCase
+  subscriber: SubscriberDocument
+  offer: Offer
+  rateKey: string
+  usaget: string
+  atMs: number
+  /** The open cycle in which the usage counts. */
+  cycle: ModelCycle
+  stepsPerUnit: bigint
+}
+
+/** Whether any group, of a service that is active or not, is meant for this usage. */
+export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
+  return [offer.planHolding, ...offer.services].some(({ groups }) =>
+    Object.values(groups).some((group) => contains(group, rateKey, usaget)),
+  )
+}
+
+/**
+ * Of the plan, then of each service by the end of its period: the first group of units and the
+ * first of money that contain the usage. A later one is not used, even if the first is exhausted.
+ */
+export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
+  const { offer, cycle } = usage
+  const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
+  const services = offer.services
+    .filter(({ isActive }) => isActive)
+    .sort((one, other) => endOf(one) - endOf(other))
+  return [offer.planHolding, ...services].flatMap((holding) =>
+    (['units', 'cost'] as const).flatMap((kind) => {
+      const named = Object.entries(holding.groups).find(
+        ([, group]) => kindOf(group) === kind && contains(group, usage.rateKey, usage.usaget),
+      )
+      return named === undefined ? [] : [groupUse(usage, holding, named, kind, counters)]
+    }),
+  )
+}
+
+function groupUse(
+  usage: Usage,
+  holding: Holding,
+  [name, group]: [string, GroupDocument],
+  kind: 'units' | 'cost',
+  counters: Counters,
+): GroupUse {
+  const counter = counterOf(usage, holding, name, group)
+  const total = group.account_pool
+    ? pooledTotal(usage, holding, name)
+    : totalOf(group, holding, usage)
+  if (total === null) return { kind, counter, left: null }
+  const left = total - (counters.get(counter) ?? 0n)
+  return { kind, counter, left: left > 0n ? left : 0n }
+}
+
+/** One of the account, whoever holds the plan or service, or one of the subscriber's instance. */
+function counterOf(usage: Usage, holding: Holding, name: string, group: GroupDocument): string {
+  const isCommon = group.account_shared || group.account_pool
+  const holder = isCommon
+    ? `${holding.kind} ${holding.name}`
+    : `${usage.subscriber.sid} ${holding.instance}`
+  const begin = holding.period?.fromMs ?? usage.cycle.fromMs
+  return `${holder} ${name} ${begin}`
+}
+
+function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): bigint | null {
+  const { story, atMs } = usage
+  let total = 0n
+  for (const member of story.subscribers ?? [usage.subscriber]) {
+    if (member.aid !== usage.subscriber.aid) continue
+    const offer = offerOf(story, member, atMs)
+    for (const holding of offer === null ? [] : [offer.planHolding, ...offer.services]) {
+      if (holding.kind !== kind || holding.name !== name || !holding.isActive) continue
+      const group = holding.groups[groupName]
+      if (group === undefined) continue
+      const share = totalOf(group, holding, usage)
+      if (share === null) return null
+      total += share
+    }
+  }
+  return total
+}
+
+/** Steps or micros; times the quantity unless that does not affect it. */
+function totalOf(group: GroupDocument, holding: Holding, usage: Usage): bigint | null {
+  const amount = group.cost ?? group.value ?? (group[usage.usaget] as number)
+  if (amount === 'UNLIMITED') return null
+  const scale = group.cost === undefined ? usage.stepsPerUnit : MICROS
+  const times = group.quantity_affected === false ? 1 : holding.quantity
+  const { over, under } = product(exact(amount), fraction(scale * BigInt(times)))
+  return over / under
+}
+
+function kindOf(group: GroupDocument): 'units' | 'cost' {
+  return group.cost === undefined ? 'units' : 'cost'
+}
+
+function contains(group: GroupDocument, rateKey: string, usaget: string): boolean {
+  const isNew = group.cost !== undefined || group.value !== undefined
+  const types = group.usage_types
+  if (isNew ? types !== undefined && !(usaget in types) : !(usaget in group)) return false
+  const { rates = 'ALL_RATES' } = group
+  if (typeof rates !== 'string') return rates.includes(rateKey)
+  return rates === 'ALL_RATES' || new RegExp(rates.replace(/^\/|\/$/g, '')).test(rateKey)
+}
+
+/**
+ * Group after group. Money covers units on a track of their own: the first so many units at the
+ * tariff without access, all money so far together; it is taken from the first groups first. Units
+ * that the tariff gives away are covered by an exhausted group of money, too: they cost it nothing.
+ */
+export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked: bigint): Coverage {
+  const taken: Coverage['taken'] = []
+  let left = asked
+  let pool = 0n
+  let bought = 0n
+  for (const { kind, counter, left: given } of groups) {
+    let steps: bigint
+    if (kind === 'units') {
+      steps = given === null ? left : leastOf(left, given)
+      taken.push({ counter, amount: steps })
+    } else {
+      pool += given ?? 0n
+      steps = payableSteps(tariff, false, { from: bought, upTo: bought + left }, pool) - bought
+      bought += steps
+    }
+    left -= steps
+  }
+  let cost = priceOf(tariff, bought, false)
+  for (const { kind, counter, left: money } of groups) {
+    if (kind === 'units') continue
+    const amount = leastOf(cost, money ?? 0n)
+    cost -= amount
+    taken.push({ counter, amount })
+  }
+  if (cost !== 0n) throw new Error('the model covers what no group can pay')
+  return { covered: asked - left, taken }
+}
+
+/** The cycle of an event, unless that is closed: then the oldest that is open, of two. */
+export function countingCycle(atMs: number, nowMs: number, zone: string, day: number): ModelCycle {
+  const current = cycleOf(nowMs, zone, day)
+  const before = cycleOf(current.fromMs - 1, zone, day)
+  const own = cycleOf(atMs, zone, day)
+  return own.fromMs < before.fromMs ? before : own
+}

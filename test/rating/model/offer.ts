@@ -1,0 +1,152 @@
+/** What a subscriber has at an instant: its plan and services as overridden, and whose price. */
+import { instantOf, isWithin, periodEnd } from './calendar.ts'
+import type {
+  GroupDocument,
+  OverrideDocument,
+  OverridesDocument,
+  PlanDocument,
+  PriceDocument,
+  QuoteCase,
+  RateDocument,
+  ServiceDocument,
+  ServiceEntry,
+  SubscriberDocument,
+} from './case.ts'
+
+/** A plan or an instance of a service, in the order in which prices are looked for. */
+export interface Holding {
+  kind: 'plan' | 'service'
+  name: string
+  /** Names this instance among all of the subscriber. */
+  instance: string
+  groups: Record<string, GroupDocument>
+  rates: OverridesDocument
+  quantity: number
+  isActive: boolean
+  /** Of a service with its own period; null: the billing cycle. */
+  period: { fromMs: number; toMs: number } | null
+}
+
+export interface Offer {
+  plan: PlanDocument
+  planHolding: Holding
+  services: Holding[]
+}
+
+export function zoneOf({ config }: QuoteCase): string {
+  return config?.time_zone ?? 'UTC'
+}
+
+export function validAt<T extends { from?: string; to?: string }>(
+  documents: readonly T[] | undefined,
+  atMs: number,
+  zone: string,
+): T[] {
+  return (documents ?? []).filter((document) => isWithin(document, atMs, zone))
+}
+
+/**
+ * Null without a plan. Services: those that the plan includes, the subscriber's, the account's. A
+ * service of the account counts for each of its subscribers as if it were its own.
+ */
+export function offerOf(
+  story: QuoteCase,
+  subscriber: SubscriberDocument,
+  atMs: number,
+): Offer | null {
+  const zone = zoneOf(story)
+  const found = validAt(story.catalogue.plans, atMs, zone).find(
+    ({ name }) => name === subscriber.plan,
+  )
+  if (found === undefined) return null
+  const plan = overridden(found, story, subscriber, 'plan', undefined)
+  const services: Holding[] = []
+  const hold = (entries: readonly ServiceEntry[], by: string) => {
+    for (const [index, entry] of entries.entries()) {
+      const document = validAt(story.catalogue.services, atMs, zone).find(
+        ({ name }) => name === entry.name,
+      )
+      if (document === undefined) continue
+      const service = overridden(document, story, subscriber, 'service', entry.service_id)
+      const instance = `${by} ${entry.service_id ?? index} ${entry.name}`
+      services.push(holdingOf(service, entry, instance, atMs, zone))
+    }
+  }
+  hold(
+    (plan.include?.services ?? []).map((name) => ({ name })),
+    'included',
+  )
+  hold(subscriber.services ?? [], 'own')
+  hold(story.account?.services ?? [], 'account')
+  const planHolding: Holding = {
+    kind: 'plan',
+    name: plan.name,
+    instance: `plan ${plan.name}`,
+    groups: plan.include?.groups ?? {},
+    rates: plan.rates ?? {},
+    quantity: 1,
+    isActive: true,
+    period: null,
+  }
+  return { plan, planHolding, services }
+}
+
+function holdingOf(
+  service: ServiceDocument,
+  entry: ServiceEntry,
+  instance: string,
+  atMs: number,
+  zone: string,
+): Holding {
+  const { balance_period = 'default' } = service
+  let period: Holding['period'] = null
+  if (balance_period !== 'default' && entry.from !== undefined) {
+    const fromMs = instantOf(entry.from, zone)
+    period = { fromMs, toMs: periodEnd(balance_period, fromMs, zone) }
+  }
+  return {
+    kind: 'service',
+    name: service.name,
+    instance,
+    groups: service.include?.groups ?? {},
+    rates: service.rates ?? {},
+    quantity: entry.quantity ?? 1,
+    isActive: isWithin(entry, atMs, zone) && (period === null || atMs < period.toMs),
+    period,
+  }
+}
+
+/** The account's overrides, then the subscriber's; each replaces whole fields. */
+function overridden<T extends PlanDocument | ServiceDocument>(
+  document: T,
+  story: QuoteCase,
+  subscriber: SubscriberDocument,
+  type: 'plan' | 'service',
+  serviceId: number | undefined,
+): T {
+  const overrides = [...(story.account?.overrides ?? []), ...(subscriber.overrides ?? [])]
+  const meant = overrides.filter(
+    (override) =>
+      override.type === type &&
+      override.key === document.name &&
+      (override.id === undefined || override.id === String(serviceId)),
+  )
+  return Object.assign({}, document, ...meant.map(({ value }) => value))
+}
+
+export interface ChosenPrice {
+  base: PriceDocument
+  override: OverrideDocument | null
+}
+
+/** The first service, then the plan, then the rate for this plan, then `BASE`; null: blocked. */
+export function chosenPrice(offer: Offer, rate: RateDocument, usaget: string): ChosenPrice | null {
+  if (offer.plan.disallowed_rates?.includes(rate.key)) return null
+  const active = [...offer.services, offer.planHolding].filter(({ isActive }) => isActive)
+  const overrides = active.map(({ rates }) => rates[rate.key]?.[usaget])
+  const override = overrides.find((one) => one !== undefined) ?? null
+  const base = rate.rates[usaget]?.[offer.plan.name] ?? rate.rates[usaget]?.['BASE']
+  if (base !== undefined) return { base, override }
+  const isWhole = override !== null && !('percentage' in override)
+  return isWhole ? { base: override, override } : null
+}

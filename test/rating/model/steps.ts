@@ -1,0 +1,45 @@
+/** How fine the smallest unit of a case is. */
+import type { GroupDocument, OverridesDocument, PriceDocument, QuoteCase } from './case.ts'
+import { decimalsOf } from './exact.ts'
+
+/** 10^k, for the most decimals k of any amount of units in the documents and events. */
+export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): bigint {
+  const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
+  const overrides = [account, ...subscribers].flatMap((owner) => owner?.overrides ?? [])
+  const offers = [...(catalogue.plans ?? []), ...(catalogue.services ?? [])]
+  const changed = [...offers, ...overrides.map(({ value }) => value)]
+  const amounts = [
+    ...story.events.map(({ usagev }) => usagev),
+    ...(catalogue.rates ?? []).flatMap(({ rates }) => unitsOfPrices(rates)),
+    ...changed.flatMap(({ rates }) => unitsOfPrices(rates ?? {})),
+    ...changed.flatMap(({ include }) => Object.values(include?.groups ?? {}).flatMap(unitsOfGroup)),
+    ...subscribers
+      .flatMap(({ buckets }) => buckets ?? [])
+      .filter(({ pp_includes_external_id: id }) =>
+        catalogue.prepaidincludes?.some(
+          ({ external_id, charging_by }) => external_id === id && charging_by === 'usagev',
+        ),
+      )
+      .map(({ value }) => value),
+  ]
+  return 10n ** BigInt(Math.max(0, ...amounts.map(decimalsOf)))
+}
+
+function unitsOfPrices(rates: OverridesDocument | Record<string, Record<string, PriceDocument>>) {
+  const prices = Object.values(rates).flatMap((byName) => Object.values(byName))
+  return prices.flatMap((price) =>
+    'rate' in price
+      ? price.rate.flatMap(({ from, to, interval }) => [from, to, interval].filter(isNumber))
+      : [],
+  )
+}
+
+function unitsOfGroup(group: GroupDocument): number[] {
+  if (group.cost !== undefined) return []
+  if (group.value !== undefined) return [group.value].filter(isNumber)
+  return Object.values(group).filter(isNumber)
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number'
+}

@@ -1,0 +1,41 @@
+/** Tax on what a line costs, and what the customer pays in the end. */
+import { type Fraction, fraction } from '../../domain/fraction.ts'
+import type { QuoteCase, RateDocument, TaxDocument } from './case.ts'
+import { exact, MICROS, product, roundedTo, shown, sum } from './exact.ts'
+import { validAt, zoneOf } from './offer.ts'
+
+/**
+ * The tax of a rate; null: none. No catalogue of taxes, no tax. A case has no mapping rules, so
+ * that `global` finds the default, and the fallback of a custom tax is always needed.
+ */
+export function taxOf(
+  story: QuoteCase,
+  rate: RateDocument,
+  atMs: number,
+): TaxDocument | null | 'missing' {
+  const all = story.catalogue.taxes ?? []
+  const hint = rate.tax?.[0] ?? { type: 'vat', taxation: 'global' }
+  if (all.length === 0 || hint.taxation === 'no') return null
+  const defaultKey = story.config?.default_tax ?? 'DEFAULT_VAT'
+  const key = hint.taxation === 'custom' ? hint.custom_tax : defaultKey
+  const found = validAt(all, atMs, zoneOf(story)).find((tax) => tax.key === key)
+  return found ?? 'missing'
+}
+
+/** A tax that is embedded raises the price itself. Rounding after tax is of the sum alone. */
+export function taxed(
+  priceMicros: bigint,
+  tax: TaxDocument | null,
+  rate: RateDocument,
+): { aprice: number; final_charge: number } {
+  const price: Fraction = fraction(priceMicros, MICROS)
+  const amount = product(price, exact(tax?.rate ?? 0))
+  const total = sum(price, amount)
+  const { rounding_type, rounding_decimals = 2, rounding_stage } = rate.rounding_rules ?? {}
+  const isRounded = rounding_type !== undefined && rounding_type !== 'None'
+  const final =
+    isRounded && rounding_stage !== 'before_tax'
+      ? roundedTo(total, rounding_type, rounding_decimals)
+      : total
+  return { aprice: shown(tax?.embed_tax ? total : price), final_charge: shown(final) }
+}

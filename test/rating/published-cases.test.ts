@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest'
+import { PAYER_CASES } from './model/agreed-payers.ts'
+import { differences } from './model/compare.ts'
+import { modelCase } from './model/model.ts'
+import { INCLUDE_CASES } from './model/published-includes.ts'
+import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from './model/published-prices.ts'
+
+describe('published and agreed cases, by the judge of the property tests', () => {
+  it.each(CHARGE_CASES)('price $name', (story) => judge(story))
+  it.each(INCLUDE_CASES)('included units: $name', (story) => judge(story))
+  it.each(GRANT_CASES)('grant: $name', (story) => judge(story))
+  it.each(PAYER_CASES)('who pays: $name', (story) => judge(story))
+  it.each(TAX_CASES)('tax: $name', (story) => judge(story))
+})
+
+function judge(story: (typeof CHARGE_CASES)[number]): void {
+  expect(differences(story.expect!, modelCase(story))).toEqual([])
+}

@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import { describe, it } from 'vitest'
+import { quoteCase } from '../../src/cli/quote/quote-case.ts'
+import { propertyRuns } from '../domain/property-runs.ts'
+import { differences } from './model/compare.ts'
+import { quoteCases } from './model/generate.ts'
+import { modelCase } from './model/model.ts'
+
+const runs = propertyRuns(1500)
+/** A case takes a few milliseconds; the long mode has a hundred thousand of them. */
+const TIMEOUT_MS = Math.max(60_000, runs.numRuns * 20)
+
+describe('the tariff bench against an exact model', () => {
+  it(
+    'agrees in every result, whatever the case',
+    () => {
+      fc.assert(
+        fc.property(quoteCases, (story) => {
+          const expected = modelCase(story)
+          const { results, error } = quoteCase(story)
+          const found = error === undefined ? differences(expected, results) : [error]
+          if (found.length === 0) return
+          // The case as a line for `tollgate quote --cases`, with what the model expects.
+          const line = JSON.stringify({ ...story, expect: expected })
+          throw new Error(`${found.join('\n')}\n${line}`)
+        }),
+        runs,
+      )
+    },
+    TIMEOUT_MS,
+  )
+})
