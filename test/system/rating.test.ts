@@ -145,12 +145,15 @@ describe('a single', () => {
     const usage = { ...caller, usaget: 'call', usagev: 600 }
     const start = await ask('start', 'bands', 0, { ...usage, urt: at('17:58:00') })
     expect(start).toMatchObject({ grantedVolume: 600, sid: SINGLE.sid, validityTime: 120 })
-    const used = { usaget: 'call', used_usagev: 300, urt: at('18:03:00') }
-    expect(await ask('release', 'bands', 1, used)).toMatchObject({ returnCode: 1 })
+    // What a report does not name again is as it was.
+    const report = { usaget: 'call', used_usagev: 300, usagev: 600, urt: at('18:03:00') }
+    expect(await ask('update', 'bands', 1, report)).toMatchObject({ grantedVolume: 600 })
+    const rest = { usaget: 'call', used_usagev: 60, urt: at('18:04:00') }
+    expect(await ask('release', 'bands', 2, rest)).toMatchObject({ returnCode: 1 })
     const lines = await linesOf('bands', 2)
     expect(lines).toMatchObject([
       { usagev: 120, aprice: 0.2, band: '', out_group: 120 },
-      { usagev: 180, aprice: 0.12, band: 'evening', out_group: 180 },
+      { usagev: 240, aprice: 0.16, band: 'evening', out_group: 240 },
     ])
   })
 
