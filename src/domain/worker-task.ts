@@ -17,3 +17,9 @@ export interface WorkerResult {
   /** Counters to be added up. */
   stats: Record<string, number>
 }
+
+/** What a worker tells unasked, whenever it changes. */
+export interface WorkerNews {
+  /** Documents of the catalogue that cannot be used and are left out, by collection. */
+  catalogueSkipped: Record<string, number>
+}

@@ -137,8 +137,11 @@ export class SessionWork {
   private service(wanted: ServiceRequest): ServiceOutcome {
     if (this.isLate && wanted.used === 0) return this.settledOnly(wanted)
     const asked = askedOf(this.request, wanted, this.isLate)
+    const { calledNumber } = serviceOf(this.session, wanted)
     try {
-      return this.settleService(wanted, asked)
+      // What a report leaves out is as it was: the rate may depend on it.
+      const number = asked.calledNumber === '' ? calledNumber : asked.calledNumber
+      return this.settleService(wanted, { ...asked, calledNumber: number })
     } catch (error) {
       if (error instanceof PriceRangeError) return denied(wanted, 'pricing')
       throw error

@@ -3,7 +3,7 @@ import { Piscina } from 'piscina'
 import { assert } from '../domain/assert.ts'
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
-import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
@@ -21,6 +21,8 @@ export interface PoolOptions {
   readonly requestTimeoutMs: number
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly onBatch: (size: number) => void
+  /** What one of the workers tells unasked. */
+  readonly onNews?: (news: WorkerNews) => void
   /** Counters of the workers, to be added up. */
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
@@ -89,6 +91,7 @@ function startThread(options: PoolOptions, index: number): Thread {
     resourceLimits: { maxYoungGenerationSizeMb: 64 },
   })
   piscina.on('error', (error) => options.log.error({ err: error, worker: index }, 'worker failed'))
+  piscina.on('message', (news: WorkerNews) => options.onNews?.(news))
   return { piscina, run: (task: WorkerTask) => piscina.run(task) }
 }
 

@@ -95,6 +95,7 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
     log,
     onBatch: metrics.batch,
     onStats: metrics.workerCounts,
+    onNews: ({ catalogueSkipped }) => metrics.catalogueSkipped(catalogueSkipped),
   })
 }
 

@@ -32,6 +32,8 @@ export type Metrics = {
   batch(size: number): void
   /** What the workers counted since they last told. */
   workerCounts(counts: WorkerCounts): void
+  /** So many documents of the catalogue, by collection, cannot be used and are left out. */
+  catalogueSkipped(byCollection: Readonly<Record<string, number>>): void
   /** Where to read the number of admitted, unanswered requests when somebody asks. */
   readInFlight(read: () => number): void
   /** Entries in the ledger's streams that are not recorded yet. */
@@ -112,7 +114,9 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
 }
 
 /** What worker threads count. */
-function createWorkerMetrics(registry: Registry): Pick<Metrics, 'workerCounts'> {
+function createWorkerMetrics(
+  registry: Registry,
+): Pick<Metrics, 'workerCounts' | 'catalogueSkipped'> {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
   const sent = counter('tollgate_commits_total', 'Commits of one account sent to Redis')
@@ -129,7 +133,18 @@ function createWorkerMetrics(registry: Registry): Pick<Metrics, 'workerCounts'> 
     "Pauses of a worker because an account was another worker's turn",
   )
   const reserved = counter('tollgate_reservations_total', 'Grants of units reserved')
+  const skipped = new Gauge({
+    name: 'tollgate_catalogue_skipped',
+    help: 'Documents of the catalogue that cannot be used and are left out',
+    labelNames: ['collection'] as const,
+    registers,
+  })
   return {
+    catalogueSkipped(byCollection) {
+      for (const [collection, count] of Object.entries(byCollection)) {
+        skipped.set({ collection }, count)
+      }
+    },
     workerCounts({ commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0 }) {
       reserved.inc(reservations)
       sent.inc(commits)

@@ -1,22 +1,24 @@
 /** Entry of a worker thread: builds what it needs once, then takes batches (piscina). */
 
 import { randomInt } from 'node:crypto'
-import { isMainThread, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { ENTITIES } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
-import { createCatalogFeed } from '../catalog/feed.ts'
+import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
 import { findProfile } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
-import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
+import type { Identification } from '../rating/identify.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
 import { createTaxMappings } from '../rating/tax-mapping.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/log.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
@@ -54,7 +56,9 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
+  if (worker === 0) await indexIdentifiers(catalog, identification, log)
   await feed.start()
+  if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config, finder)
@@ -74,6 +78,39 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
+}
+
+/** Without MongoDB, or where they are too many, looking up by further fields is slow at first. */
+async function indexIdentifiers(
+  catalog: Catalog,
+  identification: Identification,
+  log: Logger,
+): Promise<void> {
+  const further = identification.targetKeys().filter((key) => !INDEXED.includes(key))
+  if (further.length === 0) return
+  await catalog
+    .ensureIndexes(further)
+    .catch((err: unknown) => log.warn({ err }, 'fields that identify have no index yet'))
+}
+
+const INDEXED = ['sid', 'msisdn', 'imsi']
+
+/** Tells how many documents of the catalogue are left out, now and whenever that changes. */
+function tellSkipped(feed: CatalogFeed, everyMs: number): void {
+  let told = ''
+  const tell = () => {
+    const catalogueSkipped: Record<string, number> = {}
+    for (const collection of Object.keys(ENTITIES)) catalogueSkipped[collection] = 0
+    for (const { collection } of feed.skipped()) {
+      catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
+    }
+    const text = JSON.stringify(catalogueSkipped)
+    if (text === told) return
+    told = text
+    parentPort?.postMessage({ catalogueSkipped } satisfies WorkerNews)
+  }
+  tell()
+  setInterval(tell, everyMs).unref()
 }
 
 /** What of the context stays the same as long as the thread lives. */

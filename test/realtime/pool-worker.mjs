@@ -1,7 +1,9 @@
 // A worker with the contract of the product's: what it does with a request is in its session id.
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')
+
+parentPort.postMessage({ catalogueSkipped: { rates: 3 + workerData.worker } })
 
 /** Wakes up tasks that wait in this thread: a later request may release an earlier one. */
 let released = () => undefined

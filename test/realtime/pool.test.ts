@@ -3,6 +3,7 @@ import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { waitUntil } from '../support/wait.ts'
 import { requestOf } from './requests.ts'
 
 const open: Pool[] = []
@@ -45,6 +46,14 @@ it('hands over in batches and brings every outcome to its request', async () => 
     { requests: 4, conflicts: 1 },
     { requests: 2, conflicts: 1 },
   ])
+})
+
+it('hands on what a worker tells unasked', async () => {
+  const news: unknown[] = []
+  await poolOf({ workers: 2, onNews: (told) => news.push(told) })
+  await waitUntil('both', () => news.length === 2)
+  const told = [{ catalogueSkipped: { rates: 3 } }, { catalogueSkipped: { rates: 4 } }]
+  expect(news).toEqual(expect.arrayContaining(told))
 })
 
 it('sends again, beside the others, what the worker has not in memory', async () => {

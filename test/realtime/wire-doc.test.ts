@@ -25,6 +25,8 @@ describe('docs/WIRE.md', () => {
       'services',
       'late',
       'event',
+      'refund',
+      'pretend',
       'denied',
       'failed',
       'fraction',

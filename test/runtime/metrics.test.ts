@@ -14,6 +14,8 @@ describe('metrics', () => {
     metrics.batch(17)
     metrics.workerCounts({ commits: 9, conflicts: 2, loads: 3 })
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
+    metrics.catalogueSkipped({ rates: 2, plans: 1 })
+    metrics.catalogueSkipped({ rates: 3, plans: 0 })
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
     metrics.streamMemory(1_048_576, 0.25)
@@ -35,6 +37,8 @@ describe('metrics', () => {
       `tollgate_commit_conflicts_total{${labels}} 2`,
       `tollgate_ledger_loads_total{${labels}} 3`,
       `tollgate_turns_waited_total{${labels}} 4`,
+      `tollgate_catalogue_skipped{collection="rates",${labels}} 3`,
+      `tollgate_catalogue_skipped{collection="plans",${labels}} 0`,
       `tollgate_in_flight{${labels}} 5`,
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_stream_backlog_bytes{${labels}} 1048576`,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const HOUSE = fileURLToPath(new URL('../../', import.meta.url))
-const ROOMS = ['config', 'domain', 'ledger', 'rating', 'runtime', 'store', 'workers']
+const ROOMS = 'config domain ledger rating rating/match runtime store workers'.split(' ')
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { openStreamReader } from '../../src/ledger/streams.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { MONEY, NOW_MS, openScene, REPLAY_MS, request, type Scene, service } from './scene.ts'
@@ -70,6 +71,13 @@ describe('a refund', () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(event)
     await scene.charge(refund())
-    expect((await other.owner(1)).state.version).toBe(3)
+    const reader = await openStreamReader(scene.ledger, 'reader')
+    const { entries } = await reader.read(100, 1)
+    const lines = entries.flatMap((entry) => entry.lines)
+    expect(lines.map(({ used, charged, state }) => [used, charged, state])).toEqual([
+      [2_500_000, 30_000, 'closed'],
+      [-2_500_000, -30_000, 'closed'],
+    ])
+    expect(new Set(lines.map(({ stamp }) => stamp)).size).toBe(2)
   })
 })
