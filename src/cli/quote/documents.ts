@@ -39,6 +39,9 @@ const SUBSCRIBER_KEYS = [
   ...['msisdn', 'imsi', 'barred', 'time_zone'],
 ]
 
+const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
+const OVERRIDE_KEYS = ['type', 'key', 'id', 'value', 'condition']
+
 /** Throws `CompileError` with the path in the case. */
 export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Catalogue {
   const { timeZone } = quote.settings
@@ -116,8 +119,8 @@ export function compileProfiles(
   const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
   const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
   checkServices(holder?.services ?? [], catalogue, 'account')
-  return subscribers.map(({ path, document }, index) => {
-    onlyKeys(document, path, SUBSCRIBER_KEYS)
+  const profiles = subscribers.map(({ path, document }, index) => {
+    checkHolder(document, path, SUBSCRIBER_KEYS)
     const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
     const profile = inCase(path, () =>
       compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
@@ -129,6 +132,25 @@ export function compileProfiles(
     checkServices(services, catalogue, path)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
   })
+  if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
+    throw new CompileError('account.aid', `is that of no subscriber: ${holder.aid}`)
+  }
+  return profiles
+}
+
+/** What it holds is looked at where it is compiled. */
+function checkHolder(document: Fields, path: string, known: readonly string[]): void {
+  onlyKeys(document, path, known)
+  const lists = { services: SERVICE_KEYS, overrides: OVERRIDE_KEYS }
+  for (const [name, keys] of Object.entries(lists)) {
+    const list = document[name]
+    if (!Array.isArray(list)) continue
+    for (const [index, entry] of list.entries()) {
+      if (typeof entry === 'object' && entry !== null) {
+        onlyKeys(entry as Fields, `${path}.${name}.${index}`, keys)
+      }
+    }
+  }
 }
 
 function checkServices(held: readonly HeldService[], { services }: Catalogue, path: string): void {
@@ -145,7 +167,7 @@ function compileHolder(
   timeZone: string,
   options: CompileOptions,
 ): AccountProfile {
-  onlyKeys(account, 'account', ACCOUNT_KEYS)
+  checkHolder(account, 'account', ACCOUNT_KEYS)
   const whole = { type: 'account', aid, ...account }
   return inCase('account', () =>
     compileAccount(stored(whole, 'account', AccountEntity.dates, timeZone), options),

@@ -34,6 +34,19 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'is not known',
   ],
   ['key of an account', story({ account: { limit: 1 } }), 'account.limit', 'is not known'],
+  ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /no subscriber: 9/],
+  [
+    'key of a held service',
+    story({ account: { services: [{ name: 'S', quantitiy: 2 }] } }),
+    'account.services.0.quantitiy',
+    'is not known',
+  ],
+  [
+    'key of an override',
+    story({ subscriber: { plan: 'P', overrides: [{ type: 'plan', key: 'P', values: {} }] } }),
+    'subscriber.overrides.0.values',
+    'is not known',
+  ],
   ['no plan', story({ subscriber: {} }), 'subscriber.plan', 'is missing'],
   ['plan of nobody', story({ subscriber: { plan: 'Q' } }), 'subscriber.plan', /catalogue\.plans/],
   [
