@@ -51,8 +51,7 @@ export function usedResult(lines: readonly Line[], unitDigits: number): EventRes
   const priced = lines.map((line) => pricingFields(line, unitDigits))
   const sum = (count: (of: PricingFields) => number) => sumOf(priced.map(count))
   return {
-    // Rounding of the final charge leaves the price as it is.
-    aprice: sum(({ aprice, before_rounding }) => before_rounding?.aprice ?? aprice),
+    aprice: sum(({ aprice }) => aprice),
     in_group: sum(({ in_group }) => in_group),
     over_group: sum(({ over_group }) => over_group),
     out_group: sum(({ out_group }) => out_group),

@@ -62,25 +62,25 @@ const WHOLE_VOLUMES = `
 `
 
 const TAXES = `
-  | case                      | price | tax        | rounding             | aprice | final  |
-  |---------------------------|-------|------------|----------------------|--------|--------|
-  | published unrounded       | 1.5   | global     |                      | 1.5    | 1.755  |
-  | published up 0            | 1.5   | global     | up 0                 | 1.5    | 2      |
-  | published up 2            | 1.5   | global     | up 2                 | 1.5    | 1.76   |
-  | published down 1          | 1.5   | global     | down 1               | 1.5    | 1.7    |
-  | published nearest 0       | 1.5   | global     | nearest 0            | 1.5    | 2      |
-  | published nearest 1       | 1.5   | global     | nearest 1            | 1.5    | 1.8    |
-  | published nearest 2       | 1.5   | global     | nearest 2            | 1.5    | 1.76   |
-  | published not rounded     | 1.5   | global     | None 2               | 1.5    | 1.755  |
-  | published line            | 100   |            |                      | 100    | 117    |
-  | published not taxable     | 1.5   | no         |                      | 1.5    | 1.5    |
-  | published without mapping | 10    | global     |                      | 10     | 11.7   |
-  | published default         | 10    | default    |                      | 10     | 11.7   |
-  | published fallback        | 10    | fallback A |                      | 10     | 11     |
-  | custom                    | 10    | override A |                      | 10     | 11     |
-  | embedded                  | 10    | override E |                      | 12     | 12     |
-  | price rounded first       | 1.755 | global     | nearest 2 before_tax | 1.76   | 2.0592 |
-  | price rounded down first  | 1.759 | no         | down 1 before_tax    | 1.7    | 1.7    |
+  | case                      | price | tax        | rounding             | aprice       | final  |
+  |---------------------------|-------|------------|----------------------|--------------|--------|
+  | published unrounded       | 1.5   | global     |                      | 1.5          | 1.755  |
+  | published up 0            | 1.5   | global     | up 0                 | 1.7094017094 | 2      |
+  | published up 2            | 1.5   | global     | up 2                 | 1.5042735043 | 1.76   |
+  | published down 1          | 1.5   | global     | down 1               | 1.4529914530 | 1.7    |
+  | published nearest 0       | 1.5   | global     | nearest 0            | 1.7094017094 | 2      |
+  | published nearest 1       | 1.5   | global     | nearest 1            | 1.5384615385 | 1.8    |
+  | published nearest 2       | 1.5   | global     | nearest 2            | 1.5042735043 | 1.76   |
+  | published not rounded     | 1.5   | global     | None 2               | 1.5          | 1.755  |
+  | published line            | 100   |            |                      | 100          | 117    |
+  | published not taxable     | 1.5   | no         |                      | 1.5          | 1.5    |
+  | published without mapping | 10    | global     |                      | 10           | 11.7   |
+  | published default         | 10    | default    |                      | 10           | 11.7   |
+  | published fallback        | 10    | fallback A |                      | 10           | 11     |
+  | custom                    | 10    | override A |                      | 10           | 11     |
+  | embedded                  | 10    | override E |                      | 12           | 12     |
+  | price rounded first       | 1.755 | global     | nearest 2 before_tax | 1.76         | 2.0592 |
+  | price rounded down first  | 1.759 | no         | down 1 before_tax    | 1.7          | 1.7    |
 `
 
 /**

@@ -22,7 +22,7 @@ export function taxOf(
   return found ?? 'missing'
 }
 
-/** A tax that is embedded raises the price itself. Rounding after tax is of the sum alone. */
+/** A tax that is embedded raises the price itself. Rounding after tax scales price and tax. */
 export function taxed(
   priceMicros: bigint,
   tax: TaxDocument | null,
@@ -37,5 +37,9 @@ export function taxed(
     isRounded && rounding_stage !== 'before_tax'
       ? roundedTo(total, rounding_type, rounding_decimals)
       : total
-  return { aprice: shown(tax?.embed_tax ? total : price), final_charge: shown(final) }
+  const unrounded = tax?.embed_tax ? total : price
+  // Price and tax are scaled alike, so that they still add up to what the customer pays.
+  const isScaled = total.over !== 0n
+  const factor = isScaled ? product(final, fraction(total.under, total.over)) : fraction(1)
+  return { aprice: shown(product(unrounded, factor)), final_charge: shown(final) }
 }
