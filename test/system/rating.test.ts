@@ -18,7 +18,8 @@ beforeAll(async () => {
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 1, subscribersPerAccount: 1, credits })
   await withCatalog(product, writeTariffs)
-  await product.start('recorder')
+  // With the recorder.
+  await product.start('admin')
   await product.start('realtime')
   books = await openBooks(product.redisUrl)
 })
@@ -184,6 +185,28 @@ describe('a single', () => {
     expect(
       await ask('event', 'nobody', 0, { ...event, calling_number: '015900003' }),
     ).toMatchObject({ returnCode: -2 })
+  })
+})
+
+describe('the start', () => {
+  it('is refused by a rule that cannot be used', async () => {
+    const wrong = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: '{"call":[{"src_key":"a"}]}' }
+    const other = await startProduct({ environment: wrong })
+    try {
+      await expect(other.start('realtime')).rejects.toThrow(
+        'rating.customerIdentification.call.0.target_key is missing',
+      )
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('leaves out what cannot be used, and counts it', async () => {
+    const figures = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
+    await waitUntil('the figures', async () => (await figures()).includes('catalogue_skipped'))
+    const text = await figures()
+    expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="rates",.*\} 1$/m)
+    expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="plans",.*\} 0$/m)
   })
 })
 

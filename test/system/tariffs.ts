@@ -95,7 +95,14 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
   ['subscribers', subscriber(SINGLE.sid, SINGLE.aid, 'SINGLE', { msisdn: SINGLE.msisdn })],
 ]
 
+/** A rate that somebody stored past all checks: it can be used for nothing. */
+const BROKEN = {
+  ...{ key: 'BROKEN', rev: 0, from: new Date(0), to: new Date(Date.UTC(2170, 0, 1)) },
+  rates: { call: { BASE: { rate: flat(0, 0.1) } } },
+}
+
 export async function writeTariffs(catalog: Catalog): Promise<void> {
+  await catalog.rates.insertOne(BROKEN as never)
   for (const [collection, document] of ENTITIES) {
     const options = { mode: 'insert', timeZone: 'UTC' } as const
     await writeEntity(catalog, collection, { from: SINCE, ...document }, options)
