@@ -26,7 +26,9 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
   }
 }
 
-/** A new session id is taken for new: the directory objects if it is not. A refund is of an old one. */
+/**
+ * A new session id is taken for new: the directory objects if it is not. A refund is of an old one.
+ */
 export function isTakenForNew({ identified, expectedHome }: Item): boolean {
   const { request } = identified
   return opens(request) && !request.refund && expectedHome === ''

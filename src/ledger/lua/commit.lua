@@ -18,7 +18,7 @@
 --         record:     (packed record)
 -- REPLY an error EPOCH if the data is another's, or per account: COMMITTED, or { code, ... } as
 --       replies.ts says;
---       CONFLICT carries the shared state and its fence, then per owner: state, fence, its sessions;
+--       CONFLICT carries shared state and fence, then per owner: state, fence, its sessions;
 --       CLAIMED carries the home and the directory key;
 --       REPEATED the stored result, CORRUPT the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory, operation and one stream entry per account, or
