@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
+import { type ProfileFence, writeEntity } from '../../src/catalog/write.ts'
+import { fenceOf } from '../../src/cli/seed.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
 import { type Books, type Fields, openBooks, post, withCatalog } from './exchange.ts'
-import { FAMILY, RULES, SINGLE, writeTariffs } from './tariffs.ts'
+import { FAMILY, RULES, SINCE, SINGLE, subscriber, TEAM, writeTariffs } from './tariffs.ts'
 
 const MONEY = 1_000_000
 const DAY_MS = 86_400_000
@@ -136,6 +138,42 @@ describe('a family', () => {
     expect(buckets.find(({ counter }) => counter === 'credit')).toMatchObject({
       ...{ spent: 365_000, reserved: 0, limit: 1_000_000 },
     })
+  })
+})
+
+describe('a team', () => {
+  const event = { sid: TEAM.first, usaget: 'traffic', urt: at('12:00:00') }
+  const write = (document: Fields, fence?: ProfileFence) =>
+    withCatalog(product, (catalog) => {
+      const options = { mode: 'insert', timeZone: 'UTC', ...(fence && { fence }) } as const
+      return writeEntity(catalog, 'subscribers', { from: SINCE, ...document }, options)
+    })
+
+  it('pools what each brings, also one who comes later', async () => {
+    expect(await ask('event', 'pool-1', 0, { ...event, usagev: 1_500 })).toMatchObject({
+      grantedVolume: 1_500,
+    })
+    expect(await linesOf('pool-1')).toMatchObject([
+      { in_group: 1_500, over_group: 0, arategroups: [{ left: 500, total: 2_000 }] },
+    ])
+    const asked = { ...event, usagev: 1_400, pretend: true }
+    const before = await ask('event', 'pool-2', 0, asked)
+    expect(before).toMatchObject({ inGroup: 500, overGroup: 900, aprice: 0.9 })
+    await write(subscriber(TEAM.third, TEAM.aid, 'TEAM'))
+    await waitUntil('the third share', async () => {
+      const { inGroup } = await ask('event', 'pool-2', 0, asked)
+      return inGroup === 1_400
+    })
+  })
+
+  it('is charged by what its account says as soon as that is written', async () => {
+    const more = { ...event, usagev: 10 }
+    expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
+    const value = { disallowed_rates: ['TRAFFIC'] }
+    const overrides = [{ type: 'plan', key: 'TEAM', value }]
+    const fence = fenceOf(books.ledger, systemClock)
+    await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
+    expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
   })
 })
 
