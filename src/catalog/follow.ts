@@ -1,16 +1,14 @@
 /** Reading what changed in one collection since the last look. */
-import type { Collection, Document, Filter, ObjectId } from 'mongodb'
+import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
 import type { Clock } from '../runtime/clock.ts'
 import type { EntityCollection } from './collections.ts'
 import type { RawDocument } from './compile/document.ts'
 import type { Catalog } from './connection.ts'
+import { createPacer } from './pace.ts'
 import { LATE_WRITES_MAX } from './revisions.ts'
 
-/**
- * Documents per read: each page is one operation with its own time limit, and is decoded in one
- * piece.
- */
-const PAGE_DOCUMENTS = 100
+/** Documents per read: each page is one operation with its own time limit. */
+const PAGE_DOCUMENTS = 200
 
 /**
  * A writer that is killed between writing and taking its second number leaves a change that no
@@ -79,14 +77,22 @@ export async function* readChanges(
   }
 }
 
-function readPage(
+/** Documents are decoded here and not by the driver, which would do a whole page in one piece. */
+async function readPage(
   catalog: Catalog,
   collection: EntityCollection,
   filter: Filter<Document>,
   sort: Record<string, 1>,
 ): Promise<RawDocument[]> {
   const documents = catalog[collection] as unknown as Collection<Document>
-  return catalog.run(`read ${collection}`, () =>
-    documents.find(filter).sort(sort).limit(PAGE_DOCUMENTS).toArray(),
-  ) as Promise<RawDocument[]>
+  const encoded = (await catalog.run(`read ${collection}`, () =>
+    documents.find(filter, { raw: true }).sort(sort).limit(PAGE_DOCUMENTS).toArray(),
+  )) as unknown as Uint8Array[]
+  const pacer = createPacer()
+  const page: RawDocument[] = []
+  for (const bytes of encoded) {
+    page.push(BSON.deserialize(bytes) as RawDocument)
+    if (pacer.isDue()) await pacer.pause()
+  }
+  return page
 }

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../runtime/clock.ts'
 
 /** Well below what a request may wait: a slice may end a little late, and garbage is collected. */
-const SLICE_MS = 3
+const SLICE_MS = 2
 
 export interface Pacer {
   /** Whether this slice has lasted long enough: then the next step waits for `pause`. */

@@ -102,25 +102,33 @@ export function createRevisionTable<K extends string | number, T extends Revisio
       return hasChanged
     },
     async publish() {
-      const pacer = createPacer()
       const keys = changedKeys
       changedKeys = new ShardedMap()
-      let slice: ChangedKey<K, T>[] = []
-      for (const key of keys.keys()) {
-        const revisions = sequence(groups.get(key) ?? [])
-        if (revisions.length === 0) byKey.delete(key)
-        else byKey.set(key, revisions)
-        slice.push({ key, revisions })
-        if (slice.length < CHANGED_AT_ONCE) continue
-        options.onChange?.(slice)
-        slice = []
-        if (pacer.isDue()) await pacer.pause()
-      }
-      if (slice.length > 0) options.onChange?.(slice)
+      await inSlices(keys.keys(), (slice) => {
+        const changed = slice.map((key) => ({ key, revisions: sequence(groups.get(key) ?? []) }))
+        for (const { key, revisions } of changed) {
+          if (revisions.length === 0) byKey.delete(key)
+          else byKey.set(key, revisions)
+        }
+        options.onChange?.(changed)
+      })
       return byKey.copy()
     },
     skipped: () => [...skipped.values()],
   }
+}
+
+async function inSlices<K>(keys: Iterable<K>, use: (slice: readonly K[]) => void): Promise<void> {
+  const pacer = createPacer()
+  let slice: K[] = []
+  for (const key of keys) {
+    slice.push(key)
+    if (slice.length < CHANGED_AT_ONCE) continue
+    use(slice)
+    slice = []
+    if (pacer.isDue()) await pacer.pause()
+  }
+  if (slice.length > 0) use(slice)
 }
 
 /** Neither of both for a document that is deleted. */

@@ -52,16 +52,18 @@ function walk(
   units: number,
 ): Allocation {
   const plan = emptyPlan(units)
-  const groups = new Pool(segment.tariff, false, segment.covered)
-  const isFreeTariff = isFree(segment.tariff)
+  let pool: Pool | null = null
   for (const payer of segment.payers) {
     if (!payer.isGroup) continue
     const bucket = findBucket(work, payer)
     if (bucket === undefined) continue
     if (bucket.kind === 'units') takeUnits(plan, payer, availableIn(bucket))
-    else if (!isFreeTariff) takeCovered(plan, payer, availableIn(bucket), groups)
+    else {
+      pool ??= new Pool(segment.tariff, false, segment.covered)
+      takeCovered(plan, payer, availableIn(bucket), pool)
+    }
   }
-  if (isFreeTariff) {
+  if (isFree(segment.tariff)) {
     if (segment.others.some(({ isAdded }) => isAdded)) drawMoney(work, segment, order, plan)
     takePriced(plan, plan.left)
     return plan

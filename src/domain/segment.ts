@@ -1,6 +1,6 @@
 /** The life of a segment: begin, price, payments, end. */
 import { assert, present } from './assert.ts'
-import { availableIn, type Bucket, type BucketRef } from './bucket.ts'
+import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
 import type { Line } from './line.ts'
 import type { Payment, Segment, SegmentStart, ServiceSession } from './session.ts'
@@ -155,53 +155,52 @@ export function refund(work: Settlement, segment: Segment, micros: number): void
   const forgiven = Math.min(micros, segment.debt, subscriber.owed - subscriber.repaid)
   segment.debt -= forgiven
   subscriber.owed -= forgiven
-  const returned = micros - forgiven - returnRepaid(work, segment, micros - forgiven)
-  returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
+  const returned = micros - forgiven
+  const left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
+  returnRepaid(work, segment, left)
   const limit = segment.payments.find(({ kind }) => kind === 'limit')
   if (limit !== undefined) returnTo(work, limit, Math.min(returned, limit.amount))
 }
 
-/** Debt that top-ups have paid meanwhile goes back to the money that was topped up. */
-function returnRepaid({ subscriber }: Settlement, segment: Segment, micros: number): number {
-  let left = Math.min(micros, segment.debt)
-  const wanted = left
-  for (const bucket of subscriber.buckets) {
+/** Debt that top-ups have paid meanwhile goes back to money that was topped up. */
+function returnRepaid(work: Settlement, segment: Segment, micros: number): void {
+  let left = micros
+  for (const bucket of work.subscriber.buckets) {
     if (bucket.kind === 'units' || bucket.counter !== '') continue
     const returned = Math.min(left, bucket.spent)
     bucket.spent -= returned
     bucket.free += returned
     left -= returned
+    pay(segment, { owner: 0, id: bucket.id }, bucket, 0 - returned, 'money')
   }
-  const returned = wanted - left
-  segment.debt -= returned
-  subscriber.owed -= returned
-  subscriber.repaid -= returned
-  return returned
+  assert(left === 0, 'more is given back than was paid')
 }
 
 /** The same for money that groups include. */
 export function returnToGroups(work: Settlement, segment: Segment, micros: number): void {
-  returnMoney(work, segment, micros, isOfGroup)
+  const left = returnMoney(work, segment, micros, isOfGroup)
+  assert(left === 0, 'more is given back than was covered')
 }
 
 function isOfGroup({ counter }: Payment): boolean {
   return counter.startsWith('group/')
 }
 
+/** Returns what none of them had paid. */
 function returnMoney(
   work: Settlement,
   { payments }: Segment,
   micros: number,
   isMeant: (payment: Payment) => boolean,
-): void {
+): number {
   let left = micros
   for (const payment of payments.toReversed()) {
-    if (payment.kind !== 'money' || !isMeant(payment)) continue
+    if (payment.kind !== 'money' || payment.amount <= 0 || !isMeant(payment)) continue
     const returned = Math.min(left, payment.amount)
     left -= returned
     returnTo(work, payment, returned)
   }
-  assert(left === 0, 'more is given back than was paid')
+  return left
 }
 
 /** Those who paid may be gone by now, with the cycle that they counted. */
@@ -216,7 +215,7 @@ function returnTo(work: Settlement, payment: Payment, amount: number): void {
 
 function noteCounter(payment: Payment, bucket: Bucket): void {
   if (bucket.counter === '') return
-  payment.left = availableIn(bucket) + bucket.reserved
+  payment.left = Math.max(0, bucket.limit - bucket.spent)
   payment.total = Math.max(0, bucket.limit)
 }
 

@@ -1,4 +1,4 @@
-/** Conditions of overrides on facts of an entity (interface.md 2.3, operators of entity-api 4.7). */
+/** Conditions of overrides on facts of an entity (interface.md 2.3, entity-api.md 4.7). */
 import type { Condition, Facts } from '../domain/catalogue.ts'
 
 /** All of them hold; a fact that is missing is equal to nothing. */

@@ -1,14 +1,8 @@
 /** Which counters include a usage, in the order of use (spec/realtime.md 4.4). */
 import type { OwnerSlot } from '../domain/bucket.ts'
-import type {
-  IncludedGroup,
-  PoolMember,
-  ServicePeriod,
-  SubscriberProfile,
-} from '../domain/catalogue.ts'
+import type { IncludedGroup, PoolMember, SubscriberProfile } from '../domain/catalogue.ts'
 import { type CounterWanted, groupCounter, UNLIMITED_TOTAL } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
-import { instantOf, localTime } from '../domain/time.ts'
 import type { HeldOffer, Holdings } from './holdings.ts'
 
 export interface GroupQuery {
@@ -17,7 +11,8 @@ export interface GroupQuery {
   rateKey: string
   usaget: string
   cycle: Cycle
-  zone: string
+  /** Begin of the oldest cycle that still receives events. */
+  oldestMs: number
   atMs: number
 }
 
@@ -38,8 +33,9 @@ export function includedFor(query: GroupQuery): IncludedUsage {
     const groups = strongest(offer.groups, query)
     if (groups.length === 0) continue
     hasGroups = true
-    const period = offer.isActive ? periodOf(offer, query) : null
-    if (period === null) continue
+    const period = periodOf(offer, query)
+    // What ended before the oldest open cycle is counted no more: its counter is gone.
+    if (!offer.isActive || period.toMs <= query.oldestMs) continue
     found.push({ offer, counters: groups.map((group) => counterOf(group, offer, period, query)) })
   }
   // The plan comes first; of the services what ends first.
@@ -67,29 +63,9 @@ interface Period {
   toMs: number
 }
 
-/** Null: the period of the service is over. */
-function periodOf(offer: HeldOffer, { cycle, zone, atMs }: GroupQuery): Period | null {
-  if (offer.period === null) return { fromMs: cycle.fromMs, toMs: cycle.toMs }
-  const { fromMs } = offer
-  const toMs = Math.min(endOf(offer.period, fromMs, zone), offer.toMs)
-  return atMs < toMs ? { fromMs, toMs } : null
-}
-
-/** By the calendar: a month later is the same day, or the last one of a shorter month. */
-export function endOf(period: ServicePeriod, fromMs: number, zone: string): number {
-  const begin = localTime(zone, fromMs)
-  const { months, days, hours, untilMidnight } = period
-  const month = begin.month - 1 + months
-  const lastDay = new Date(Date.UTC(begin.year, month + 1, 0)).getUTCDate()
-  const date = new Date(Date.UTC(begin.year, month, Math.min(begin.day, lastDay) + days))
-  const time = untilMidnight ? { hour: 0, minute: 0, second: 0 } : begin
-  const end = instantOf(zone, {
-    year: date.getUTCFullYear(),
-    month: date.getUTCMonth() + 1,
-    day: date.getUTCDate(),
-    ...{ hour: time.hour, minute: time.minute, second: time.second },
-  })
-  return end + hours * 3_600_000
+/** A service with a period of its own counts from its begin to its end. */
+function periodOf({ period, fromMs, toMs }: HeldOffer, { cycle }: GroupQuery): Period {
+  return period === null ? { fromMs: cycle.fromMs, toMs: cycle.toMs } : { fromMs, toMs }
 }
 
 function counterOf(

@@ -17,6 +17,7 @@ import {
 } from '../domain/catalogue.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { meets } from './conditions.ts'
+import { endOf } from './periods.ts'
 
 /** A plan or a service instance with what it brings. */
 export interface HeldOffer {
@@ -52,6 +53,7 @@ export function holdingsAt(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
+  zone: string,
 ): Holdings | null {
   const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
   if (plan === null) return null
@@ -73,7 +75,7 @@ export function holdingsAt(
     offers,
     untilMs: Math.min(plan.toMs, profile.toMs),
   }
-  addServices(holdings, catalogue, profile, atMs)
+  addServices(holdings, catalogue, profile, atMs, zone)
   return holdings
 }
 
@@ -82,13 +84,15 @@ function addServices(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
+  zone: string,
 ): void {
   const { plan, offers } = holdings
   const seen = new Map<string, number>()
-  const add = (held: HeldService, slot: OwnerSlot) => {
-    const revisions = catalogue.services.get(held.name)
+  const add = (entry: HeldService, slot: OwnerSlot) => {
+    const revisions = catalogue.services.get(entry.name)
     const service = revisionAt(revisions, atMs) ?? revisions?.at(-1)
     if (service === undefined) return
+    const held = { ...entry, toMs: endOfService(service, entry, zone) }
     const untilMs = boundaryAfter(atMs, held, service)
     holdings.untilMs = Math.min(holdings.untilMs, untilMs)
     const serviceId = instanceOf(held, seen)
@@ -100,6 +104,11 @@ function addServices(
   }
   for (const held of profile.services) add(held, 0)
   for (const held of profile.accountServices) add(held, 1)
+}
+
+/** A service with a period of its own ends with it. */
+function endOfService({ period }: ServiceRevision, { fromMs, toMs }: HeldService, zone: string) {
+  return period === null ? toMs : Math.min(toMs, endOf(period, fromMs, zone))
 }
 
 /** Entries that were given no id are told apart by their order. */

@@ -35,7 +35,8 @@ export function choosePrice(
       const override = offer.prices.get(rate.key)?.get(usaget)
       if (override === undefined) continue
       const price = applied(override, own, rate)
-      if (price !== null) return { price, source: `${kind} ${offer.name}`, id: offer.id }
+      // Whoever comes first decides, also with a part of a price that there is not.
+      return price === null ? null : { price, source: `${kind} ${offer.name}`, id: offer.id }
     }
   }
   return own === null ? null : { price: own, source: ownSource, id: '' }

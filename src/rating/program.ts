@@ -73,9 +73,9 @@ export function rateService(
   const { cycle, oldestMs } = context.cycleAt(atMs, usage.nowMs)
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, cycle, oldestMs)
   if (profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs) return 'barred'
-  const holdings = holdingsAt(context.catalogue, profile, atMs)
-  if (holdings === null) return 'unknownSubscriber'
   const zone = profile.timeZone === '' ? context.zone : profile.timeZone
+  const holdings = holdingsAt(context.catalogue, profile, atMs, zone)
+  if (holdings === null) return 'unknownSubscriber'
   const fields = usageFields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
   if (rate === null || holdings.disallowedRates.has(rate.key)) return 'noRate'
@@ -86,7 +86,7 @@ export function rateService(
   if (taxes === null) return 'noTax'
   const { usaget } = service
   const { key: rateKey } = rate
-  const query = { profile, holdings, rateKey, usaget, cycle, zone, atMs }
+  const query = { profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
   const credit = isPrepaid ? [] : creditCounters(profile, cycle)

@@ -1,4 +1,4 @@
-/** The rules that charging goes by, as configured, compiled once (spec/realtime.md 1.3, 1.4). */
+/** The rules of the configuration, compiled once (spec/realtime.md 1.3, 1.4). */
 import { compileIdentification, type Identification } from './identify.ts'
 import { type Calculators, compileCalculators } from './match/calculators.ts'
 import { compileTaxMapping, type TaxPriorities } from './tax-mapping.ts'

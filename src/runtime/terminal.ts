@@ -10,6 +10,14 @@ export function printError(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
+/** Ends the process with 1 when its output has no reader any more, as behind `head`. */
+export function stopWithoutReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(1)
+    throw error
+  })
+}
+
 /** What is typed or piped in. */
 export function standardInput(): AsyncIterable<Uint8Array> {
   return process.stdin

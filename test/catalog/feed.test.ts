@@ -136,7 +136,7 @@ describe('catalogue', () => {
     await insertEntity(catalog, 'rates', { key: 'SMS' })
     await insertEntity(catalog, 'plans')
     await feed.start()
-    expect(told.splice(0)).toEqual(['DATA 1', 'SMS 1'])
+    expect(told.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
     await insertEntity(catalog, 'rates', { key: 'SMS', from: '2027-01-01' })
     await writeEntity(catalog, 'rates', { ...data, deleted: true }, replace)
     await insertEntity(catalog, 'plans', { name: 'SILVER' })

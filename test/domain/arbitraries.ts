@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { type Tariff, type TariffTerms, UNLIMITED } from '../../src/domain/tariff.ts'
 import { fraction } from './fraction.ts'
-import type { ModelTariff } from './model.ts'
+import type { ModelTariff } from './model-price.ts'
 
 /** Units per tier, interval, price: sizes of the numbers drawn. */
 export interface TariffSizes {

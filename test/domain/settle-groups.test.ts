@@ -19,7 +19,7 @@ import type { CategoryPrice, Segment, ServiceSession } from '../../src/domain/se
 import { settle } from '../../src/domain/settle.ts'
 import { charge, type Tariff } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
-import { priceOf } from './model.ts'
+import { priceOf } from './model-price.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
 import { startOf } from './programs.ts'
 import { propertyRuns } from './property-runs.ts'
@@ -130,7 +130,7 @@ class Trial {
     return settled
   }
 
-  /** Conservation at every step; no counter of a group, and without over-use no credit, overdrawn. */
+  /** Conservation at every step; no group overdrawn, and without over-use no credit. */
   private judge(): void {
     assertConserved(this.subscriber)
     assertConserved(this.account)

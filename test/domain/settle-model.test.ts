@@ -21,8 +21,8 @@ import {
   type ModelSegment,
   type ModelService,
   modelService,
-  priceOf,
 } from './model.ts'
+import { priceOf } from './model-price.ts'
 import { startOf } from './programs.ts'
 import { propertyRuns } from './property-runs.ts'
 

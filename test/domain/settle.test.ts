@@ -295,7 +295,7 @@ describe('settlement', () => {
     expect({ subscriber, service }).toEqual(before)
   })
 
-  it('gives back what a volume price takes less, first of what was owed, also if that is repaid', () => {
+  it('gives back what a volume price takes less, first what was owed, also if repaid', () => {
     const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
     const tier = { interval: 1, ceil: true }
     const tariff: Tariff = {
@@ -312,8 +312,10 @@ describe('settlement', () => {
     const paid = { ...bucket!, credited: 80, spent: 80 }
     scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
     const { changes } = scene.step({ used: 1, tariff })
-    expect(changes[0]?.segment).toMatchObject({ charged: 11, debt: 0 })
-    expect(scene.subscriber).toMatchObject({ owed: 0, repaid: 0 })
+    // Of the debt only what is still owed can be forgiven; the rest goes back to the money.
+    const segment = changes[0]!.segment
+    expect(segment).toMatchObject({ charged: 11, debt: 20, payments: [{ amount: -9 }] })
+    expect(scene.subscriber).toMatchObject({ owed: 20, repaid: 20 })
     expect([scene.column('spent'), scene.column('free')]).toEqual(['11', '69'])
   })
 })

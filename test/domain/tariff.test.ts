@@ -12,7 +12,7 @@ import {
   UNLIMITED,
 } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
-import { priceOf } from './model.ts'
+import { priceOf } from './model-price.ts'
 import { propertyRuns } from './property-runs.ts'
 import { readTable } from './table.ts'
 

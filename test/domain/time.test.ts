@@ -16,6 +16,18 @@ const ZONES = [
 ]
 const DAY_MS = 86_400_000
 
+describe('localTime', () => {
+  it('reads UTC as a zone that is the same under another name', () => {
+    const instant = fc.integer({ min: -(2 ** 42), max: 2 ** 43 })
+    fc.assert(
+      fc.property(instant, (atMs) => {
+        expect(localTime('UTC', atMs)).toEqual(localTime('Etc/UTC', atMs))
+      }),
+      propertyRuns(1000),
+    )
+  })
+})
+
 describe('parseInstant', () => {
   const cases = readTable(`
     | text                          | zone           | instant (UTC)            |

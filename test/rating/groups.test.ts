@@ -6,8 +6,9 @@ import type {
 } from '../../src/domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { createCycleFinder } from '../../src/domain/cycle.ts'
-import { endOf, includedFor } from '../../src/rating/groups.ts'
+import { includedFor } from '../../src/rating/groups.ts'
 import { holdingsAt } from '../../src/rating/holdings.ts'
+import { endOf } from '../../src/rating/periods.ts'
 import { catalogueOf, planOf, profileOf } from './catalogue.ts'
 import { groupOf, heldOf, serviceOf } from './offers.ts'
 
@@ -25,9 +26,9 @@ function included(
   const plan = planOf('PREPAID', { toMs: FAR, ...groups })
   const catalogue = catalogueOf([], [plan], services)
   const who = profileOf({ toMs: FAR, ...profile })
-  const holdings = holdingsAt(catalogue, who, AT)!
-  const { cycle } = createCycleFinder('UTC', 1)(AT, AT)
-  const query = { ...usage, profile: who, holdings, cycle, zone: 'UTC', atMs: AT }
+  const holdings = holdingsAt(catalogue, who, AT, 'UTC')!
+  const open = createCycleFinder('UTC', 1)(AT, AT)
+  const query = { ...usage, profile: who, holdings, ...open, atMs: AT }
   const { counters, hasGroups } = includedFor(query)
   if (counters.length === 0) return hasGroups ? ['!'] : []
   return counters.map(

@@ -1,6 +1,6 @@
 /** A file of cases, one of each line: read and answered line by line, so that it may be long. */
 import { createReadStream } from 'node:fs'
-import { print, printError, standardInput } from '../../runtime/terminal.ts'
+import { print, printError, standardInput, stopWithoutReader } from '../../runtime/terminal.ts'
 import { CommandError } from '../errors.ts'
 import { brokenCase, type QuoteResult, quoteCase, quoteLine } from './quote-case.ts'
 import type { QuoteSettings } from './settings.ts'
@@ -14,6 +14,7 @@ const LINE_LENGTH_MAX = 2 ** 27
  */
 export async function quoteCases(file: string, settings: QuoteSettings): Promise<0 | 1> {
   const bytes = file === '-' ? standardInput() : createReadStream(file)
+  stopWithoutReader()
   let cases = 0
   let failed = 0
   for await (const { text, number } of linesOf(bytes, file)) {

@@ -15,6 +15,7 @@ import type { Fields } from '../../catalog/field.ts'
 import type {
   AccountProfile,
   Catalogue,
+  HeldService,
   Revision,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
@@ -37,6 +38,9 @@ const SUBSCRIBER_KEYS = [
   ...['sid', 'plan', 'plan_activation', 'plan_deactivation', 'former_plan', 'play', 'discounts'],
   ...['msisdn', 'imsi', 'barred', 'time_zone'],
 ]
+
+const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
+const OVERRIDE_KEYS = ['type', 'key', 'id', 'value', 'condition']
 
 /** Throws `CompileError` with the path in the case. */
 export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Catalogue {
@@ -102,22 +106,59 @@ function revisionsOf<K, T extends Revision>(
   return found
 }
 
-/** Throws `CompileError` with the path in the case. */
+/**
+ * In the order of the case. What a subscriber or account holds has to be in the catalogue: a price
+ * that is left out by mistake would be another one. Throws `CompileError` with the path.
+ */
 export function compileProfiles(
   { account, subscribers, settings }: QuoteCase,
+  catalogue: Catalogue,
   options: CompileOptions,
 ): SubscriberProfile[] {
   const { timeZone } = settings
   const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
   const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
-  return subscribers.map(({ path, document }, index) => {
-    onlyKeys(document, path, SUBSCRIBER_KEYS)
+  checkServices(holder?.services ?? [], catalogue, 'account')
+  const profiles = subscribers.map(({ path, document }, index) => {
+    checkHolder(document, path, SUBSCRIBER_KEYS)
     const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
     const profile = inCase(path, () =>
       compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
     )
+    const { plan, services } = profile
+    if (!catalogue.plans.has(plan)) {
+      throw new CompileError(`${path}.plan`, `is not in catalogue.plans: ${plan}`)
+    }
+    checkServices(services, catalogue, path)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
   })
+  if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
+    throw new CompileError('account.aid', `is that of no subscriber: ${holder.aid}`)
+  }
+  return profiles
+}
+
+/** What it holds is looked at where it is compiled. */
+function checkHolder(document: Fields, path: string, known: readonly string[]): void {
+  onlyKeys(document, path, known)
+  const lists = { services: SERVICE_KEYS, overrides: OVERRIDE_KEYS }
+  for (const [name, keys] of Object.entries(lists)) {
+    const list = document[name]
+    if (!Array.isArray(list)) continue
+    for (const [index, entry] of list.entries()) {
+      if (typeof entry === 'object' && entry !== null) {
+        onlyKeys(entry as Fields, `${path}.${name}.${index}`, keys)
+      }
+    }
+  }
+}
+
+function checkServices(held: readonly HeldService[], { services }: Catalogue, path: string): void {
+  for (const [index, { name }] of held.entries()) {
+    if (services.has(name)) continue
+    const why = `is not in catalogue.services: ${name}`
+    throw new CompileError(`${path}.services.${index}.name`, why)
+  }
 }
 
 function compileHolder(
@@ -126,7 +167,7 @@ function compileHolder(
   timeZone: string,
   options: CompileOptions,
 ): AccountProfile {
-  onlyKeys(account, 'account', ACCOUNT_KEYS)
+  checkHolder(account, 'account', ACCOUNT_KEYS)
   const whole = { type: 'account', aid, ...account }
   return inCase('account', () =>
     compileAccount(stored(whole, 'account', AccountEntity.dates, timeZone), options),

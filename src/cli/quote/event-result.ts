@@ -112,7 +112,8 @@ function taxData(all: readonly TaxData[]): TaxData {
 
 /** Exact, as the numbers are the shortest texts of decimals. */
 function sumOf(amounts: readonly number[]): number {
-  if (amounts.length === 1) return amounts[0] as number
+  // Adding nothing makes a negative nothing a plain one.
+  if (amounts.length === 1) return (amounts[0] as number) + 0
   const decimals = amounts.flatMap((amount) => parseDecimal(amount) ?? [])
   const scale = decimals.reduce((most, decimal) => Math.max(most, decimal.scale), 0)
   const sum = decimals.reduce(

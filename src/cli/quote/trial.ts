@@ -47,6 +47,8 @@ export class Trial {
   private readonly sessions = new Map<string, Session>()
   /** The latest time of an event so far: what the clock of a node would show. */
   private nowMs = Number.NEGATIVE_INFINITY
+  /** Counts requests: none is the repetition of another one. */
+  private requests = 0
 
   /** Throws `CompileError` with the path in the case. */
   constructor(quote: QuoteCase) {
@@ -54,7 +56,7 @@ export class Trial {
     const options: CompileOptions = { isStrict: false, unitDigits: this.unitDigits }
     const { settings } = quote
     this.catalogue = compileCatalogue(quote, options)
-    this.profiles = compileProfiles(quote, options)
+    this.profiles = compileProfiles(quote, this.catalogue, options)
     this.owners = openBuckets(quote, this.catalogue, this.profiles, this.unitDigits)
     const finder = new RateFinder(settings.calculators, settings.rateKeys)
     const { rates } = this.catalogue
@@ -161,7 +163,10 @@ export class Trial {
     context: ChargeContext,
     lines: Line[],
   ): ChargeOutcome {
-    const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
+    this.requests += 1
+    const numbered = { ...request, requestNumber: this.requests }
+    const sessionKey = request.sessionId
+    const identified = { request: numbered, sessionKey, digest: digestOf(numbered) }
     const { outcome, commit } = chargeSession(place, identified, context)
     if (commit === null) return outcome
     place.subscriber = commit.subscriber

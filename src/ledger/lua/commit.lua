@@ -18,7 +18,11 @@
 --         record:     (packed record)
 -- REPLY an error EPOCH if the data is another's, or per account: COMMITTED, or { code, ... } as
 --       replies.ts says;
+<<<<<<< HEAD
 --       CONFLICT carries shared state and fence, then per owner: state, fence, its sessions;
+=======
+--       CONFLICT carries the shared state and its fence, then per owner: state, fence, sessions;
+>>>>>>> main
 --       CLAIMED carries the home and the directory key;
 --       REPEATED the stored result, CORRUPT the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory, operation and one stream entry per account, or

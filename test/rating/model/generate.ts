@@ -98,7 +98,7 @@ function offersOf(isFractional: boolean) {
       service('POOL', ['account_pool'], cycle),
       service('PERIOD', [undefined], periods),
       service('INCLUDED', [undefined, 'account_shared'], cycle),
-      service('ACCOUNT', ['account_shared'], cycle),
+      service('ACCOUNT', [undefined, 'account_shared'], cycle),
     ),
   })
 }
@@ -275,9 +275,14 @@ function subscribers(drawn: Drawn) {
       if (held.has(owner)) return []
       held.add(owner)
       const value = charging_by === 'usagev' ? units : money
-      return [{ pp_includes_external_id: id, value, ...validity }]
+      return [{ pp_includes_external_id: id, value, ...endingLater(validity) }]
     }),
   }))
+}
+
+/** What ends before it begins is no credit but a mistake, and refused. */
+function endingLater({ from, to }: { from?: string | undefined; to?: string | undefined }) {
+  return from !== undefined && to !== undefined && to <= from ? { from } : { from, to }
 }
 
 /** Time goes on; some events come late. */

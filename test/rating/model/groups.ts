@@ -22,6 +22,11 @@ export interface Coverage {
 /** Used so far, by counter. */
 export type Counters = Map<string, bigint>
 
+export interface OpenCycle extends ModelCycle {
+  /** Begin of the oldest cycle that is open. */
+  oldestMs: number
+}
+
 export interface Usage {
   story: QuoteCase
   subscriber: SubscriberDocument
@@ -30,7 +35,7 @@ export interface Usage {
   usaget: string
   atMs: number
   /** The open cycle in which the usage counts. */
-  cycle: ModelCycle
+  cycle: OpenCycle
   stepsPerUnit: bigint
 }
 
@@ -48,8 +53,10 @@ export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage
   const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
+  // A period that ended before the oldest open cycle is counted no more.
+  const isOpen = ({ period }: Holding) => period === null || period.toMs > cycle.oldestMs
   const services = offer.services
-    .filter(({ isActive }) => isActive)
+    .filter((holding) => holding.isActive && isOpen(holding))
     .sort((one, other) => endOf(one) - endOf(other))
   return [offer.planHolding, ...services].flatMap((holding) =>
     (['units', 'cost'] as const).flatMap((kind) => {
@@ -80,9 +87,10 @@ function groupUse(
 /** One of the account, whoever holds the plan or service, or one of the subscriber's instance. */
 function counterOf(usage: Usage, holding: Holding, name: string, group: GroupDocument): string {
   const isCommon = group.account_shared || group.account_pool
-  const holder = isCommon
-    ? `${holding.kind} ${holding.name}`
-    : `${usage.subscriber.sid} ${holding.instance}`
+  const { kind, name: held, instance } = holding
+  // What the account itself holds is counted once for all its subscribers.
+  const own = instance.startsWith('account ') ? instance : `${usage.subscriber.sid} ${instance}`
+  const holder = isCommon ? `${kind} ${held}` : own
   const begin = holding.period?.fromMs ?? usage.cycle.fromMs
   return `${holder} ${name} ${begin}`
 }
@@ -162,9 +170,9 @@ export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked:
 }
 
 /** The cycle of an event, unless that is closed: then the oldest that is open, of two. */
-export function countingCycle(atMs: number, nowMs: number, zone: string, day: number): ModelCycle {
+export function countingCycle(atMs: number, nowMs: number, zone: string, day: number): OpenCycle {
   const current = cycleOf(nowMs, zone, day)
   const before = cycleOf(current.fromMs - 1, zone, day)
   const own = cycleOf(atMs, zone, day)
-  return own.fromMs < before.fromMs ? before : own
+  return { ...(own.fromMs < before.fromMs ? before : own), oldestMs: before.fromMs }
 }

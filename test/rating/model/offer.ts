@@ -47,7 +47,7 @@ export function validAt<T extends { from?: string; to?: string }>(
 
 /**
  * Null without a plan. Services: those that the plan includes, the subscriber's, the account's. A
- * service of the account counts for each of its subscribers as if it were its own.
+ * service of the account holds for each of its subscribers, and is counted for the account.
  */
 export function offerOf(
   story: QuoteCase,
@@ -76,7 +76,12 @@ export function offerOf(
     (plan.include?.services ?? []).map((name) => ({ name })),
     'included',
   )
-  hold(subscriber.services ?? [], 'own')
+  // A service that names no begin is there from the activation on.
+  const begun = (subscriber.services ?? []).map((entry) => {
+    const from = entry.from ?? subscriber.activation_date
+    return from === undefined ? entry : { ...entry, from }
+  })
+  hold(begun, 'own')
   hold(story.account?.services ?? [], 'account')
   const planHolding: Holding = {
     kind: 'plan',

@@ -1,6 +1,6 @@
 /**
  * What units cost. A step is the smallest unit of a case: 10^-k base units, k the most decimals
- * that any tier bound, interval, volume, group value or unit bucket of the case needs.
+ * that any volume, group value or unit bucket of the case needs. Tiers may be finer.
  */
 import { type Fraction, fraction, upward } from '../../domain/fraction.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'

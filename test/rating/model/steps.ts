@@ -1,8 +1,8 @@
 /** How fine the smallest unit of a case is. */
-import type { GroupDocument, OverridesDocument, PriceDocument, QuoteCase } from './case.ts'
+import type { GroupDocument, QuoteCase } from './case.ts'
 import { decimalsOf } from './exact.ts'
 
-/** 10^k, for the most decimals k of any amount of units in the documents and events. */
+/** 10^k, for the most decimals k of any amount of units that is used, held or included. */
 export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): bigint {
   const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
   const overrides = [account, ...subscribers].flatMap((owner) => owner?.overrides ?? [])
@@ -10,8 +10,6 @@ export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): big
   const changed = [...offers, ...overrides.map(({ value }) => value)]
   const amounts = [
     ...story.events.map(({ usagev }) => usagev),
-    ...(catalogue.rates ?? []).flatMap(({ rates }) => unitsOfPrices(rates)),
-    ...changed.flatMap(({ rates }) => unitsOfPrices(rates ?? {})),
     ...changed.flatMap(({ include }) => Object.values(include?.groups ?? {}).flatMap(unitsOfGroup)),
     ...subscribers
       .flatMap(({ buckets }) => buckets ?? [])
@@ -23,15 +21,6 @@ export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): big
       .map(({ value }) => value),
   ]
   return 10n ** BigInt(Math.max(0, ...amounts.map(decimalsOf)))
-}
-
-function unitsOfPrices(rates: OverridesDocument | Record<string, Record<string, PriceDocument>>) {
-  const prices = Object.values(rates).flatMap((byName) => Object.values(byName))
-  return prices.flatMap((price) =>
-    'rate' in price
-      ? price.rate.flatMap(({ from, to, interval }) => [from, to, interval].filter(isNumber))
-      : [],
-  )
 }
 
 function unitsOfGroup(group: GroupDocument): number[] {

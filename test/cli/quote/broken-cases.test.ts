@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { quoteText } from '../../../src/cli/quote/cases.ts'
+import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
+import { STANDARD } from '../../../src/cli/quote/settings.ts'
+import { call, type Json, perUnit, prepaid, rate, story } from './story.ts'
+
+const tier = (more: Json) => ({ from: 0, to: 'UNLIMITED', interval: 1, price: 1, ...more })
+const priced = (...tiers: Json[]) =>
+  story({ catalogue: { rates: [rate('T01', 'call', { rate: tiers })] } })
+const event = (more: Json) => story({ events: [call(1), call(1, more)] })
+const bucket = (more: Json) =>
+  prepaid(1, {
+    subscriber: { plan: 'P', buckets: [{ pp_includes_external_id: 7, value: 1, ...more }] },
+  })
+
+const TIER = 'catalogue.rates.0.rates.call.BASE.rate.0'
+const BROKEN: [string, Json, string, string | RegExp][] = [
+  ['zero interval', priced(tier({ interval: 0 })), `${TIER}.interval`, 'must be above 0, is 0'],
+  ['negative interval', priced(tier({ interval: -1 })), `${TIER}.interval`, /must not be negative/],
+  ['price that is no number', priced(tier({ price: 'dear' })), `${TIER}.price`, /must be a number/],
+  ['tier of nothing', priced(tier({ from: 5, to: 5 })), `${TIER}.to`, /must be above from/],
+  ['key of a tier', priced(tier({ prise: 1 })), `${TIER}.prise`, 'is not known'],
+  ['no catalogue', { name: 'x', subscriber: {}, events: [] }, 'catalogue', 'is missing'],
+  ['no events', story({ events: undefined }), 'events', /must be a list|is missing/],
+  ['key of a case', story({ expects: [] }), 'expects', 'is not known'],
+  ['key of a catalogue', story({ catalogue: { plan: [] } }), 'catalogue.plan', 'is not known'],
+  ['key of an event', event({ ratee: 'T01' }), 'events.1.ratee', 'is not known'],
+  ['key of a bucket', bucket({ amount: 1 }), 'subscriber.buckets.0.amount', 'is not known'],
+  ['key of the settings', story({ config: { zone: 'UTC' } }), 'config.zone', 'is not known'],
+  [
+    'key of a subscriber',
+    story({ subscriber: { plan: 'P', service: [] } }),
+    'subscriber.service',
+    'is not known',
+  ],
+  ['key of an account', story({ account: { limit: 1 } }), 'account.limit', 'is not known'],
+  ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /no subscriber: 9/],
+  [
+    'key of a held service',
+    story({ account: { services: [{ name: 'S', quantitiy: 2 }] } }),
+    'account.services.0.quantitiy',
+    'is not known',
+  ],
+  [
+    'key of an override',
+    story({ subscriber: { plan: 'P', overrides: [{ type: 'plan', key: 'P', values: {} }] } }),
+    'subscriber.overrides.0.values',
+    'is not known',
+  ],
+  ['no plan', story({ subscriber: {} }), 'subscriber.plan', 'is missing'],
+  ['plan of nobody', story({ subscriber: { plan: 'Q' } }), 'subscriber.plan', /catalogue\.plans/],
+  [
+    'service of nobody',
+    story({ subscriber: { plan: 'P', services: [{ name: 'S' }] } }),
+    'subscriber.services.0.name',
+    'is not in catalogue.services: S',
+  ],
+  ['text as volume', event({ usagev: 'much' }), 'events.1.usagev', /must be a number/],
+  ['seven decimals', event({ usagev: 0.0000001 }), 'events.1.usagev', 'has more than 6 decimals'],
+  ['no usage type', event({ usaget: undefined }), 'events.1.usaget', 'is missing'],
+  ['time that is none', event({ urt: 'noon' }), 'events.1.urt', "must be a date, is 'noon'"],
+  ['end before begin', event({ eurt: '2026-01-01' }), 'events.1.eurt', 'must not be before urt'],
+  ['record type', event({ record_type: 'x' }), 'events.1.record_type', /must be one of/],
+  ['refund of nothing', event({ refund: true }), 'events.1.session_id', /is missing/],
+  ['debt', bucket({ value: -1 }), 'subscriber.buckets.0.value', 'must not be negative, is -1'],
+  [
+    'bucket of no include',
+    bucket({ pp_includes_external_id: 8 }),
+    'subscriber.buckets.0.pp_includes_external_id',
+    'is not in catalogue.prepaidincludes: 8',
+  ],
+  [
+    'two prices at a time',
+    story({ catalogue: { rates: [rate('A', 'call', perUnit(1)), rate('A', 'call', perUnit(2))] } }),
+    'catalogue.rates.1',
+    'is there twice at a time: A',
+  ],
+  ['unknown zone', story({ config: { time_zone: 'Mars' } }), 'config.time_zone', /IANA/],
+  ['day 31', story({ config: { cycle_day: 31 } }), 'config.cycle_day', /from 1 to 28/],
+  [
+    'rule of matching',
+    story({ config: { rate_calculators: { retail: { call: [[{ type: 'like' }]] } } } }),
+    'config.rate_calculators.retail.call.0.0.type',
+    /./,
+  ],
+  ['both kinds of subscriber', story({ subscribers: [] }), 'subscribers', /beside 'subscriber'/],
+]
+
+describe('a broken case', () => {
+  it.each(BROKEN)('names the field: %s', (_what, value, field, why) => {
+    const clean = JSON.parse(JSON.stringify(value))
+    const matching = typeof why === 'string' ? why : expect.stringMatching(why)
+    const { name } = clean
+    expect(quoteCase(clean)).toEqual({
+      name,
+      results: [],
+      error: { field, why: matching },
+      ok: false,
+    })
+  })
+
+  it('is told in one line', () => {
+    const error = `{"field":"${TIER}.interval","why":"must be above 0, is 0"}`
+    const line = quoteLine(quoteCase(priced(tier({ interval: 0 }))))
+    expect(line).toBe(`{"name":"a story","error":${error},"ok":false}`)
+  })
+
+  it('may not use the session of an earlier event again', () => {
+    const session = { record_type: 'event_request', session_id: 's' }
+    const { error } = quoteCase(story({ events: [call(1, session), call(2, session)] }))
+    expect(error).toEqual({ field: 'events.1.session_id', why: 'is that of an earlier event' })
+  })
+
+  it.each([null, 1, 'text', []])('may be something else: %j', (value) => {
+    expect(quoteCase(value, STANDARD, 'line 3')).toEqual({
+      ...{ name: 'line 3', results: [], ok: false },
+      error: { field: '', why: 'must be an object' },
+    })
+  })
+
+  it('is called by its line if it is no JSON or has no name', () => {
+    expect(quoteText('{"name":', 4, STANDARD)).toEqual({
+      ...{ name: 'line 4', results: [], ok: false },
+      error: { field: '', why: expect.stringMatching(/^is no JSON: /) },
+    })
+    expect(quoteText('{}', 5, STANDARD)).toMatchObject({
+      ...{ name: 'line 5', error: { field: 'catalogue', why: 'is missing' } },
+    })
+  })
+})

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
+
+const BLOCK = /^```json (case|answer|mismatches)=(\S+)\n([\s\S]*?)\n```$/gm
+const examples = new Map<string, Record<string, unknown>>()
+const text = readFileSync(new URL('../../../docs/QUOTE.md', import.meta.url), 'utf8')
+for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
+  examples.set(name, { ...examples.get(name), [part]: JSON.parse(content) })
+}
+
+describe('docs/QUOTE.md', () => {
+  it('has the examples that the tests expect', () => {
+    expect([...examples.keys()]).toEqual(['first', 'fractions', 'mismatch', 'broken'])
+  })
+
+  it.each([...examples])('%s: what is told', (_name, { case: value, answer, mismatches }) => {
+    const told = JSON.parse(quoteLine(quoteCase(value)))
+    if (answer !== undefined) expect(told).toEqual(answer)
+    if (mismatches !== undefined) expect(told).toMatchObject({ ok: false, mismatches })
+    if (answer === undefined && mismatches === undefined) expect(told.ok).toBe(true)
+  })
+})

@@ -1,0 +1,75 @@
+/** What units cost, in exact fractions and from the rules: tier by tier, rounded once. */
+import {
+  add,
+  downward,
+  type Fraction,
+  fraction,
+  isLess,
+  nearestEven,
+  times,
+  upward,
+} from './fraction.ts'
+
+export interface ModelTier {
+  /** Null: no end. */
+  units: bigint | null
+  interval: bigint
+  /** Micros for one interval. */
+  price: Fraction
+  ceil: boolean
+}
+
+export interface ModelTariff {
+  tiers: ModelTier[]
+  access: Fraction
+  /** The tier that the volume ends in prices all of it. */
+  isVolume?: boolean
+  /** Tiers count in such parts of a unit. */
+  partsPerUnit?: bigint
+  factor?: Fraction
+  minimum?: Fraction
+  rounding?: { mode: 'up' | 'down' | 'nearest'; step: bigint }
+}
+
+/** Micros for the first units from zero: tier by tier, rounded once. */
+export function priceOf(tariff: ModelTariff, units: bigint, withAccess: boolean): bigint {
+  if (units === 0n) return 0n
+  const { isVolume, partsPerUnit = 1n, factor = fraction(1), minimum, rounding } = tariff
+  const parts = units * partsPerUnit
+  let sum = isVolume ? volumePrice(tariff.tiers, parts) : tieredPrice(tariff.tiers, parts)
+  if (withAccess) sum = add(sum, tariff.access)
+  sum = times(sum, factor)
+  if (withAccess && minimum && isLess(sum, minimum)) sum = minimum
+  if (!rounding) return nearestEven(sum)
+  const steps = times(sum, fraction(1, rounding.step))
+  if (rounding.mode === 'up') return upward(steps) * rounding.step
+  if (rounding.mode === 'down') return downward(steps) * rounding.step
+  return downward(add(steps, fraction(1, 2))) * rounding.step
+}
+
+function tieredPrice(tiers: readonly ModelTier[], units: bigint): Fraction {
+  let sum = fraction(0)
+  let begin = 0n
+  for (const tier of tiers) {
+    const end = tier.units === null ? units : begin + tier.units
+    const inTier = (units < end ? units : end) - begin
+    if (inTier <= 0n) break
+    sum = add(sum, tierPrice(tier, inTier))
+    begin = end
+  }
+  return sum
+}
+
+function volumePrice(tiers: readonly ModelTier[], units: bigint): Fraction {
+  let end = 0n
+  for (const tier of tiers) {
+    if (tier.units === null || units <= end + tier.units) return tierPrice(tier, units)
+    end += tier.units
+  }
+  return tierPrice(tiers.at(-1)!, units)
+}
+
+function tierPrice({ interval, price, ceil }: ModelTier, units: bigint): Fraction {
+  const sold = fraction(units, interval)
+  return times(ceil ? fraction(upward(sold)) : sold, price)
+}

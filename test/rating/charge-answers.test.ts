@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { serviceRequest } from '../domain/requests.ts'
+import { Scene, SETTINGS, START_MS } from './scene.ts'
+
+const data = (requested: number, used = 0) => serviceRequest({ requested, used })
+
+describe('a retransmission', () => {
+  it('gets the stored outcome and moves nothing, also after the end', () => {
+    const scene = new Scene()
+    const requests = [
+      { kind: 'start' as const, requestNumber: 0, services: [data(50)] },
+      { kind: 'update' as const, requestNumber: 1, services: [data(50, 10)] },
+      { kind: 'release' as const, requestNumber: 2, services: [data(-1, 10)] },
+    ]
+    for (const request of requests) {
+      const first = { ...request, eventTimeMs: START_MS }
+      const outcome = scene.send(first)
+      scene.nowMs += 1000
+      expect(scene.decide(first)).toEqual({ outcome, commit: null })
+    }
+    scene.nowMs += SETTINGS.replayMs
+    const late = scene.decide({ ...requests[2]!, eventTimeMs: START_MS })
+    expect(late).toMatchObject({ outcome: { reason: 'unknownSession' }, commit: null })
+  })
+
+  it('is told from new requests by number and content', () => {
+    const scene = new Scene()
+    const reasonOf = (requestNumber: number, used: number) =>
+      scene.send({ kind: 'update', requestNumber, services: [data(10, used)] }).reason
+    expect(reasonOf(1, 1)).toBe('unknownSession')
+    scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
+    expect([reasonOf(3, 1), reasonOf(3, 1), reasonOf(3, 2), reasonOf(2, 1)]).toEqual([
+      ...['granted', 'granted', 'numberReused', 'outOfOrder'],
+    ])
+    scene.send({ kind: 'release', requestNumber: 4, services: [] })
+    expect(reasonOf(5, 1)).toBe('sessionClosed')
+    expect(scene.bucket('PACK')).toMatchObject({ spent: 1, reserved: 0 })
+  })
+
+  it('without a number is known by its content, among the last eight', () => {
+    const scene = new Scene()
+    const send = (kind: 'start' | 'update', used: number) =>
+      scene.send({ kind, requestNumber: -1, services: [data(5, used)] })
+    const first = send('start', 0)
+    for (let used = 1; used <= 8; used += 1) send('update', used)
+    expect(scene.bucket('PACK').spent).toBe(36)
+    for (let used = 1; used <= 8; used += 1) send('update', used)
+    expect(scene.bucket('PACK').spent).toBe(36)
+    expect(send('start', 0)).not.toEqual(first)
+  })
+
+  it('of one session is not of another, nor of its next life', () => {
+    const scene = new Scene()
+    const start = { kind: 'start' as const, requestNumber: 0, services: [data(10)] }
+    const one = scene.send(start).transactionId
+    const other = scene.send({ ...start, sessionId: 't' }).transactionId
+    scene.send({ kind: 'release', requestNumber: 1, services: [data(-1, 1)] })
+    scene.nowMs += SETTINGS.replayMs
+    const again = scene.send(start).transactionId
+    scene.send({ kind: 'release', requestNumber: 1, services: [data(-1, 1)] })
+    expect(new Set([one, other, again]).size).toBe(3)
+    expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(2)
+  })
+})
+
+describe('a pretended request', () => {
+  it.each(['start', 'event'] as const)(
+    '%s: is answered like a real one, and moves nothing',
+    (kind) => {
+      const scene = new Scene()
+      const pretended = scene.decide({ kind, services: [data(300)], pretend: true })
+      const real = scene.decide({ kind, services: [data(300)] })
+      expect(pretended.commit).toBeNull()
+      const unquoted = pretended.outcome.services.map((one) => ({ ...one, quote: null }))
+      expect(unquoted).toEqual(real.outcome.services)
+      expect(pretended.outcome.services[0]!.quote).toMatchObject({ used: 300, priced: 100 })
+      expect(pretended.outcome.transactionId).toBe('')
+    },
+  )
+})
+
+describe('the report of balances', () => {
+  it('shows each bucket that could pay for a service of the request, once, after the grant', () => {
+    const scene = new Scene()
+    const services = [data(50), serviceRequest({ usaget: 'call', requested: 60 })]
+    const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
+    const { toMs } = scene.bucket('PACK')
+    expect(balances).toEqual([
+      { prepaidIncludeId: 2, counter: '', kind: 'money', usaget: '', free: 35, reserved: 15, toMs },
+      {
+        prepaidIncludeId: 1,
+        counter: '',
+        kind: 'units',
+        usaget: 'data',
+        free: 150,
+        reserved: 50,
+        toMs,
+      },
+      {
+        prepaidIncludeId: 3,
+        counter: '',
+        kind: 'units',
+        usaget: 'data',
+        free: 100,
+        reserved: 0,
+        toMs,
+      },
+    ])
+  })
+
+  it('is absent unless it is wanted', () => {
+    expect(new Scene().send({ kind: 'start', services: [data(50)] }).balances).toBeNull()
+  })
+})
