@@ -81,7 +81,9 @@ export class AccountDraft {
   add(item: Item, cached: CachedOwner, decision: Decision, profile: HeldProfile | null): void {
     this.outcomes.push(decision.outcome)
     if (decision.commit === null) return
-    for (const { granted } of decision.outcome.services) if (granted > 0) this.reservations += 1
+    if (!item.identified.request.refund) {
+      for (const { granted } of decision.outcome.services) if (granted > 0) this.reservations += 1
+    }
     const owner = this.ownerOf(cached)
     owner.state = decision.commit.subscriber
     owner.written = true

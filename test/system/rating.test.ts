@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
+import { type ProfileFence, writeEntity } from '../../src/catalog/write.ts'
+import { fenceOf } from '../../src/cli/seed.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
 import { type Books, type Fields, openBooks, post, withCatalog } from './exchange.ts'
-import { FAMILY, RULES, SINGLE, writeTariffs } from './tariffs.ts'
+import { FAMILY, RULES, SINCE, SINGLE, subscriber, TEAM, writeTariffs } from './tariffs.ts'
 
 const MONEY = 1_000_000
 const DAY_MS = 86_400_000
@@ -18,7 +20,8 @@ beforeAll(async () => {
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 1, subscribersPerAccount: 1, credits })
   await withCatalog(product, writeTariffs)
-  await product.start('recorder')
+  // With the recorder.
+  await product.start('admin')
   await product.start('realtime')
   books = await openBooks(product.redisUrl)
 })
@@ -138,6 +141,42 @@ describe('a family', () => {
   })
 })
 
+describe('a team', () => {
+  const event = { sid: TEAM.first, usaget: 'traffic', urt: at('12:00:00') }
+  const write = (document: Fields, fence?: ProfileFence) =>
+    withCatalog(product, (catalog) => {
+      const options = { mode: 'insert', timeZone: 'UTC', ...(fence && { fence }) } as const
+      return writeEntity(catalog, 'subscribers', { from: SINCE, ...document }, options)
+    })
+
+  it('pools what each brings, also one who comes later', async () => {
+    expect(await ask('event', 'pool-1', 0, { ...event, usagev: 1_500 })).toMatchObject({
+      grantedVolume: 1_500,
+    })
+    expect(await linesOf('pool-1')).toMatchObject([
+      { in_group: 1_500, over_group: 0, arategroups: [{ left: 500, total: 2_000 }] },
+    ])
+    const asked = { ...event, usagev: 1_400, pretend: true }
+    const before = await ask('event', 'pool-2', 0, asked)
+    expect(before).toMatchObject({ inGroup: 500, overGroup: 900, aprice: 0.9 })
+    await write(subscriber(TEAM.third, TEAM.aid, 'TEAM'))
+    await waitUntil('the third share', async () => {
+      const { inGroup } = await ask('event', 'pool-2', 0, asked)
+      return inGroup === 1_400
+    })
+  })
+
+  it('is charged by what its account says as soon as that is written', async () => {
+    const more = { ...event, usagev: 10 }
+    expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
+    const value = { disallowed_rates: ['TRAFFIC'] }
+    const overrides = [{ type: 'plan', key: 'TEAM', value }]
+    const fence = fenceOf(books.ledger, systemClock)
+    await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
+    expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
+  })
+})
+
 describe('a single', () => {
   const caller = { calling_number: '015900002', called_number: NATIONAL }
 
@@ -184,6 +223,28 @@ describe('a single', () => {
     expect(
       await ask('event', 'nobody', 0, { ...event, calling_number: '015900003' }),
     ).toMatchObject({ returnCode: -2 })
+  })
+})
+
+describe('the start', () => {
+  it('is refused by a rule that cannot be used', async () => {
+    const wrong = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: '{"call":[{"src_key":"a"}]}' }
+    const other = await startProduct({ environment: wrong })
+    try {
+      await expect(other.start('realtime')).rejects.toThrow(
+        'rating.customerIdentification.call.0.target_key is missing',
+      )
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('leaves out what cannot be used, and counts it', async () => {
+    const figures = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
+    await waitUntil('the figures', async () => (await figures()).includes('catalogue_skipped'))
+    const text = await figures()
+    expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="rates",.*\} 1$/m)
+    expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="plans",.*\} 0$/m)
   })
 })
 

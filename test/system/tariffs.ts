@@ -3,10 +3,11 @@ import type { EntityCollection } from '../../src/catalog/collections.ts'
 import type { Catalog } from '../../src/catalog/connection.ts'
 import { writeEntity } from '../../src/catalog/write.ts'
 
-const SINCE = '2020-01-01 00:00:00'
+export const SINCE = '2020-01-01 00:00:00'
 
-/** Two subscribers of one account, and one of another. */
+/** Accounts and their subscribers; the third of the team comes later. */
 export const FAMILY = { aid: 9_001, first: 90_011, second: 90_012 }
+export const TEAM = { aid: 9_003, first: 90_031, second: 90_032, third: 90_033 }
 export const SINGLE = { aid: 9_002, sid: 90_021, msisdn: '4915900002' }
 
 /** Settings that go with it. */
@@ -36,7 +37,7 @@ const calls = (key: string, prefix: string[], price: object) => ({
   ...{ key, params: { prefix }, rates: { call: { BASE: price } } },
 })
 
-const subscriber = (sid: number, aid: number, plan: string, more: object = {}) => ({
+export const subscriber = (sid: number, aid: number, plan: string, more: object = {}) => ({
   ...{ type: 'subscriber', sid, aid, plan, ...more },
 })
 
@@ -72,6 +73,16 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
       },
     },
   ],
+  ['rates', { key: 'TRAFFIC', rates: { traffic: { BASE: { rate: flat(1, 0.001) } } } }],
+  [
+    'plans',
+    {
+      ...{ name: 'TEAM', connection_type: 'postpaid' },
+      include: { groups: { TRAFFIC: { traffic: 1_000, account_pool: true } } },
+    },
+  ],
+  ['subscribers', subscriber(TEAM.first, TEAM.aid, 'TEAM')],
+  ['subscribers', subscriber(TEAM.second, TEAM.aid, 'TEAM')],
   ['plans', { name: 'SINGLE', connection_type: 'postpaid' }],
   ['subscribers', { type: 'account', aid: FAMILY.aid, credit_limit: 1 }],
   [
@@ -95,7 +106,14 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
   ['subscribers', subscriber(SINGLE.sid, SINGLE.aid, 'SINGLE', { msisdn: SINGLE.msisdn })],
 ]
 
+/** A rate that somebody stored past all checks: it can be used for nothing. */
+const BROKEN = {
+  ...{ key: 'BROKEN', rev: 0, from: new Date(0), to: new Date(Date.UTC(2170, 0, 1)) },
+  rates: { call: { BASE: { rate: flat(0, 0.1) } } },
+}
+
 export async function writeTariffs(catalog: Catalog): Promise<void> {
+  await catalog.rates.insertOne(BROKEN as never)
   for (const [collection, document] of ENTITIES) {
     const options = { mode: 'insert', timeZone: 'UTC' } as const
     await writeEntity(catalog, collection, { from: SINCE, ...document }, options)

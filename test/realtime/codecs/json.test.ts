@@ -145,71 +145,6 @@ describe('subscriber', () => {
   })
 })
 
-describe('a refund', () => {
-  const refund = { record_type: 'event_request', session_id: 's', sid: 7, refund: true }
-
-  it('needs no service, and may name one', () => {
-    expect(requestOf(refund)).toMatchObject({ kind: 'event', refund: true, services: [] })
-    expect(requestOf({ ...refund, usaget: 'sms' }).services).toMatchObject([{ requested: -1 }])
-    expect(requestOf({ ...refund, services: [{ usaget: 'sms' }] }).services).toHaveLength(1)
-    expect(requestOf({ ...start, refund: false }).refund).toBe(false)
-  })
-
-  it.each([
-    [{ ...refund, sid: undefined }, 'sid'],
-    [{ ...refund, refund: 1 }, 'refund'],
-    [{ ...refund, refund: false }, 'usaget'],
-    [{ ...start, refund: true }, 'refund'],
-    [{ ...update, refund: true }, 'refund'],
-    [{ ...update, record_type: 'release_request', refund: true }, 'refund'],
-  ])('refuses %j', (message, field) => expect(fieldOf(message)).toBe(field))
-})
-
-describe('fields that rules read', () => {
-  const withRules: DecodeContext = {
-    ...context,
-    keptFields: ['apn', 'caller.number', 'sid'],
-    identifyingFields: ['caller.number'],
-    identifies: (usaget) => usaget === 'call',
-  }
-  const decode = (message: object) =>
-    jsonCodec.decode(Buffer.from(JSON.stringify(message)), withRules)
-  const fieldsOf = (message: object) => {
-    const decoded = decode({ ...start, ...message })
-    return decoded.ok ? decoded.request.fields : decoded.error
-  }
-
-  it('are kept as texts', () => {
-    expect(fieldsOf({ apn: 'net', caller: { number: 4930 }, other: 'x' })).toEqual({
-      ...{ apn: 'net', 'caller.number': '4930', sid: '7' },
-    })
-    expect(fieldsOf({ apn: '', caller: [], sid: '07' })).toEqual({ apn: '', sid: '07' })
-    expect(fieldsOf({ apn: true, caller: { number: null } })).toEqual({ sid: '7' })
-    expect(fieldsOf({ apn: { toString: 1 }, caller: 'number' })).toEqual({ sid: '7' })
-    expect(requestOf({ ...start, apn: 'net' }).fields).toBeNull()
-  })
-
-  it('are bounded', () => {
-    expect(fieldsOf({ apn: 'x'.repeat(256) })).toMatchObject({ apn: 'x'.repeat(256) })
-    const why = 'must have at most 256 characters'
-    expect(fieldsOf({ apn: 'x'.repeat(257) })).toEqual({ field: 'apn', why })
-  })
-
-  it('stand for the subscriber where identification has rules for the usage type', () => {
-    const call = { ...start, sid: undefined, usaget: 'call' }
-    const caller = { number: '030' }
-    expect(decode({ ...call, caller })).toMatchObject({
-      request: { subscriberKey: 'none', subscriberValue: '', fields: { 'caller.number': '030' } },
-    })
-    expect(decode({ ...call, caller, imsi: '1' })).toMatchObject({
-      request: { subscriberKey: 'imsi' },
-    })
-    const refused = { error: { field: 'sid', why: 'is required, or msisdn or imsi in its place' } }
-    expect(decode({ ...call, apn: 'net' })).toMatchObject(refused)
-    expect(decode({ ...call, usaget: 'data', caller })).toMatchObject(refused)
-  })
-})
-
 describe('volumes', () => {
   it.each([
     [0, 0],
@@ -376,26 +311,6 @@ describe('answers', () => {
       validityTime: 0,
       finalUnit: false,
     })
-  })
-
-  it('has the balances by their kind', () => {
-    const balance = { prepaidIncludeId: 0, usaget: '', reserved: 0, toMs: 0 }
-    const units = { ...balance, kind: 'units' as const, free: 5 }
-    const money = { ...balance, kind: 'money' as const, free: 2_500_000 }
-    const balances = [
-      { ...money, prepaidIncludeId: 3, counter: '' },
-      { ...units, counter: 'group/PLAN/0/MINUTES' },
-      { ...money, counter: 'group/S1/4/Talk/More "x"' },
-      { ...money, counter: 'credit' },
-    ]
-    const text = jsonCodec.encode(envelope, { ...plainOutcome('granted'), balances })
-    const shown = { usaget: '', reserved: 0, to: '1970-01-01T00:00:00.000Z' }
-    expect(JSON.parse(text).balances).toEqual([
-      { ...shown, pp_includes_external_id: 3, charging_by: 'cost', balance: 2.5 },
-      { ...shown, group: 'MINUTES', charging_by: 'usagev', balance: 5 },
-      { ...shown, group: 'Talk/More "x"', charging_by: 'cost', balance: 2.5 },
-      { ...shown, group: 'credit', charging_by: 'cost', balance: 2.5 },
-    ])
   })
 
   it.each(Object.keys(reasons) as Reason[])('%s has its code, status and shape', (reason) => {
