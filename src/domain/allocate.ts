@@ -1,8 +1,8 @@
 /** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
 import { availableIn, type Payer } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
-import { bucketOf, findBucket, peakPrice } from './segment.ts'
-import type { MoneyHold, Segment, Slice } from './session.ts'
+import { bucketOf, findBucket, type PricedSegment, peakPrice } from './segment.ts'
+import type { MoneyHold, Slice } from './session.ts'
 import { affordable, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
 
 /** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
@@ -25,7 +25,7 @@ export interface Allocation {
  */
 export function allocate(
   work: SettleState,
-  segment: Segment,
+  segment: PricedSegment,
   order: readonly Payer[],
   units: number,
 ): Allocation {
@@ -39,7 +39,7 @@ export function allocate(
   return { ...walk(work, segment, order, most), left: units - most }
 }
 
-function isPaid(segment: Segment, plan: Allocation, units: number): boolean {
+function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
   if (plan.left > 0) return false
   const money = plan.money.reduce((sum, { micros }) => sum + micros, 0)
   return peakPrice(segment, plan.priced, units) - segment.charged <= money
@@ -47,7 +47,7 @@ function isPaid(segment: Segment, plan: Allocation, units: number): boolean {
 
 function walk(
   work: SettleState,
-  segment: Segment,
+  segment: PricedSegment,
   order: readonly Payer[],
   units: number,
 ): Allocation {
@@ -79,7 +79,7 @@ function emptyPlan(units: number): Allocation {
 /** Prepaid buckets, or the credit of a postpaid subscriber. */
 function takePaid(
   work: SettleState,
-  segment: Segment,
+  segment: PricedSegment,
   order: readonly Payer[],
   plan: Allocation,
 ): void {
@@ -102,7 +102,7 @@ function takePaid(
 
 function drawMoney(
   work: SettleState,
-  segment: Segment,
+  segment: PricedSegment,
   order: readonly Payer[],
   plan: Allocation,
 ): void {
@@ -114,7 +114,7 @@ function drawMoney(
 }
 
 /** Who pays for what no group covers. */
-export function payersOf(segment: Segment, order: readonly Payer[]): readonly Payer[] {
+export function payersOf(segment: PricedSegment, order: readonly Payer[]): readonly Payer[] {
   return segment.isPrepaid ? order : segment.payers.filter(({ isGroup }) => !isGroup)
 }
 

@@ -47,14 +47,35 @@ export function startSegment(service: ServiceSession, { next, atMs }: ChargeProg
   return beginSegment(service, present(next, 'the next segment'), atMs)
 }
 
+/** Field by field: one shape for all segments, and no copies on the way. */
 function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number): Segment {
   const segment: Segment = {
-    ...start,
+    key: start.key,
+    rateKey: start.rateKey,
+    plan: start.plan,
+    cycle: start.cycle,
+    tariff: start.tariff,
+    priceOf: start.priceOf,
+    band: start.band,
+    others: start.others,
+    taxes: start.taxes,
+    rounding: start.rounding,
+    hasGroups: start.hasGroups,
+    payers: start.payers,
+    isPrepaid: start.isPrepaid,
+    endMs: start.endMs,
     number: service.segmentsEnded + 1,
     version: 0,
     access: !service.accessBorne,
-    ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
-    ...{ lapsedUnits: 0, lapsedMicros: 0 },
+    used: 0,
+    grouped: 0,
+    covered: 0,
+    priced: 0,
+    coveredMicros: 0,
+    charged: 0,
+    debt: 0,
+    lapsedUnits: 0,
+    lapsedMicros: 0,
     payments: [],
     firstMs: atMs,
     lastMs: atMs,
@@ -91,8 +112,22 @@ export function reportEnd(work: Settlement, segment: Segment, state: Line['state
   work.changes.push({ segment, state })
 }
 
+/** What of a segment decides who pays for more of it, and how much. */
+export type PricedSegment = Pick<
+  Segment,
+  | 'tariff'
+  | 'others'
+  | 'access'
+  | 'payers'
+  | 'isPrepaid'
+  | 'used'
+  | 'covered'
+  | 'priced'
+  | 'charged'
+>
+
 /** Micros for `priced` units with money and `used` units in all (other categories price these). */
-export function priceOf(segment: Segment, priced: number, used: number): number {
+export function priceOf(segment: PricedSegment, priced: number, used: number): number {
   let sum = charge(segment.tariff, priced, segment.access)
   for (const other of segment.others) {
     if (other.isAdded) sum += charge(other.tariff, used, segment.access)
@@ -101,7 +136,7 @@ export function priceOf(segment: Segment, priced: number, used: number): number 
 }
 
 /** The highest that the price gets on the way to so many more units. */
-export function peakPrice(segment: Segment, priced: number, used: number): number {
+export function peakPrice(segment: PricedSegment, priced: number, used: number): number {
   const { tariff, access, others } = segment
   let sum = peakCharge(tariff, segment.priced, segment.priced + priced, access)
   for (const other of others) {

@@ -8,7 +8,7 @@
  */
 import { type Allocation, allocate, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
-import { type Bucket, copyOwner, type OwnerState, type Payer } from './bucket.ts'
+import { type Bucket, type BucketRef, copyOwner, type OwnerState, type Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
 import {
   bucketOf,
@@ -113,11 +113,9 @@ function commitReserved(
     pay(segment, slice.bucket, bucket, taken, 'units')
   }
   segment.used = countable(segment.used + used - left, 'usage of a segment')
-  const isGroup = ({ payer }: MoneyHold) => payer.isGroup
-  const groupMoney = reservation.money.filter(isGroup)
-  const money = reservation.money.filter((hold) => !isGroup(hold))
-  const covered = releaseHolds(work, segment, groupMoney, coveredCost(work, segment), atMs)
-  const cost = releaseHolds(work, segment, money, priceCost(work, segment), atMs)
+  const { money } = reservation
+  const covered = releaseHolds(work, segment, money, true, coveredCost(work, segment), atMs)
+  const cost = releaseHolds(work, segment, money, false, priceCost(work, segment), atMs)
   assert(covered === 0 && cost === 0, 'the reservation holds less than its units cost')
   return left
 }
@@ -147,29 +145,42 @@ function priceCost(work: Settlement, segment: Segment): number {
   return 0
 }
 
-/** Takes the cost out of what is held, and gives the rest back. Returns what was not held. */
+/**
+ * Takes the cost out of what groups hold, or out of the rest, and gives what is left back. Returns
+ * what was not held.
+ */
 function releaseHolds(
   work: Settlement,
   segment: Segment,
   holds: readonly MoneyHold[],
+  ofGroups: boolean,
   cost: number,
   atMs: number,
 ): number {
   let left = cost
   for (const { payer, micros } of holds) {
+    if (payer.isGroup !== ofGroups) continue
     const taken = Math.min(left, micros)
     left -= taken
-    const release = (ref: Payer | NonNullable<Payer['alsoIn']>, kind: 'money' | 'limit') => {
-      const bucket = bucketOf(work, ref)
-      bucket.reserved -= micros
-      bucket.spent = countable(bucket.spent + taken, 'what a bucket has paid')
-      giveBack(bucket, micros - taken, segment, atMs)
-      pay(segment, ref, bucket, taken, kind)
-    }
-    release(payer, 'money')
-    if (payer.alsoIn !== null) release(payer.alsoIn, 'limit')
+    const held = { micros, taken, atMs }
+    release(work, segment, payer, 'money', held)
+    if (payer.alsoIn !== null) release(work, segment, payer.alsoIn, 'limit', held)
   }
   return left
+}
+
+function release(
+  work: Settlement,
+  segment: Segment,
+  ref: BucketRef,
+  kind: 'money' | 'limit',
+  { micros, taken, atMs }: { micros: number; taken: number; atMs: number },
+): void {
+  const bucket = bucketOf(work, ref)
+  bucket.reserved -= micros
+  bucket.spent = countable(bucket.spent + taken, 'what a bucket has paid')
+  giveBack(bucket, micros - taken, segment, atMs)
+  pay(segment, ref, bucket, taken, kind)
 }
 
 function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs: number): void {
@@ -229,7 +240,7 @@ function takeMoney(
 }
 
 function debitMoney(work: Settlement, segment: Segment, payer: Payer, micros: number): number {
-  const debit = (ref: Payer | NonNullable<Payer['alsoIn']>, kind: 'money' | 'limit') => {
+  const debit = (ref: BucketRef, kind: 'money' | 'limit') => {
     const bucket = bucketOf(work, ref)
     bucket.free -= micros
     bucket.spent = countable(bucket.spent + micros, 'what a bucket has paid')
@@ -254,10 +265,9 @@ function reserveNext(work: Settlement, segment: Segment, program: ChargeProgram)
   for (const slice of plan.slices) {
     if (slice.bucket !== null) hold(work, bucketOf(work, slice.bucket), slice.units)
   }
-  const money = [
-    ...holdMoney(work, plan.groupMoney, coveredMicros - segment.coveredMicros),
-    ...holdMoney(work, plan.money, charged - segment.charged),
-  ]
+  const money: MoneyHold[] = []
+  holdMoney(work, plan.groupMoney, coveredMicros - segment.coveredMicros, money)
+  holdMoney(work, plan.money, charged - segment.charged, money)
   work.granted = granted
   work.service.reservation = { units: granted, slices: plan.slices, money }
   work.finalUnit = plan.left > 0 || isLast(work, segment, plan, nextOrder)
@@ -270,16 +280,21 @@ function isLast(
   plan: Allocation,
   order: readonly Payer[],
 ): boolean {
+  const { tariff, others, access, payers, isPrepaid } = segment
   const used = segment.used + work.granted
   const priced = segment.priced + plan.priced
   const covered = segment.covered + plan.covered
-  const ahead: Segment = { ...segment, used, priced, covered }
-  ahead.charged = priceOf(ahead, priced, used)
+  const charged = priceOf(segment, priced, used)
+  const ahead = { tariff, others, access, payers, isPrepaid, used, covered, priced, charged }
   return allocate(work, ahead, order, 1).left > 0
 }
 
-function holdMoney(work: Settlement, offers: readonly MoneyHold[], cost: number): MoneyHold[] {
-  const holds: MoneyHold[] = []
+function holdMoney(
+  work: Settlement,
+  offers: readonly MoneyHold[],
+  cost: number,
+  holds: MoneyHold[],
+): void {
   let left = Math.max(0, cost)
   for (const { payer, micros: offered } of offers) {
     const micros = Math.min(left, offered)
@@ -290,7 +305,6 @@ function holdMoney(work: Settlement, offers: readonly MoneyHold[], cost: number)
     holds.push({ payer, micros })
   }
   assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
-  return holds
 }
 
 function hold(work: Settlement, bucket: Bucket, amount: number): void {

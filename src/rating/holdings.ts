@@ -44,12 +44,38 @@ export interface Holdings {
   disallowedRates: ReadonlySet<string>
   /** The plan, then its services, the subscriber's and the account's. */
   offers: readonly HeldOffer[]
-  /** Until when it stays so, epoch ms. */
+  /** It is so in [sinceMs, untilMs), epoch ms. */
+  sinceMs: number
   untilMs: number
 }
 
+interface KnownHoldings {
+  holdings: Holdings
+  catalogue: Catalogue
+  zone: string
+}
+
+/** The last ones of each profile: between two boundaries of time they stay the same. */
+const known = new WeakMap<SubscriberProfile, KnownHoldings>()
+
 /** Null if the plan is not in the catalogue. */
 export function holdingsAt(
+  catalogue: Catalogue,
+  profile: SubscriberProfile,
+  atMs: number,
+  zone: string,
+): Holdings | null {
+  const last = known.get(profile)
+  if (last !== undefined && last.catalogue === catalogue && last.zone === zone) {
+    const { holdings } = last
+    if (atMs >= holdings.sinceMs && atMs < holdings.untilMs) return holdings
+  }
+  const holdings = findHoldings(catalogue, profile, atMs, zone)
+  if (holdings !== null) known.set(profile, { holdings, catalogue, zone })
+  return holdings
+}
+
+function findHoldings(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
@@ -73,6 +99,7 @@ export function holdingsAt(
     plan,
     disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
     offers,
+    sinceMs: Math.max(plan.fromMs, profile.fromMs),
     untilMs: Math.min(plan.toMs, profile.toMs),
   }
   addServices(holdings, catalogue, profile, atMs, zone)
@@ -93,8 +120,10 @@ function addServices(
     const service = revisionAt(revisions, atMs) ?? revisions?.at(-1)
     if (service === undefined) return
     const held = { ...entry, toMs: endOfService(service, entry, zone) }
-    const untilMs = boundaryAfter(atMs, held, service)
-    holdings.untilMs = Math.min(holdings.untilMs, untilMs)
+    for (const boundaryMs of [held.fromMs, held.toMs, service.fromMs, service.toMs]) {
+      if (boundaryMs > atMs) holdings.untilMs = Math.min(holdings.untilMs, boundaryMs)
+      else holdings.sinceMs = Math.max(holdings.sinceMs, boundaryMs)
+    }
     const serviceId = instanceOf(held, seen)
     offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
   }
@@ -117,11 +146,6 @@ function instanceOf({ name, serviceId }: HeldService, seen: Map<string, number>)
   const count = seen.get(name) ?? 0
   seen.set(name, count + 1)
   return count === 0 ? 0 : -count
-}
-
-function boundaryAfter(atMs: number, held: HeldService, service: ServiceRevision): number {
-  const later = [held.fromMs, held.toMs, service.fromMs, service.toMs].filter((ms) => ms > atMs)
-  return Math.min(...later)
 }
 
 function offerOf(

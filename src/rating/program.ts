@@ -134,8 +134,7 @@ function otherPrices(
   zone: string,
 ): CategoryPrice[] | null {
   const prices: CategoryPrice[] = []
-  for (const category of finder.categories(service.usaget)) {
-    if (category === 'retail') continue
+  for (const category of finder.otherCategories(service.usaget)) {
     const rate = finder.find(category, fields, atMs)
     const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
     if (rate === null || chosen === null) return null
@@ -260,16 +259,26 @@ export function buildProgram(
   owners: CountedOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, ...request }: ProgramRequest,
+  { usaget, used, requested, atMs, end, exact }: ProgramRequest,
 ): ChargeProgram {
-  const orderFor = (start: SegmentStart | null): Payer[] => {
-    if (start === null || !start.isPrepaid) return []
-    const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, request.atMs)
-    return bucketOrder(owners.subscriber, owners.account, mayPay, request.atMs)
-  }
-  const nextOrder = orderFor(next)
+  const nextOrder = prepaidOrder(catalogue, owners, next, usaget, atMs)
   const isSame = segment !== null && segment.key === next?.key
-  return { ...request, order: isSame ? nextOrder : orderFor(segment), nextOrder, next }
+  const order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+  return { used, requested, exact, order, nextOrder, next, atMs, end }
+}
+
+const NOBODY: readonly Payer[] = []
+
+function prepaidOrder(
+  catalogue: Catalogue,
+  { subscriber, account }: CountedOwners,
+  start: SegmentStart | null,
+  usaget: string,
+  atMs: number,
+): readonly Payer[] {
+  if (start === null || !start.isPrepaid) return NOBODY
+  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
+  return bucketOrder(subscriber, account, mayPay, atMs)
 }
 
 /** Its usage types, and whether its definition lets it pay for the rate (spec/realtime.md 6.3). */

@@ -294,10 +294,11 @@ export class SessionWork {
     const owners = this.owners()
     const exact = this.request.kind === 'event'
     const { usaget, used, requested } = asked
-    const program = buildProgram(this.context.catalogue, owners, service.segment, next, {
-      ...{ usaget, used, requested, atMs, end, exact },
-    })
-    const settled = settle({ ...owners, service }, program)
+    const wanted = { usaget, used, requested, atMs, end, exact }
+    const { catalogue } = this.context
+    const program = buildProgram(catalogue, owners, service.segment, next, wanted)
+    const { subscriber, account } = owners
+    const settled = settle({ subscriber, account, service }, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
     this.keep(settled.service)

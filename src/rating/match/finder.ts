@@ -34,6 +34,8 @@ export class RateFinder {
   private readonly indexes: RateIndex[] = []
   /** Category → usage type, or `*` → what is tried in order. */
   private readonly configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
+  /** The configured categories but retail. */
+  private readonly others: readonly string[]
   /** Retail where nothing is configured for the usage type. */
   private readonly unconfigured: readonly Step[]
 
@@ -46,6 +48,7 @@ export class RateFinder {
       ])
       this.configured.set(category, new Map(steps))
     }
+    this.others = [...this.configured.keys()].filter((category) => category !== RETAIL)
     this.unconfigured = rateKeys.map((template) =>
       template === CALLED_NUMBER
         ? this.indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER)
@@ -69,13 +72,13 @@ export class RateFinder {
     }
   }
 
-  /** The categories that a usage type must have a rate of: retail, and those configured for it. */
-  categories(usaget: string): readonly string[] {
-    const others = [...this.configured].flatMap(([category, usagets]) => {
-      const isOther = category !== RETAIL && (usagets.has(usaget) || usagets.has(ANY_USAGET))
-      return isOther ? [category] : []
+  /** The categories beside retail that a usage type must have a rate of, too. */
+  otherCategories(usaget: string): readonly string[] {
+    if (this.others.length === 0) return this.others
+    return this.others.filter((category) => {
+      const usagets = this.configured.get(category)
+      return usagets?.has(usaget) === true || usagets?.has(ANY_USAGET) === true
     })
-    return [RETAIL, ...others]
   }
 
   /** The rate of a category that is valid at the instant; null if no priority finds one. */

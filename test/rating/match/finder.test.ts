@@ -95,7 +95,7 @@ describe('published cases of rating', () => {
     const rates = [rateWith('CALL'), rateWith('CALL_WHOLESALE', {}, { category: 'wholesale' })]
     const finder = finderOf(calculators, rates)
     const usage = usageWith({ retail: 'CALL', wholesale: 'CALL_WHOLESALE' })
-    expect(finder.categories('call')).toEqual(['retail', 'wholesale'])
+    expect(finder.otherCategories('call')).toEqual(['wholesale'])
     expect(finder.find('retail', usage, 5)?.key).toBe('CALL')
     expect(finder.find('wholesale', usage, 5)?.key).toBe('CALL_WHOLESALE')
     const turned = usageWith({ retail: 'CALL_WHOLESALE', wholesale: 'CALL' })
@@ -208,7 +208,7 @@ describe('what is tried at all', () => {
     const sms = { usaget: 'sms' }
     expect(finder.find('retail', usageWith({ apn: 'x' }, sms), 5)).toBeNull()
     expect(finder.find('retail', usageWith({ smsc: 'y' }, sms), 5)?.key).toBe('A')
-    expect(finder.categories('data')).toEqual(['retail'])
+    expect(finder.otherCategories('data')).toEqual([])
     expect(finder.find('wholesale', usageWith(), 5)).toBeNull()
   })
 
