@@ -59,7 +59,7 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
 }
 
 /** Pure: the same decision as that of a request that pretends. `nowMs`: the node's clock. */
-export function quoteUsage(
+function quoteUsage(
   { catalogue, profile, subscriber, account }: LiveState,
   usage: LiveUsage,
   settings: QuoteSettings,
