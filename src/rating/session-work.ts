@@ -1,6 +1,6 @@
 /** The states of one request while its services are settled one after the other. */
 import type { OwnerState } from '../domain/bucket.ts'
-import type { ChargeOutcome, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
@@ -20,6 +20,7 @@ import {
   settledOnly,
 } from './answers.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
+import { finalCharge } from './line-tax.ts'
 import { buildProgram, needsRating, openPayers, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { splitByTime } from './split.ts'
@@ -243,14 +244,15 @@ export class SessionWork {
     granted: Settlement,
     asked: ServiceRequest,
     next: SegmentStart | null,
-  ): Line | null {
+  ): Quote | null {
     const before = this.owners()
     const count = this.lines.length
     this.useUp(granted, asked, next)
     const [line] = this.lines.splice(count).slice(-1)
     Object.assign(this, before)
     this.keep(granted.service)
-    return line ?? null
+    if (line === undefined) return null
+    return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }
 
   /** Who reports late and means to go on is told that there is no more. */

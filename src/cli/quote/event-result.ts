@@ -10,7 +10,7 @@ import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
 import { parseDecimal } from '../../domain/money.ts'
 import type { SegmentStart } from '../../domain/session.ts'
-import type { TaxData } from '../../rating/line-tax.ts'
+import type { TaxData } from '../../domain/tax.ts'
 
 /** Amounts are exact decimals; volumes in the units of the case. */
 export interface EventResult {

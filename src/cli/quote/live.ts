@@ -78,7 +78,7 @@ function quoteUsage(
   const request = requestOf(usage)
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
   const { outcome } = chargeSession({ subscriber, account, session: null }, identified, context)
-  const line = outcome.services[0]?.quote ?? null
+  const line = outcome.services[0]?.quote?.line ?? null
   if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
   return usedResult(line === null ? [] : [line], 0)
 }
