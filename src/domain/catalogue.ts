@@ -172,7 +172,7 @@ export interface Catalogue {
 /** A service as a subscriber or account holds it (interface.md 2.2). */
 export interface HeldService {
   name: string
-  /** Tells instances of one service apart; 0 if it came with the plan. */
+  /** Tells instances of one service apart; 0 if it came with the plan, or was given none. */
   serviceId: number
   /** Held [fromMs, toMs). */
   fromMs: number

@@ -152,8 +152,8 @@ export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
 }
 
 export function findBucket(state: SettleState, { owner, id }: BucketRef): Bucket | undefined {
-  const state0 = owner === 0 ? state.subscriber : state.account
-  return state0?.buckets.find((candidate) => candidate.id === id)
+  const ownerState = owner === 0 ? state.subscriber : state.account
+  return ownerState?.buckets.find((candidate) => candidate.id === id)
 }
 
 /** Notes what a bucket paid. */

@@ -26,10 +26,6 @@ function unpriced(services: readonly ServiceOutcome[]): string[] {
   return lost.map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
 }
 
-export function isOpening({ kind }: ChargeRequest): boolean {
-  return kind === 'start' || kind === 'event'
-}
-
 /** A release succeeds; else it is granted if anything is. */
 export function overallOf(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
   if (request.kind === 'release' || services.length === 0) return 'granted'

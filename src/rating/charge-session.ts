@@ -3,7 +3,7 @@
  * committed. Pure: the hot path, `pretend` and the tests call it with the states they hold.
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import type { Session } from '../domain/session.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
@@ -12,7 +12,7 @@ import { askedOf, SessionWork, serviceOf } from './session-work.ts'
 
 /** Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds). */
 export function needsProfile(request: ChargeRequest, session: Session | null): boolean {
-  if (request.kind === 'start' || request.kind === 'event') return true
+  if (opens(request.kind)) return true
   if (session === null) return false
   const isLate = session.state === 'expired'
   // Nothing is settled on another tombstone.
@@ -44,11 +44,11 @@ export function chargeSession(
   if (problem !== null) {
     return { outcome: plainOutcome(problem.reason, problem.detail, aid, sid), commit: null }
   }
-  const opening = request.kind === 'start' || request.kind === 'event'
-  if (opening && context.profile === null) {
+  const isOpening = opens(request.kind)
+  if (isOpening && context.profile === null) {
     return { outcome: plainOutcome('unknownSubscriber'), commit: null }
   }
-  const isNew = known === null || (opening && !request.refund)
+  const isNew = known === null || (isOpening && !request.refund)
   const session = isNew ? openSession(view, request, context) : known
   const work = new SessionWork({ ...view, session }, identified, context)
   return work.run()
