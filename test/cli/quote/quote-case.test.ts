@@ -150,14 +150,14 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('taxes, and rounds the final charge alone', () => {
+  it('taxes; rounding of the final charge scales price and tax', () => {
     const rounding_rules = { rounding_type: 'up', rounding_decimals: 0 }
     const catalogue = {
       rates: [rate('T01', 'call', perUnit(0.01), { rounding_rules })],
       taxes: [{ key: 'VAT', rate: 0.17 }],
     }
     const config = { default_tax: 'VAT' }
-    expect(told(story({ catalogue, config }), 'aprice', 'final_charge')).toEqual([[0.61, 1]])
+    expect(told(story({ catalogue, config }), 'aprice', 'final_charge')).toEqual([[0.8547008547, 1]])
     expect(told(story({ catalogue }), 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
   })
 
