@@ -20,8 +20,8 @@ export interface Allocation {
 
 /**
  * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
- * buys it together with the next one's, so that no remainder is stranded. `isLimited` false: money
- * is drawn on as far as it goes, and what is left is for the caller to charge.
+ * buys it together with the next one's, so that no remainder is stranded. What nothing can pay is
+ * `left`: a grant is smaller by it, over-use is charged all the same.
  */
 export function allocate(
   work: SettleState,

@@ -6,6 +6,9 @@ import type { BucketKind } from './bucket.ts'
 import type { Tariff, TariffTerms } from './tariff.ts'
 import type { LineRounding } from './tax.ts'
 
+/** The tariff category that every usage must have a rate of. */
+export const RETAIL = 'retail'
+
 export interface Revision {
   /** Identity of the revision, for segment keys and lines. */
   id: string

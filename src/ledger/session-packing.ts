@@ -15,7 +15,7 @@ import {
 } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-export const SESSION_FORMAT = 2
+const SESSION_FORMAT = 2
 /** Formats that are read; the first one has less in it. */
 const SESSION_FORMATS: readonly unknown[] = [1, SESSION_FORMAT]
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })

@@ -21,7 +21,7 @@ export function leavesTrace(service: ServiceOutcome): boolean {
 }
 
 /** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
-export function unpriced(services: readonly ServiceOutcome[]): string[] {
+function unpriced(services: readonly ServiceOutcome[]): string[] {
   const lost = services.filter(({ reason }) => reason !== 'granted' && reason !== 'noCredit')
   return lost.map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
 }

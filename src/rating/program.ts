@@ -6,6 +6,7 @@ import {
   type Catalogue,
   type PrepaidInclude,
   type RateRevision,
+  RETAIL,
   revisionAt,
   type SubscriberProfile,
 } from '../domain/catalogue.ts'
@@ -109,7 +110,7 @@ function findRate(
   fields: UsageFields,
   atMs: number,
 ): RateRevision | null {
-  if (rateKey === '') return finder.find('retail', fields, atMs)
+  if (rateKey === '') return finder.find(RETAIL, fields, atMs)
   const rate = revisionAt(catalogue.rates.get(rateKey), atMs)
   return rate?.usages.has(usaget) === true ? rate : null
 }
@@ -180,7 +181,7 @@ function segmentStart(
 }
 
 /** Rate key of numbers that are free for everybody. */
-export const FREE_RATE = 'FREE'
+const FREE_RATE = 'FREE'
 
 function freeService(profile: SubscriberProfile, cycle: Cycle, oldestMs: number): RatedService {
   const start: SegmentStart = {

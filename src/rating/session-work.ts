@@ -19,7 +19,7 @@ import {
   overallOf,
   settledOnly,
 } from './answers.ts'
-import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './charge-session.ts'
+import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { finalCharge } from './line-tax.ts'
 import { buildProgram, needsRating, openPayers, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'

@@ -3,7 +3,7 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import { digestOf } from '../domain/digest.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home } from '../ledger/ledger.ts'
-import type { IdentifiedRequest } from '../rating/charge-session.ts'
+import type { IdentifiedRequest } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
 import type { ProfileQuery } from './profiles.ts'
 

@@ -5,7 +5,7 @@ import { type AccountDocument, AccountSchema } from '../entities/account.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
 import { CompileError } from '../errors.ts'
-import { arrayAt, dateAt, isEmpty, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
+import { arrayAt, dateAt, isEmpty, isUnset, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
 import { type RawDocument, revisionOf, STORED } from './document.ts'
 import { overridesAt } from './overrides.ts'
 
@@ -65,7 +65,7 @@ export function withAccount(
 }
 
 /** `sinceMs`: begin of a service that names none. */
-export function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
+function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
   if (isEmpty(value)) return []
   return arrayAt(value, path).map((entry, index) => {
     const at = `${path}.${index}`
@@ -75,20 +75,16 @@ export function servicesAt(value: unknown, path: string, sinceMs: number): reado
     const toMs = Math.min(dateAt(service['to'], `${at}.to`) ?? FOREVER_MS, FOREVER_MS)
     return {
       name: textAt(service['name'], `${at}.name`),
-      serviceId: isAbsent(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
+      serviceId: isUnset(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
       fromMs,
       toMs,
-      quantity: isAbsent(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
+      quantity: isUnset(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
     }
   })
 }
 
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || value === ''
-}
-
 function limitAt(value: unknown): number | null {
-  return isAbsent(value) ? null : microsAt(value, 'credit_limit')
+  return isUnset(value) ? null : microsAt(value, 'credit_limit')
 }
 
 const knownZones = new Set<string>([''])

@@ -186,7 +186,7 @@ function stored(
 }
 
 /** Paths within a document become paths within the case. */
-export function inCase<T>(path: string, compile: () => T): T {
+function inCase<T>(path: string, compile: () => T): T {
   try {
     return compile()
   } catch (error) {
