@@ -150,7 +150,7 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('taxes, and scales the price to the final charge that is rounded', () => {
+  it('taxes; rounding of the final charge scales price and tax', () => {
     const rounding_rules = { rounding_type: 'up', rounding_decimals: 0 }
     const catalogue = {
       rates: [rate('T01', 'call', perUnit(0.01), { rounding_rules })],
