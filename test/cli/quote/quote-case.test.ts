@@ -157,7 +157,9 @@ describe('a case of the tariff bench', () => {
       taxes: [{ key: 'VAT', rate: 0.17 }],
     }
     const config = { default_tax: 'VAT' }
-    expect(told(story({ catalogue, config }), 'aprice', 'final_charge')).toEqual([[0.8547008547, 1]])
+    expect(told(story({ catalogue, config }), 'aprice', 'final_charge')).toEqual([
+      [0.8547008547, 1],
+    ])
     expect(told(story({ catalogue }), 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
   })
 
