@@ -1,6 +1,6 @@
 /**
- * Names of rates and services in documents that are being written: they must exist, in any
- * revision. Stored documents may name what is gone: there it only applies to nothing.
+ * Names of rates and services in documents that are being written, and usage types of those rates:
+ * they must exist, in any revision. Stored documents may name what is gone: there it only applies to nothing.
  */
 import type { Collection } from 'mongodb'
 import type { EntityCollection } from './collections.ts'
@@ -16,6 +16,13 @@ interface Reference {
   path: string
 }
 
+/** A usage type that one of these rates must have. */
+interface UsageReference {
+  rates: readonly string[]
+  usaget: string
+  path: string
+}
+
 const KEY_FIELD = { rates: 'key', services: 'name' } as const
 
 /**
@@ -27,7 +34,11 @@ export async function checkReferences(
   collection: EntityCollection,
   document: RawDocument,
 ): Promise<void> {
-  const references = referencesIn(collection, document)
+  const offers = offersIn(collection, document)
+  const references = [
+    ...(collection === 'subscribers' ? ofServices(document['services'], 'services') : []),
+    ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix)),
+  ]
   const [rates, services] = await Promise.all([
     existing(catalog, 'rates', references),
     existing(catalog, 'services', references),
@@ -38,31 +49,66 @@ export async function checkReferences(
     const kind = reference.collection === 'rates' ? 'rate' : 'service'
     throw new CompileError(reference.path, `names a ${kind} that does not exist: ${reference.name}`)
   }
+  for (const { rates: keys, usaget, path } of offers.flatMap(usagetsOf)) {
+    if (keys.some((key) => rates.get(key)?.has(usaget))) continue
+    throw new CompileError(path, `is a usage type that ${keys.join(', ')} has no price for`)
+  }
 }
 
 async function existing(
   catalog: Catalog,
   collection: Reference['collection'],
   references: readonly Reference[],
-): Promise<ReadonlySet<unknown>> {
+): Promise<ReadonlyMap<unknown, ReadonlySet<string>>> {
   const names = references.flatMap((one) => (one.collection === collection ? [one.name] : []))
-  if (names.length === 0) return new Set()
+  if (names.length === 0) return new Map()
   const field = KEY_FIELD[collection]
   const documents = catalog[collection] as unknown as Collection<Fields>
   const filter = { [field]: { $in: [...new Set(names)] }, deleted: { $ne: true } }
   const found = await catalog.run(`look for ${collection}`, () =>
-    documents.find(filter, { projection: { _id: 0, [field]: 1 } }).toArray(),
+    documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
   )
-  return new Set(found.map((one) => one[field]))
+  const usagets = new Map<unknown, Set<string>>()
+  for (const document of found) {
+    const known = usagets.get(document[field]) ?? new Set()
+    for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
+    usagets.set(document[field], known)
+  }
+  return usagets
 }
 
-function referencesIn(collection: EntityCollection, document: RawDocument): Reference[] {
-  if (collection === 'plans' || collection === 'services') return ofOffer(document, '')
+/** A plan, a service, or what replaces parts of one, and where it stands. */
+interface PlacedOffer {
+  offer: Fields
+  prefix: string
+}
+
+function offersIn(collection: EntityCollection, document: RawDocument): PlacedOffer[] {
+  if (collection === 'plans' || collection === 'services') return [{ offer: document, prefix: '' }]
   if (collection !== 'subscribers') return []
-  const overrides = membersOf(document['overrides']).flatMap(([index, override]) =>
-    ofOffer(fieldsOf(fieldsOf(override)['value']), `overrides.${index}.value.`),
+  return membersOf(document['overrides']).map(([index, override]) => {
+    const offer = fieldsOf(fieldsOf(override)['value'])
+    return { offer, prefix: `overrides.${index}.value.` }
+  })
+}
+
+/** Of prices, and of groups that list their rates: a usage type that none has is included by none. */
+function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
+  const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
+    membersOf(usagets).map(([usaget]) => {
+      return { rates: [name], usaget, path: `${prefix}rates.${name}.${usaget}` }
+    }),
   )
-  return [...ofServices(document['services'], 'services'), ...overrides]
+  const groups = membersOf(fieldsOf(offer['include'])['groups']).flatMap(([name, group]) => {
+    const { rates, usage_types: usagets } = fieldsOf(group)
+    if (!Array.isArray(rates) || rates.length === 0) return []
+    const path = `${prefix}include.groups.${name}.usage_types`
+    const keys = rates.map(String)
+    return membersOf(usagets).map(([usaget]) => {
+      return { rates: keys, usaget, path: `${path}.${usaget}` }
+    })
+  })
+  return [...prices, ...groups]
 }
 
 /** Of a plan, a service, or what replaces parts of one. */
