@@ -1,6 +1,7 @@
 /**
  * Names of rates and services in documents that are being written, and usage types of those rates:
- * they must exist, in any revision. Stored documents may name what is gone: there it only applies to nothing.
+ * they must exist, in any revision. Stored documents may name what is gone: there it only applies
+ * to nothing.
  */
 import type { Collection } from 'mongodb'
 import type { EntityCollection } from './collections.ts'
@@ -92,7 +93,7 @@ function offersIn(collection: EntityCollection, document: RawDocument): PlacedOf
   })
 }
 
-/** Of prices, and of groups that list their rates: a usage type that none has is included by none. */
+/** Of prices, and of groups that list their rates: what none of these has would never be used. */
 function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
   const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
     membersOf(usagets).map(([usaget]) => {
