@@ -105,7 +105,7 @@ function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
     if (!Array.isArray(rates) || rates.length === 0) return []
     const path = `${prefix}include.groups.${name}.usage_types`
     const keys = rates.map(String)
-    return membersOf(usagets).map(([usaget]) => {
+    return namesOf(usagets).map((usaget) => {
       return { rates: keys, usaget, path: `${path}.${usaget}` }
     })
   })
@@ -138,6 +138,11 @@ function ofServices(services: unknown, path: string): Reference[] {
     const name = isName ? service : String(fieldsOf(service)['name'])
     return { collection: 'services', name, path: `${path}.${index}${isName ? '' : '.name'}` }
   })
+}
+
+/** Members of a list, or keys of an object. */
+function namesOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : Object.keys(fieldsOf(value))
 }
 
 function membersOf(value: unknown): [string, unknown][] {
