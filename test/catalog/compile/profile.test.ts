@@ -15,7 +15,8 @@ describe('subscriber and account', () => {
     expect(subscriber({ imsi: ['1'] })).toEqual({
       ...REVISION,
       ...{ aid: 17, sid: 18, plan: 'GOLD', barred: false },
-      ...{ activeFromMs: 0, activeToMs: FOREVER_MS, services: [], accountServices: [] },
+      ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: +FROM },
+      ...{ services: [], accountServices: [] },
       ...{ overrides: [], creditLimit: null, accountCreditLimit: null },
       ...{ timeZone: '', play: '', pool: null },
     })
@@ -28,6 +29,7 @@ describe('subscriber and account', () => {
 
   it.each([
     [{ barred: true }, { barred: true }],
+    [{ plan_activation: new Date(0) }, { planFromMs: 0 }],
     [
       { activation_date: FROM, deactivation_date: TO },
       { activeFromMs: +FROM, activeToMs: +TO },
@@ -143,6 +145,8 @@ describe('overrides', () => {
       [one, two],
     ],
     [[], []],
+    [{ field: 'x', op: 'regex', value: '^A' }, [{ field: 'x', op: 'regex', value: /^A/ }]],
+    [{ field: 'x', op: 'regex', value: '/^a/i' }, [{ field: 'x', op: 'regex', value: /^a/i }]],
     [{ field: 'x', op: 'exists' }, [{ field: 'x', op: 'exists', value: undefined }]],
   ])('may have conditions: %j', (condition, expected) => {
     expect(overridesOf(override({ condition }))[0]?.conditions).toEqual(expected)
