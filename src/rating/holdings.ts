@@ -176,7 +176,7 @@ function offerOf(
   const isInForce = atMs >= service.fromMs && atMs < service.toMs
   return {
     ...{ kind: 'service', name: service.name, serviceId, slot, period: service.period },
-    id: override === null ? service.id : `${service.id}~${profile.id}`,
+    id: override === null ? service.id : `${service.id}~${profile.id}~${serviceId}`,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
     fromMs: held.fromMs,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ServiceRevision } from '../../src/domain/catalogue.ts'
+import type { Override, ServiceRevision } from '../../src/domain/catalogue.ts'
 import { holdingsAt } from '../../src/rating/holdings.ts'
 import { catalogueOf, planOf, profileOf } from './catalogue.ts'
 import { heldOf, serviceOf } from './offers.ts'
@@ -28,6 +28,20 @@ describe('what is held', () => {
       [20, 30],
     ]
     expect(heldAt(apart, [15, 5, 15, 25])).toEqual([false, true, false, true])
+  })
+
+  it('is told apart by its instance, where each has a price of its own', () => {
+    const overrides = [1, 2].map(
+      (serviceId): Override => ({
+        ...{ type: 'service', key: 'S', serviceId, conditions: [], prices: new Map() },
+        ...{ groups: null, disallowedRates: null },
+      }),
+    )
+    const services = [1, 2].map((serviceId) => heldOf('S', { serviceId }))
+    const profile = profileOf({ ...FAR, services, overrides })
+    const catalogue = catalogueOf([], [planOf('PREPAID', FAR)], [serviceOf('S')])
+    const offers = holdingsAt(catalogue, profile, 1, 'UTC')?.offers ?? []
+    expect(new Set(offers.map(({ id }) => id)).size).toBe(3)
   })
 
   it('with the plan began with the plan, not with the revision of the subscriber', () => {

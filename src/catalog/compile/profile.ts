@@ -62,6 +62,8 @@ export function withAccount(
   if (account === null) return subscriber
   return {
     ...subscriber,
+    // Prices go by it, so that they end with the overrides that made them.
+    id: account.overrides.length === 0 ? subscriber.id : `${subscriber.id}+${account.id}`,
     accountServices: account.services,
     overrides: [...account.overrides, ...subscriber.overrides],
     accountCreditLimit: account.creditLimit,

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compileAccount, compileSubscriber } from '../../../src/catalog/compile/profile.ts'
+import {
+  compileAccount,
+  compileSubscriber,
+  withAccount,
+} from '../../../src/catalog/compile/profile.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { FROM, REVISION, refusal, stored, TO, tier } from './stored.ts'
 
@@ -100,6 +104,14 @@ describe('subscriber and account', () => {
 })
 
 describe('overrides', () => {
+  it('of the account make another profile of it, with each revision of theirs', () => {
+    const idUnder = (overrides: object[], rev: number) =>
+      withAccount(subscriber(), account({ overrides, rev })).id
+    expect(idUnder([], 1)).toBe(subscriber().id)
+    const ids = [1, 2].map((rev) => idUnder([override()], rev))
+    expect(new Set([...ids, subscriber().id]).size).toBe(3)
+  })
+
   it('replace whole fields, those that they name', () => {
     const value = {
       rates: { CALL: { call: { rate: [tier()] } } },
