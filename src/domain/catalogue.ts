@@ -224,6 +224,8 @@ export interface SubscriberProfile extends Revision {
   /** May use anything in [activeFromMs, activeToMs). */
   activeFromMs: number
   activeToMs: number
+  /** When its plan began, with what comes with it; revisions of one plan agree on it. */
+  planFromMs: number
   /** Its own services, and those of its account. */
   services: readonly HeldService[]
   accountServices: readonly HeldService[]

@@ -131,6 +131,8 @@ export interface ServiceSession {
    * Whether a segment that has ended bore the access price: it is due once per session and service.
    */
   accessBorne: boolean
+  /** The same of other categories, which price every unit: due with the first one used. */
+  othersBorne: boolean
   segmentsEnded: number
   segment: Segment | null
   reservation: Reservation

@@ -122,7 +122,7 @@ function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
 }
 
 function packService(service: ServiceSession): Packed {
-  return [
+  const fields = [
     service.ratingGroup,
     service.usaget,
     service.calledNumber,
@@ -131,6 +131,7 @@ function packService(service: ServiceSession): Packed {
     service.segment === null ? null : packSegment(service.segment),
     packReservation(service.reservation),
   ]
+  return service.othersBorne ? [...fields, true] : fields
 }
 
 function unpackService(fields: Packed): ServiceSession {
@@ -139,6 +140,7 @@ function unpackService(fields: Packed): ServiceSession {
     usaget: fields[1] as string,
     calledNumber: fields[2] as string,
     accessBorne: fields[3] as boolean,
+    othersBorne: fields[7] === true,
     segmentsEnded: fields[4] as number,
     segment: fields[5] === null ? null : unpackSegment(fields[5] as Packed),
     reservation: unpackReservation(fields[6] as Packed),

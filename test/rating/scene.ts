@@ -48,6 +48,8 @@ export class Scene {
   account: OwnerState
   catalogue: Catalogue = catalogueOf(RATES, PLANS)
   profile: SubscriberProfile | null = profileOf(ALWAYS)
+  /** `rate_calculators`. */
+  calculators: object = {}
   nowMs = START_MS
   isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
@@ -72,7 +74,7 @@ export class Scene {
       { subscriber, account, session },
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
-        ...{ ...contextOf(catalogue), isFreeNumber: this.isFreeNumber },
+        ...{ ...contextOf(catalogue, this.calculators), isFreeNumber: this.isFreeNumber },
         ...{ profile, nowMs, settings: SETTINGS },
       },
     )

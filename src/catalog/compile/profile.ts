@@ -24,6 +24,10 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
     barred: subscriber.barred ?? false,
     activeFromMs: activeFromMs ?? 0,
     activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
+    planFromMs: Math.min(
+      dateAt(subscriber.plan_activation, 'plan_activation') ?? revision.fromMs,
+      revision.fromMs,
+    ),
     services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
     accountServices: [],
     overrides: overridesAt(subscriber.overrides, 'overrides', options),
@@ -58,6 +62,8 @@ export function withAccount(
   if (account === null) return subscriber
   return {
     ...subscriber,
+    // Prices go by it, so that they end with the overrides that made them.
+    id: account.overrides.length === 0 ? subscriber.id : `${subscriber.id}+${account.id}`,
     accountServices: account.services,
     overrides: [...account.overrides, ...subscriber.overrides],
     accountCreditLimit: account.creditLimit,
