@@ -12,7 +12,7 @@ import { digestOf } from '../../domain/digest.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
 import type { Session } from '../../domain/session.ts'
-import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
+import { FOREVER_MS } from '../../domain/time.ts'
 import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { rateService } from '../../rating/program.ts'
@@ -21,6 +21,7 @@ import { openBuckets } from './buckets.ts'
 import type { CaseEvent, QuoteCase } from './case.ts'
 import { compileCatalogue, compileProfiles } from './documents.ts'
 import { deniedResult, type EventResult, emptyResult, resultOf } from './event-result.ts'
+import { eventTimeOf } from './event-time.ts'
 import { bareCatalogue, bareProfile, negated } from './negative.ts'
 import { unitDigitsOf } from './unit-digits.ts'
 
@@ -88,9 +89,10 @@ export class Trial {
   }
 
   private instantAt(value: unknown, path: string): number {
-    const atMs = typeof value === 'string' ? parseInstant(value, this.base.zone) : null
-    if (atMs === null) throw new CompileError(path, `must be a date, is '${String(value)}'`)
-    return atMs
+    const atMs = eventTimeOf(value, this.base.zone)
+    if (atMs !== null) return atMs
+    const shown = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new CompileError(path, `must be a date or unix seconds${shown}`)
   }
 
   /** Null: there is no such subscriber then. */
