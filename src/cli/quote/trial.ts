@@ -14,6 +14,7 @@ import { toScale } from '../../domain/money.ts'
 import type { Session } from '../../domain/session.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
+import { instantFrom } from '../../rating/match/date-part.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { rateService } from '../../rating/program.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
@@ -21,7 +22,6 @@ import { openBuckets } from './buckets.ts'
 import type { CaseEvent, QuoteCase } from './case.ts'
 import { compileCatalogue, compileProfiles } from './documents.ts'
 import { deniedResult, type EventResult, emptyResult, resultOf } from './event-result.ts'
-import { eventTimeOf } from './event-time.ts'
 import { bareCatalogue, bareProfile, negated } from './negative.ts'
 import { unitDigitsOf } from './unit-digits.ts'
 
@@ -89,7 +89,8 @@ export class Trial {
   }
 
   private instantAt(value: unknown, path: string): number {
-    const atMs = eventTimeOf(value, this.base.zone)
+    const isPlain = typeof value === 'string' || typeof value === 'number'
+    const atMs = isPlain ? instantFrom(String(value), this.base.zone) : null
     if (atMs !== null) return atMs
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
     throw new CompileError(path, `must be a date or unix seconds${shown}`)

@@ -11,7 +11,7 @@ for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
 
 describe('docs/QUOTE.md', () => {
   it('has the examples that the tests expect', () => {
-    expect([...examples.keys()]).toEqual(['first', 'fractions', 'mismatch', 'broken'])
+    expect([...examples.keys()]).toEqual(['first', 'fractions', 'bands', 'mismatch', 'broken'])
   })
 
   it.each([...examples])('%s: what is told', (_name, { case: value, answer, mismatches }) => {
