@@ -70,7 +70,9 @@ function oldGroups(
   options: CompileOptions,
 ): IncludedGroup[] {
   const amounts = Object.entries(group).filter(([key]) => !RULE_KEYS.includes(key))
-  if (amounts.length === 0) throw new CompileError(path, 'must have a value or a cost')
+  if (amounts.length === 0 || group['usage_types'] !== undefined) {
+    throw new CompileError(path, 'must have a value or a cost')
+  }
   return amounts.map(([usaget, value]) => {
     const at = `${path}.${usaget}`
     checkUsageType(usaget, at)

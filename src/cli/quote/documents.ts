@@ -25,13 +25,24 @@ import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
 const EVER = new Date(0)
 
 const HOLDER_KEYS = [
-  ...['_id', 'type', 'aid', 'from', 'to', 'creation_time', 'activation_date', 'deactivation_date'],
+  ...[
+    '_id',
+    'revision_info',
+    'type',
+    'aid',
+    'from',
+    'to',
+    'creation_time',
+    'activation_date',
+    'deactivation_date',
+  ],
   ...['services', 'overrides', 'credit_limit', 'firstname', 'lastname', 'address', 'country'],
 ]
 const ACCOUNT_KEYS = [
   ...HOLDER_KEYS,
   ...['email', 'zip_code', 'salutation', 'invoice_shipping_method', 'invoice_detailed'],
   ...['invoice_language', 'invoicing_day', 'payment_gateway', 'allowances', 'in_collection'],
+  ...['in_collection_from', 'tenant_return_url'],
 ]
 const SUBSCRIBER_KEYS = [
   ...HOLDER_KEYS,
@@ -79,7 +90,8 @@ function planDefaults({ subscribers }: QuoteCase, { name }: Fields): Fields {
 }
 
 function includeDefaults({ external_id: id, charging_by: kind }: Fields): Fields {
-  const usaget = kind === 'total_cost' ? { charging_by_usaget: kind } : {}
+  const isOfOneType = kind === 'usagev' || kind === 'cost'
+  const usaget = isOfOneType ? {} : { charging_by_usaget: 'total_cost' }
   return { name: `include ${id}`, priority: 0, ...usaget }
 }
 

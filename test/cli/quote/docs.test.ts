@@ -15,7 +15,7 @@ function examplesIn(file: string): Map<string, Record<string, unknown>> {
 }
 
 describe.each([
-  ['docs/QUOTE.md', ['first', 'fractions', 'mismatch', 'broken']],
+  ['docs/QUOTE.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
   ['docs/CATALOGUE.md', ['bands', 'limits']],
   ['README.md', ['included']],
 ])('%s', (file, names) => {
