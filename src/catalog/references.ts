@@ -35,32 +35,52 @@ export async function checkReferences(
   collection: EntityCollection,
   document: RawDocument,
 ): Promise<void> {
-  const offers = offersIn(collection, document)
-  const references = [
-    ...(collection === 'subscribers' ? ofServices(document['services'], 'services') : []),
-    ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix)),
-  ]
+  const references = referencesIn(collection, document)
   const [rates, services] = await Promise.all([
     existing(catalog, 'rates', references),
     existing(catalog, 'services', references),
   ])
-  const known = { rates, services }
-  for (const reference of references) {
-    if (known[reference.collection].has(reference.name)) continue
-    const kind = reference.collection === 'rates' ? 'rate' : 'service'
-    throw new CompileError(reference.path, `names a ${kind} that does not exist: ${reference.name}`)
-  }
-  for (const { rates: keys, usaget, path } of offers.flatMap(usagetsOf)) {
+  checkNames(references, { rates, services })
+  for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
     if (keys.some((key) => rates.get(key)?.has(usaget))) continue
     throw new CompileError(path, `is a usage type that ${keys.join(', ')} has no price for`)
   }
+}
+
+/** What exists, by key or name. */
+export interface KnownNames {
+  rates: { has(key: string): boolean }
+  services: { has(name: string): boolean }
+}
+
+/** Throws `CompileError` for the first rate or service that a document names in vain. */
+export function checkKnownNames(
+  collection: EntityCollection,
+  document: Fields,
+  known: KnownNames,
+): void {
+  checkNames(referencesIn(collection, document), known)
+}
+
+function checkNames(references: readonly Reference[], known: KnownNames): void {
+  for (const { collection, name, path } of references) {
+    if (known[collection].has(name)) continue
+    const kind = collection === 'rates' ? 'rate' : 'service'
+    throw new CompileError(path, `names a ${kind} that does not exist: ${name}`)
+  }
+}
+
+function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
+  const held = collection === 'subscribers' ? ofServices(document['services'], 'services') : []
+  const offers = offersIn(collection, document)
+  return [...held, ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix))]
 }
 
 async function existing(
   catalog: Catalog,
   collection: Reference['collection'],
   references: readonly Reference[],
-): Promise<ReadonlyMap<unknown, ReadonlySet<string>>> {
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const names = references.flatMap((one) => (one.collection === collection ? [one.name] : []))
   if (names.length === 0) return new Map()
   const field = KEY_FIELD[collection]
@@ -69,11 +89,12 @@ async function existing(
   const found = await catalog.run(`look for ${collection}`, () =>
     documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
   )
-  const usagets = new Map<unknown, Set<string>>()
+  const usagets = new Map<string, Set<string>>()
   for (const document of found) {
-    const known = usagets.get(document[field]) ?? new Set()
+    const name = String(document[field])
+    const known = usagets.get(name) ?? new Set()
     for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
-    usagets.set(document[field], known)
+    usagets.set(name, known)
   }
   return usagets
 }
@@ -84,7 +105,7 @@ interface PlacedOffer {
   prefix: string
 }
 
-function offersIn(collection: EntityCollection, document: RawDocument): PlacedOffer[] {
+function offersIn(collection: EntityCollection, document: Fields): PlacedOffer[] {
   if (collection === 'plans' || collection === 'services') return [{ offer: document, prefix: '' }]
   if (collection !== 'subscribers') return []
   return membersOf(document['overrides']).map(([index, override]) => {
@@ -102,7 +123,7 @@ function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
   )
   const groups = membersOf(fieldsOf(offer['include'])['groups']).flatMap(([name, group]) => {
     const { rates, usage_types: usagets } = fieldsOf(group)
-    if (!Array.isArray(rates) || rates.length === 0) return []
+    if (!Array.isArray(rates) || rates.length === 0 || rates.includes('ALL_RATES')) return []
     const path = `${prefix}include.groups.${name}.usage_types`
     const keys = rates.map(String)
     return namesOf(usagets).map((usaget) => {
@@ -127,8 +148,9 @@ function ofOffer(offer: Fields, prefix: string): Reference[] {
 }
 
 function ofRates(rates: readonly unknown[], path: string): Reference[] {
-  return rates.map((name, index) => {
-    return { collection: 'rates', name: String(name), path: `${path}.${index}` }
+  return rates.flatMap((name, index) => {
+    if (name === 'ALL_RATES') return []
+    return [{ collection: 'rates', name: String(name), path: `${path}.${index}` } as const]
   })
 }
 

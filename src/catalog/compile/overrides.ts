@@ -42,6 +42,10 @@ function compileOverride(
   const at = `${path}.value`
   const value = isEmpty(override['value']) ? {} : objectAt(override['value'], at)
   const { rates, include, disallowed_rates: disallowed, price } = value
+  const dotted = Object.keys(value).find((name) => name.includes('.'))
+  if (dotted !== undefined) {
+    throw new CompileError(`${at}.${dotted}`, 'must be a whole field, not a path into one')
+  }
   if (price !== undefined) checkCyclePrices(price, `${at}.price`)
   return {
     type,

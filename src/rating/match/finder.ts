@@ -18,11 +18,15 @@ export interface ChangedRate {
 
 type Step = (usage: UsageFields, atMs: number) => RateRevision | null
 
+const PLUS = '+'.charCodeAt(0)
+
 const BY_CALLED_NUMBER: Priority = [
   {
     type: 'longestPrefix',
     rateKey: 'params.prefix',
-    value: ({ calledNumber }) => calledNumber,
+    // As networks write international numbers: prefixes have no sign.
+    value: ({ calledNumber }) =>
+      calledNumber.charCodeAt(0) === PLUS ? calledNumber.slice(1) : calledNumber,
   },
 ]
 
