@@ -18,6 +18,7 @@ export function emptyService(
     calledNumber,
     accessBorne: false,
     othersBorne: false,
+    reportedMs: 0,
     segmentsEnded: 0,
     segment: null,
     reservation: { units: 0, slices: [], money: [] },

@@ -133,6 +133,8 @@ export interface ServiceSession {
   accessBorne: boolean
   /** The same of other categories, which price every unit: due with the first one used. */
   othersBorne: boolean
+  /** Of a report without usage after the last usage of the segment, epoch ms; 0 if none. */
+  reportedMs: number
   segmentsEnded: number
   segment: Segment | null
   reservation: Reservation

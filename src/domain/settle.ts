@@ -44,11 +44,20 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
   if (program.used > 0) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) reserveNext(work, segmentForGrant(work, program), program)
+  noteReport(work, program)
   const last = service.segment
   if (last === null) return work
   if (program.end === 'closed' || program.end === 'ended') endSegment(work, last, program.end)
   if (program.end === 'expired') reportEnd(work, last, 'expired')
   return work
+}
+
+/** Usage that is reported later began to be used after this report, and not before. */
+function noteReport({ service }: Settlement, { used, atMs }: ChargeProgram): void {
+  if (used > 0 || service.segment === null) service.reportedMs = 0
+  else if (atMs > service.segment.lastMs) {
+    service.reportedMs = Math.max(service.reportedMs, atMs)
+  }
 }
 
 /** Most accounts share nothing, and what has no buckets never changes. */

@@ -131,7 +131,9 @@ function packService(service: ServiceSession): Packed {
     service.segment === null ? null : packSegment(service.segment),
     packReservation(service.reservation),
   ]
-  return service.othersBorne ? [...fields, true] : fields
+  const { othersBorne, reportedMs } = service
+  if (reportedMs !== 0) return [...fields, othersBorne, reportedMs]
+  return othersBorne ? [...fields, true] : fields
 }
 
 function unpackService(fields: Packed): ServiceSession {
@@ -141,6 +143,7 @@ function unpackService(fields: Packed): ServiceSession {
     calledNumber: fields[2] as string,
     accessBorne: fields[3] as boolean,
     othersBorne: fields[7] === true,
+    reportedMs: (fields[8] as number | undefined) ?? 0,
     segmentsEnded: fields[4] as number,
     segment: fields[5] === null ? null : unpackSegment(fields[5] as Packed),
     reservation: unpackReservation(fields[6] as Packed),

@@ -6,7 +6,7 @@
 import { RuleError } from './rule-error.ts'
 
 /** Longest value, in characters, that an expression is tried on. */
-export const REGEX_INPUT_MAX = 256
+export const REGEX_INPUT_MAX = 64
 
 export interface RuleRegex {
   /** Whether a value has a match; one that is too long has none. */

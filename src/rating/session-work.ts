@@ -131,13 +131,19 @@ export class SessionWork {
     if (this.isLate && wanted.used === 0) return this.settledOnly(wanted)
     const asked = askedOf(this.request, wanted, this.isLate)
     const { calledNumber } = serviceOf(this.session, wanted)
+    const before = this.owners()
+    const services = [...this.session.services]
+    const count = this.lines.length
     try {
       // What a report leaves out is as it was: the rate may depend on it.
       const number = asked.calledNumber === '' ? calledNumber : asked.calledNumber
       return this.settleService(wanted, { ...asked, calledNumber: number })
     } catch (error) {
-      if (error instanceof PriceRangeError) return denied(wanted, 'pricing')
-      throw error
+      if (!(error instanceof PriceRangeError)) throw error
+      Object.assign(this, before)
+      this.session.services = services
+      this.lines.length = count
+      return denied(wanted, 'pricing')
     }
   }
 
@@ -175,9 +181,10 @@ export class SessionWork {
       const { segment } = service
       if (eventTimeMs <= segment.endMs) break
       const { endMs } = segment
+      const sinceMs = Math.max(segment.lastMs, service.reportedMs)
       const next = this.rateAt({ ...left, requested: 1 }, endMs)
       if (next === null) break
-      const earlier = splitByTime(left.used, segment.lastMs, endMs, eventTimeMs)
+      const earlier = splitByTime(left.used, sinceMs, endMs, eventTimeMs)
       const opening = { ...left, used: earlier, requested: 0 }
       this.settleOne(service, opening, null, 'ended', endMs)
       service = serviceOf(this.session, asked)

@@ -161,11 +161,11 @@ describe('the price', () => {
     expect(use(sceneOf(world), 10)).toMatchObject({ charged: 10 * price, priceOf: source })
   })
 
-  it('is a part of what the rate has, also of its plan entry', () => {
+  it('is a part of the standard price, also where the plan has an entry of its own', () => {
     const percentage = { kind: 'percentage', factor: 15, factorDigits: 1 } as const
     const prices = new Map([['CALL', new Map([['call', percentage]])]])
     const rates = [rateOf('CALL', 'call', '2/1+4', { plansPrices: { PREPAID: '3/1' }, ...FAR })]
-    expect(use(sceneOf({ rates, plan: { prices } }), 10)).toMatchObject({ charged: 45 })
+    expect(use(sceneOf({ rates, plan: { prices } }), 10)).toMatchObject({ charged: 36 })
   })
 
   it('is none for a rate without one, or that the plan does not allow', () => {
@@ -252,6 +252,20 @@ describe('a boundary of time', () => {
       ['', 40, 80, 'ended'],
       ['night', 60, 60, 'closed'],
     ])
+  })
+
+  it('goes by the last report, also one that nothing was used until', () => {
+    const scene = sceneOf({ rates, profile: { timeZone: 'Europe/Berlin' } })
+    const service = (used: number, requested: number) => [
+      serviceRequest({ usaget: 'call', used, requested }),
+    ]
+    scene.nowMs = START_MS + 19 * 3_600_000
+    scene.send({ kind: 'start', requestNumber: 0, services: service(0, 600) })
+    scene.nowMs = START_MS + 20 * 3_600_000 - 40_000
+    scene.send({ kind: 'update', requestNumber: 1, services: service(0, 600) })
+    scene.nowMs += 100_000
+    scene.send({ kind: 'release', requestNumber: 2, services: service(100, -1) })
+    expect(scene.lines.map(({ used }) => used)).toEqual([40, 60])
   })
 
   it('is the end of the cycle too, several in one report', () => {

@@ -160,7 +160,7 @@ function sessionOf(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
-        ...{ othersBorne: false, segmentsEnded: 0, segment, reservation },
+        ...{ othersBorne: false, reportedMs: 0, segmentsEnded: 0, segment, reservation },
       },
     ],
   }

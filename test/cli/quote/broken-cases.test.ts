@@ -27,13 +27,6 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ['key of an event', event({ ratee: 'T01' }), 'events.1.ratee', 'is not known'],
   ['key of a bucket', bucket({ amount: 1 }), 'subscriber.buckets.0.amount', 'is not known'],
   ['key of the settings', story({ config: { zone: 'UTC' } }), 'config.zone', 'is not known'],
-  [
-    'key of a subscriber',
-    story({ subscriber: { plan: 'P', service: [] } }),
-    'subscriber.service',
-    'is not known',
-  ],
-  ['key of an account', story({ account: { limit: 1 } }), 'account.limit', 'is not known'],
   ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /no subscriber: 9/],
   [
     'key of a held service',
@@ -53,7 +46,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'service of nobody',
     story({ subscriber: { plan: 'P', services: [{ name: 'S' }] } }),
     'subscriber.services.0.name',
-    'is not in catalogue.services: S',
+    'names a service that does not exist: S',
   ],
   ['text as volume', event({ usagev: 'much' }), 'events.1.usagev', /must be a number/],
   ['seven decimals', event({ usagev: 0.0000001 }), 'events.1.usagev', 'has more than 6 decimals'],

@@ -55,7 +55,7 @@ const ROWS = `
   | service before plan          |     |         |       | 10    | 10      | 0  | 3     | 1    |
   | plan before its own entry    |     |         |       | 10    | 10      | 0  | 2     | 1    |
   | own entry before the base    |     | TWO     |       | 10    | 10      | 0  | 5     | 1    |
-  | percentage of the own entry  |     | TWO     |       | 10    | 10      | 0  | 2.5   | 1    |
+  | percentage of the base       |     | TWO     |       | 10    | 10      | 0  | 0.5   | 1    |
   | percentage with access       |     | ACCESS  |       | 10    | 10      | 0  | 1     | 1    |
   | overridden for the account   |     |         |       | 10    | 10      | 0  | 7     | 1    |
   | overridden for the one       |     |         |       | 10    | 10      | 0  | 8     | 1    |
@@ -152,7 +152,7 @@ const SET_UPS: Record<string, SetUp> = {
   },
   'plan before its own entry': { plan: { rates: tenTimes('0–∞ 0.2/1') } },
   'own entry before the base': {},
-  'percentage of the own entry': { plan: { rates: { TWO: { call: { percentage: 0.5 } } } } },
+  'percentage of the base': { plan: { rates: { TWO: { call: { percentage: 0.5 } } } } },
   'percentage with access': { plan: { rates: { ACCESS: { call: { percentage: 0.5 } } } } },
   'overridden for the account': { account: overriding('0–∞ 0.7/1') },
   'overridden for the one': {
