@@ -37,6 +37,8 @@ export interface ServiceTruth {
    * it, and its repetition is now out of order, whether or not it had been settled.
    */
   unknowable: number[]
+  /** Units of reports that may have been used without a grant, whatever became of the report. */
+  ungranted: number[]
 }
 
 /** What is known for certain of one session when the workload has ended. */
@@ -125,6 +127,7 @@ class NetworkElement {
         used: 0,
         reports: 0,
         unknowable: [],
+        ungranted: [],
       })),
       complaints: [],
     }
