@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { audit } from './auditor.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { Auditor } from './auditor.ts'
+import { tollgate } from './command.ts'
+import { kindOf } from './mixed.ts'
 import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['AUDIT_SESSIONS'] ?? 2000)
+const AUDITED = audited(SESSIONS / 1000)
 
 let product: Product
 
@@ -27,6 +30,16 @@ describe(`the auditor, seed ${seed}`, () => {
     })
     expect(truths).toHaveLength(SESSIONS)
     expect(truths.filter((truth) => truth.opened).length).toBeGreaterThan(SESSIONS / 2)
-    expect(await audit(product, AUDITED, truths)).toEqual([])
+    const auditor = new Auditor(product, AUDITED)
+    expect(await auditor.audit(truths)).toEqual([])
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+    const counters = [...Object.values(AUDITED.mix.own).flat(), ...AUDITED.mix.shared]
+    const names = new Set(counters.map(({ counter }) => counter))
+    expect(new Set(Object.keys(auditor.counted()))).toEqual(names)
+    // Some have used up what they may owe, and most have not.
+    const postpaid = truths.filter(({ sid }) => kindOf(sid) === 'postpaid')
+    const refused = postpaid.filter(({ opened }) => !opened).length
+    expect(refused).toBeGreaterThan(0)
+    expect(refused).toBeLessThan(postpaid.length / 2)
   })
 })

@@ -1,6 +1,5 @@
 /** What must be true of the counters of an owner: of groups, and of postpaid credit. */
-import type { Bucket } from '../../src/domain/bucket.ts'
-import type { OwnerState } from '../../src/domain/bucket.ts'
+import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { ExpectedCounter } from './mixed.ts'
 
 /** What lines say of credit: micros by cycle, and how far a limit can have been exceeded. */

@@ -55,11 +55,11 @@ const CALLS = 'AUDIT_CALLS'
 const SERVICE_ID = 7
 
 /** For a thousand sessions: enough for most of them, and not for all. */
-const DATA_MIB = 25
-const SHARED_SECONDS = 2_000
-const CALL_CENTS = 50
-const LIMIT_CENTS = 300
-const ACCOUNT_LIMIT_CENTS = 1_000
+const DATA_MIB = 40
+const SHARED_SECONDS = 3_000
+const CALL_CENTS = 80
+const LIMIT_CENTS = 600
+const ACCOUNT_LIMIT_CENTS = 1_800
 
 interface Size {
   subscribers: number
