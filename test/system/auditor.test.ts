@@ -4,7 +4,7 @@ import { type Product, startProduct } from '../../bench/product.ts'
 import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
 import { tollgate } from './command.ts'
-import { kindOf } from './mixed.ts'
+import { countersOf, kindOf } from './mixed.ts'
 import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
@@ -33,9 +33,7 @@ describe(`the auditor, seed ${seed}`, () => {
     const auditor = new Auditor(product, AUDITED)
     expect(await auditor.audit(truths)).toEqual([])
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
-    const counters = [...Object.values(AUDITED.mix.own).flat(), ...AUDITED.mix.shared]
-    const names = new Set(counters.map(({ counter }) => counter))
-    expect(new Set(Object.keys(auditor.counted()))).toEqual(names)
+    expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
     // Some have used up what they may owe, and most have not.
     const postpaid = truths.filter(({ sid }) => kindOf(sid) === 'postpaid')
     const refused = postpaid.filter(({ opened }) => !opened).length

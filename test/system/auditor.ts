@@ -70,9 +70,9 @@ export class Auditor {
     })
   }
 
-  /** What each kind of counter has counted, of all that was ever audited: units and micros. */
-  counted(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.sums.counted)
+  /** Names of the counters that have counted anything so far. */
+  counted(): ReadonlySet<string> {
+    return this.sums.counted
   }
 
   /** Whether all lines there are, of whomever, still sum up to what the audits have seen. */

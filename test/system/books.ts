@@ -27,8 +27,8 @@ export type BalanceView = Readonly<Record<string, unknown>>
 export class Sums {
   /** What each bucket paid, by `aid:sid:bucket`. */
   readonly paid = new Map<string, number>()
-  /** The same by the name of the counter. */
-  readonly counted = new Map<string, number>()
+  /** Names of counters that lines have counted in. */
+  readonly counted = new Set<string>()
   /** Over-use that nothing could pay, by subscriber. */
   readonly owed = new Map<string, number>()
   /** Prices by `aid:sid`, then cycle; what of them can be over-use, at most. */
@@ -39,9 +39,8 @@ export class Sums {
     for (const payment of line.payments) {
       const { owner, bucket_id, counter, usagev = 0, cost_micros = 0, limit_micros = 0 } = payment
       const sid = owner === 'account' ? 0 : line.sid
-      const amount = usagev + cost_micros + limit_micros
-      add(this.paid, `${line.aid}:${sid}:${bucket_id}`, amount)
-      if (counter !== undefined) add(this.counted, counter, amount)
+      add(this.paid, `${line.aid}:${sid}:${bucket_id}`, usagev + cost_micros + limit_micros)
+      if (counter !== undefined) this.counted.add(counter)
     }
     add(this.owed, String(line.sid), line.debt_micros)
     const name = `${line.aid}:${line.sid}`

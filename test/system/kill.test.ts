@@ -7,6 +7,7 @@ import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
 import { tollgate } from './command.ts'
 import { withLastWords } from './last-words.ts'
+import { countersOf } from './mixed.ts'
 import { Random } from './random.ts'
 import { runWorkload } from './workload.ts'
 
@@ -78,6 +79,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
 
   it('all rounds together are what the lines say', async () => {
     expect(await auditor.auditWhole()).toEqual([])
+    expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })
 })

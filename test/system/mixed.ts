@@ -37,6 +37,11 @@ export const UNMIXED: Mix = {
   shared: [],
 }
 
+/** The names of all counters that there can be. */
+export function countersOf({ own, shared }: Mix): Set<string> {
+  return new Set([...Object.values(own).flat(), ...shared].map(({ counter }) => counter))
+}
+
 export interface Mixed {
   entities: Entity[]
   fieldsOf: (index: number) => Readonly<Record<string, unknown>>
