@@ -13,6 +13,8 @@ import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../src/catalog/feed.ts'
 import { bump } from '../src/catalog/revisions.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
+import { compileCalculators } from '../src/rating/match/calculators.ts'
+import { type ChangedRate, RateFinder } from '../src/rating/match/finder.ts'
 import { monotonicMs, systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 
@@ -187,7 +189,9 @@ async function main(): Promise<void> {
   const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'bench' })
   const log = createLogger({ name: 'bench', level: 'error' })
   let told = 0
-  const onRates = (changed: readonly unknown[]) => {
+  const finder = new RateFinder(compileCalculators({}), ['{called_number}', '{USAGET}'])
+  const onRates = (changed: readonly ChangedRate[]) => {
+    finder.update(changed)
     told += changed.length
   }
   const options = { catalog, log, clock: systemClock, pollMs: 3_600_000, onRates }

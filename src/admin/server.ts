@@ -33,7 +33,7 @@ export function createServer(log: Pick<Logger, 'error'>): FastifyInstance {
 }
 
 /** As the deprecated calls have it (interface section 7): `status` 0 and a text. */
-export function errorBody(code: number, desc: string) {
+function errorBody(code: number, desc: string) {
   return { status: 0, code, desc }
 }
 

@@ -9,7 +9,7 @@ import { type ProfileFence, writeEntity } from './write.ts'
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 
-export const DEMO_ACCOUNT = 1
+const DEMO_ACCOUNT = 1
 /** A date before any event of a demonstration. */
 const SINCE = new Date(Date.UTC(2020, 0, 1))
 

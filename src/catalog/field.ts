@@ -48,7 +48,7 @@ export function textAt(value: unknown, path: string): string {
 
 /** One of a few texts; absent, or empty: the first. */
 export function choiceAt<T extends string>(value: unknown, path: string, all: readonly T[]): T {
-  if (value === undefined || value === null || value === '') return all[0] as T
+  if (isUnset(value)) return all[0] as T
   const known = all.find((text) => text === value)
   if (known !== undefined) return known
   throw new CompileError(path, `must be one of ${all.join(', ')}`)
@@ -110,6 +110,11 @@ export function knownKeys(fields: Fields, path: string, known: readonly string[]
   for (const key of Object.keys(fields)) {
     if (!known.includes(key)) throw new CompileError(`${path}.${key}`, 'is not known')
   }
+}
+
+/** Absent, or empty as a person clears a field in a form. */
+export function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
 }
 
 /** Absent, or an empty object; PHP clients write that as an empty list. */

@@ -3,7 +3,7 @@
 const FIELD = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/
 
 /** Whether a field can be one: a plain path, no operator. */
-export function isIdentifierField(field: string): boolean {
+function isIdentifierField(field: string): boolean {
   return FIELD.test(field)
 }
 

@@ -4,7 +4,8 @@ import { explain, type RatingStep } from '../domain/explain.ts'
 import type { Line } from '../domain/line.ts'
 import { groupUnits } from '../domain/lines.ts'
 import type { Payment } from '../domain/session.ts'
-import { type FinalCharge, finalCharge } from '../rating/line-tax.ts'
+import type { FinalCharge } from '../domain/tax.ts'
+import { finalCharge } from '../rating/line-tax.ts'
 import { moneyOf, type Total, totalOf } from './money-shown.ts'
 
 /** What one bucket or counter paid for a line. */

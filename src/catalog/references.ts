@@ -1,6 +1,7 @@
 /**
- * Names of rates and services in documents that are being written: they must exist, in any
- * revision. Stored documents may name what is gone: there it only applies to nothing.
+ * Names of rates and services in documents that are being written, and usage types of those rates:
+ * they must exist, in any revision. Stored documents may name what is gone: there it only applies
+ * to nothing.
  */
 import type { Collection } from 'mongodb'
 import type { EntityCollection } from './collections.ts'
@@ -13,6 +14,13 @@ interface Reference {
   collection: 'rates' | 'services'
   name: string
   /** Of the field that names it. */
+  path: string
+}
+
+/** A usage type that one of these rates must have. */
+interface UsageReference {
+  rates: readonly string[]
+  usaget: string
   path: string
 }
 
@@ -32,37 +40,97 @@ export async function checkReferences(
     existing(catalog, 'rates', references),
     existing(catalog, 'services', references),
   ])
-  const known = { rates, services }
-  for (const reference of references) {
-    if (known[reference.collection].has(reference.name)) continue
-    const kind = reference.collection === 'rates' ? 'rate' : 'service'
-    throw new CompileError(reference.path, `names a ${kind} that does not exist: ${reference.name}`)
+  checkNames(references, { rates, services })
+  for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
+    if (keys.some((key) => rates.get(key)?.has(usaget))) continue
+    throw new CompileError(path, `is a usage type that ${keys.join(', ')} has no price for`)
   }
+}
+
+/** What exists, by key or name. */
+export interface KnownNames {
+  rates: { has(key: string): boolean }
+  services: { has(name: string): boolean }
+}
+
+/** Throws `CompileError` for the first rate or service that a document names in vain. */
+export function checkKnownNames(
+  collection: EntityCollection,
+  document: Fields,
+  known: KnownNames,
+): void {
+  checkNames(referencesIn(collection, document), known)
+}
+
+function checkNames(references: readonly Reference[], known: KnownNames): void {
+  for (const { collection, name, path } of references) {
+    if (known[collection].has(name)) continue
+    const kind = collection === 'rates' ? 'rate' : 'service'
+    throw new CompileError(path, `names a ${kind} that does not exist: ${name}`)
+  }
+}
+
+function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
+  const held = collection === 'subscribers' ? ofServices(document['services'], 'services') : []
+  const offers = offersIn(collection, document)
+  return [...held, ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix))]
 }
 
 async function existing(
   catalog: Catalog,
   collection: Reference['collection'],
   references: readonly Reference[],
-): Promise<ReadonlySet<unknown>> {
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const names = references.flatMap((one) => (one.collection === collection ? [one.name] : []))
-  if (names.length === 0) return new Set()
+  if (names.length === 0) return new Map()
   const field = KEY_FIELD[collection]
   const documents = catalog[collection] as unknown as Collection<Fields>
   const filter = { [field]: { $in: [...new Set(names)] }, deleted: { $ne: true } }
   const found = await catalog.run(`look for ${collection}`, () =>
-    documents.find(filter, { projection: { _id: 0, [field]: 1 } }).toArray(),
+    documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
   )
-  return new Set(found.map((one) => one[field]))
+  const usagets = new Map<string, Set<string>>()
+  for (const document of found) {
+    const name = String(document[field])
+    const known = usagets.get(name) ?? new Set()
+    for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
+    usagets.set(name, known)
+  }
+  return usagets
 }
 
-function referencesIn(collection: EntityCollection, document: RawDocument): Reference[] {
-  if (collection === 'plans' || collection === 'services') return ofOffer(document, '')
+/** A plan, a service, or what replaces parts of one, and where it stands. */
+interface PlacedOffer {
+  offer: Fields
+  prefix: string
+}
+
+function offersIn(collection: EntityCollection, document: Fields): PlacedOffer[] {
+  if (collection === 'plans' || collection === 'services') return [{ offer: document, prefix: '' }]
   if (collection !== 'subscribers') return []
-  const overrides = membersOf(document['overrides']).flatMap(([index, override]) =>
-    ofOffer(fieldsOf(fieldsOf(override)['value']), `overrides.${index}.value.`),
+  return membersOf(document['overrides']).map(([index, override]) => {
+    const offer = fieldsOf(fieldsOf(override)['value'])
+    return { offer, prefix: `overrides.${index}.value.` }
+  })
+}
+
+/** Of prices, and of groups that list their rates: what none of these has would never be used. */
+function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
+  const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
+    membersOf(usagets).map(([usaget]) => {
+      return { rates: [name], usaget, path: `${prefix}rates.${name}.${usaget}` }
+    }),
   )
-  return [...ofServices(document['services'], 'services'), ...overrides]
+  const groups = membersOf(fieldsOf(offer['include'])['groups']).flatMap(([name, group]) => {
+    const { rates, usage_types: usagets } = fieldsOf(group)
+    if (!Array.isArray(rates) || rates.length === 0 || rates.includes('ALL_RATES')) return []
+    const path = `${prefix}include.groups.${name}.usage_types`
+    const keys = rates.map(String)
+    return namesOf(usagets).map((usaget) => {
+      return { rates: keys, usaget, path: `${path}.${usaget}` }
+    })
+  })
+  return [...prices, ...groups]
 }
 
 /** Of a plan, a service, or what replaces parts of one. */
@@ -80,8 +148,9 @@ function ofOffer(offer: Fields, prefix: string): Reference[] {
 }
 
 function ofRates(rates: readonly unknown[], path: string): Reference[] {
-  return rates.map((name, index) => {
-    return { collection: 'rates', name: String(name), path: `${path}.${index}` }
+  return rates.flatMap((name, index) => {
+    if (name === 'ALL_RATES') return []
+    return [{ collection: 'rates', name: String(name), path: `${path}.${index}` } as const]
   })
 }
 
@@ -91,6 +160,11 @@ function ofServices(services: unknown, path: string): Reference[] {
     const name = isName ? service : String(fieldsOf(service)['name'])
     return { collection: 'services', name, path: `${path}.${index}${isName ? '' : '.name'}` }
   })
+}
+
+/** Members of a list, or keys of an object. */
+function namesOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : Object.keys(fieldsOf(value))
 }
 
 function membersOf(value: unknown): [string, unknown][] {

@@ -49,7 +49,7 @@ export async function demoLines(catalog: Catalog, url: string, nowMs: number): P
 }
 
 /** Open, update and release, as `curl` commands of one line each. */
-export function sessionLines(url: string, sessionId: string): string[] {
+function sessionLines(url: string, sessionId: string): string[] {
   const session = { session_id: sessionId, sid: DEMO_SID, usaget: 'data', rating_group: 10 }
   const requests = [
     { record_type: 'start_request', ...session, request_num: 0, usagev: 10 * MIB },

@@ -89,7 +89,7 @@ export async function connectStores(config: Config): Promise<Connections> {
 }
 
 /** As `connectStores`, with the ledger: installed if there never was one, perhaps lost. */
-export async function openStores(config: Config): Promise<Stores> {
+async function openStores(config: Config): Promise<Stores> {
   const connections = await connectStores(config)
   const { redis, catalog } = connections
   try {

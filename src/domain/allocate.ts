@@ -18,25 +18,22 @@ export interface Allocation {
   left: number
 }
 
-/**
- * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
- * buys it together with the next one's, so that no remainder is stranded. `isLimited` false: money
- * is drawn on as far as it goes, and what is left is for the caller to charge.
- */
+/** What may be granted of the units: all that is allocated can be paid. */
 export function allocate(
   work: SettleState,
   segment: PricedSegment,
   order: readonly Payer[],
   units: number,
 ): Allocation {
-  const plan = walk(work, segment, order, units)
+  const plan = allocateUsed(work, segment, order, units)
   if (!segment.others.some(({ isAdded }) => isAdded)) return plan
   // Other categories price every unit, also those that groups cover: all of it has to be paid.
-  const fits = (wanted: number) => isPaid(segment, walk(work, segment, order, wanted), wanted)
+  const fits = (wanted: number) =>
+    isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
   const possible = units - plan.left
   if (possible === 0 || fits(possible)) return plan
   const most = mostThatFits(possible, fits)
-  return { ...walk(work, segment, order, most), left: units - most }
+  return { ...allocateUsed(work, segment, order, most), left: units - most }
 }
 
 function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
@@ -45,7 +42,12 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
   return peakPrice(segment, plan.priced, units) - segment.charged <= money
 }
 
-function walk(
+/**
+ * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
+ * buys it together with the next one's, so that no remainder is stranded. What other categories
+ * cost is not looked at: of units that were used it is for the caller to charge.
+ */
+export function allocateUsed(
   work: SettleState,
   segment: PricedSegment,
   order: readonly Payer[],

@@ -9,7 +9,7 @@ export type BucketKind = 'units' | 'cost' | 'totalCost'
 export interface Bucket {
   /** Unique within its owner, ascending. */
   id: number
-  /** `external_id` of the prepaid include that defines it. */
+  /** `external_id` of the prepaid include that defines it; 0 for a counter. */
   prepaidIncludeId: number
   kind: BucketKind
   /** The usage type it pays for; empty for `totalCost`. */

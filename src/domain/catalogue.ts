@@ -6,6 +6,9 @@ import type { BucketKind } from './bucket.ts'
 import type { Tariff, TariffTerms } from './tariff.ts'
 import type { LineRounding } from './tax.ts'
 
+/** The tariff category that every usage must have a rate of. */
+export const RETAIL = 'retail'
+
 export interface Revision {
   /** Identity of the revision, for segment keys and lines. */
   id: string
@@ -169,7 +172,7 @@ export interface Catalogue {
 /** A service as a subscriber or account holds it (interface.md 2.2). */
 export interface HeldService {
   name: string
-  /** Tells instances of one service apart; 0 if it came with the plan. */
+  /** Tells instances of one service apart; 0 if it came with the plan, or was given none. */
   serviceId: number
   /** Held [fromMs, toMs). */
   fromMs: number
@@ -221,6 +224,8 @@ export interface SubscriberProfile extends Revision {
   /** May use anything in [activeFromMs, activeToMs). */
   activeFromMs: number
   activeToMs: number
+  /** When its plan began, with what comes with it; revisions of one plan agree on it. */
+  planFromMs: number
   /** Its own services, and those of its account. */
   services: readonly HeldService[]
   accountServices: readonly HeldService[]

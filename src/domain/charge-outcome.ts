@@ -3,6 +3,7 @@
  * A denial is an answer, a failure is an outage, malformed never reached charging.
  */
 import type { Line } from './line.ts'
+import type { FinalCharge } from './tax.ts'
 
 export const reasons = {
   granted: { status: 'granted', code: 1, text: 'Success' },
@@ -31,6 +32,12 @@ export const reasons = {
 export type OutcomeStatus = 'granted' | 'denied' | 'failed'
 export type Reason = keyof typeof reasons
 
+/** The line that a grant would become, with its taxes. */
+export interface Quote {
+  line: Line
+  charge: FinalCharge
+}
+
 /** The answer for one service, in the order of the request. */
 export interface ServiceOutcome {
   ratingGroup: number
@@ -42,8 +49,8 @@ export interface ServiceOutcome {
   validityMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
-  /** Of a request that only pretends: the line that the grant would become, used up. */
-  quote: Line | null
+  /** Of a request that only pretends: what the grant would come to, used up. */
+  quote: Quote | null
 }
 
 /** One bucket as reported to the network element. Credit is positive. */

@@ -48,3 +48,8 @@ export interface ChargeRequest {
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
 }
+
+/** Whether such a request begins a session, and names its subscriber. */
+export function opens(kind: RequestKind): boolean {
+  return kind === 'start' || kind === 'event'
+}

@@ -2,6 +2,7 @@
  * How the price of a line came about, step by step: enough to compute it again by hand. Amounts are
  * exact: decimal texts, or `a/b` where no decimal is exact. What a refund takes back is negative.
  */
+import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
 import { type Exact, exactText, plus, product, wholeOf } from './exact.ts'
 import type { Line } from './line.ts'
@@ -71,7 +72,7 @@ export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
   const { rateKey: rate, priceOf: source, band, tariff, access } = line
   const unit: Exact = { over: 1n, under: 10n ** BigInt(unitDigits) }
-  const retail = { category: 'retail', rate, source, band }
+  const retail = { category: RETAIL, rate, source, band }
   const steps: RatingStep[] = [
     ...priceSteps({ ...retail, part: 'charge' }, tariff, line.priced, access, unit),
   ]

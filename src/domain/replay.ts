@@ -1,6 +1,6 @@
 /** Recognises retransmissions: session and request number identify a request (design.md §2). */
 import type { ChargeOutcome, Reason } from './charge-outcome.ts'
-import type { ChargeRequest } from './charge-request.ts'
+import { type ChargeRequest, opens } from './charge-request.ts'
 import type { AnsweredRequest, Session } from './session.ts'
 
 /** How many answers are kept for a session whose requests carry no number. */
@@ -25,9 +25,9 @@ export function misfit(
   session: Session | null,
   request: ChargeRequest,
 ): { reason: Reason; detail: string } | null {
-  const opens = request.kind === 'start' || request.kind === 'event'
+  const isOpening = opens(request.kind)
   if (session === null) {
-    return opens && !request.refund ? null : { reason: 'unknownSession', detail: '' }
+    return isOpening && !request.refund ? null : { reason: 'unknownSession', detail: '' }
   }
   if (request.requestNumber >= 0 && session.lastNumber >= 0) {
     if (request.requestNumber === session.lastNumber) return { reason: 'numberReused', detail: '' }
@@ -37,12 +37,12 @@ export function misfit(
   }
   if (request.refund) return refundMisfit(session)
   if (session.state === 'open') {
-    return opens ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
+    return isOpening ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
   }
-  if (opens && session.state === 'denied') return null
+  if (isOpening && session.state === 'denied') return null
   if (session.state !== 'expired') return { reason: 'sessionClosed', detail: '' }
   // What was used is settled even now; whoever only asks for units has to start anew.
-  const isLateReport = !opens && request.services.some(({ used }) => used > 0)
+  const isLateReport = !isOpening && request.services.some(({ used }) => used > 0)
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 

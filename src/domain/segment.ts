@@ -3,7 +3,7 @@ import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
 import type { Line } from './line.ts'
-import type { Payment, Segment, SegmentStart, ServiceSession } from './session.ts'
+import type { CategoryPrice, Payment, Segment, SegmentStart, ServiceSession } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 
 /** A service that nothing has been granted to yet. */
@@ -17,6 +17,7 @@ export function emptyService(
     usaget,
     calledNumber,
     accessBorne: false,
+    othersBorne: false,
     segmentsEnded: 0,
     segment: null,
     reservation: { units: 0, slices: [], money: [] },
@@ -57,7 +58,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     tariff: start.tariff,
     priceOf: start.priceOf,
     band: start.band,
-    others: start.others,
+    others: service.othersBorne ? start.others.map(withoutAccess) : start.others,
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
@@ -85,6 +86,13 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
   return segment
 }
 
+/** Neither does it fall due again, nor the minimum that goes with it. */
+function withoutAccess(other: CategoryPrice): CategoryPrice {
+  const { tariff } = other
+  const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
+  return { ...other, tariff: { ...tariff, access: 0, terms } }
+}
+
 /** The segment goes on under the same price; who pays for it may have changed. */
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.payers = next.payers
@@ -97,6 +105,7 @@ export function endSegment(work: Settlement, segment: Segment, state: Line['stat
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0) service.accessBorne = true
+  if (segment.used > 0 && segment.others.length > 0) service.othersBorne = true
   reportEnd(work, segment, state)
 }
 
@@ -152,8 +161,8 @@ export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
 }
 
 export function findBucket(state: SettleState, { owner, id }: BucketRef): Bucket | undefined {
-  const state0 = owner === 0 ? state.subscriber : state.account
-  return state0?.buckets.find((candidate) => candidate.id === id)
+  const ownerState = owner === 0 ? state.subscriber : state.account
+  return ownerState?.buckets.find((candidate) => candidate.id === id)
 }
 
 /** Notes what a bucket paid. */

@@ -16,7 +16,7 @@ export type SessionState = 'open' | 'closed' | 'expired' | 'denied'
 
 /** Units of a grant, in the order in which they will be used. */
 export interface Slice {
-  /** The units bucket that holds them, or null: they are priced and paid from `money`. */
+  /** The bucket or counter of units that holds them, or null: they are paid from `money`. */
   bucket: BucketRef | null
   units: number
   /** Priced and paid from money that a group includes: no part of the price of the segment. */
@@ -65,7 +65,7 @@ export interface CategoryPrice {
 
 /** What a new segment starts from: everything that pricing depends on. */
 export interface SegmentStart {
-  /** Equal keys continue a segment: rate revision, override, time band, cycle. */
+  /** Equal keys continue a segment: rate revisions, plan, override, time band, cycle. */
   key: string
   rateKey: string
   plan: string
@@ -91,9 +91,7 @@ export interface SegmentStart {
   endMs: number
 }
 
-/**
- * (session, service, rate revision, override, time band, cycle): the unit of pricing and of lines.
- */
+/** Session, service and the key of its start: the unit of pricing and of lines. */
 export interface Segment extends SegmentStart {
   /** Counts the segments of the service, from 1. */
   number: number
@@ -133,6 +131,8 @@ export interface ServiceSession {
    * Whether a segment that has ended bore the access price: it is due once per session and service.
    */
   accessBorne: boolean
+  /** The same of other categories, which price every unit: due with the first one used. */
+  othersBorne: boolean
   segmentsEnded: number
   segment: Segment | null
   reservation: Reservation

@@ -6,7 +6,7 @@
  * over-use is debited, and what no bucket can pay becomes debt; only then the next grant is
  * reserved.
  */
-import { type Allocation, allocate, payersOf } from './allocate.ts'
+import { type Allocation, allocate, allocateUsed, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
 import { type Bucket, type BucketRef, copyOwner, type OwnerState, type Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
@@ -197,7 +197,7 @@ function debitOverUse(
   units: number,
 ): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
-  const plan = allocate(work, segment, order, units)
+  const plan = allocateUsed(work, segment, order, units)
   for (const slice of plan.slices) {
     if (slice.bucket === null) {
       countUnits(segment, slice, slice.units)
@@ -247,7 +247,9 @@ function debitMoney(work: Settlement, segment: Segment, payer: Payer, micros: nu
     pay(segment, ref, bucket, micros, kind)
   }
   debit(payer, 'money')
-  if (payer.alsoIn !== null) debit(payer.alsoIn, 'limit')
+  // The limit of an old cycle may be gone while the segment is still used on.
+  const { alsoIn } = payer
+  if (alsoIn !== null && findBucket(work, alsoIn) !== undefined) debit(alsoIn, 'limit')
   return micros
 }
 

@@ -66,7 +66,7 @@ export function readFence(packed: unknown): Fence {
   }
 }
 
-export function readState(aid: number, sid: number, packed: unknown): OwnerState {
+function readState(aid: number, sid: number, packed: unknown): OwnerState {
   return Buffer.isBuffer(packed) ? unpackOwner(aid, sid, packed) : emptyOwner(aid, sid)
 }
 

@@ -7,7 +7,7 @@ import { CorruptValueError } from './owner-packing.ts'
 import { packPriced, unpackPriced } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-export const RECORD_FORMAT = 2
+const RECORD_FORMAT = 2
 /** In the first format lines had names. */
 const NAMED_FORMAT = 1
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })

@@ -15,7 +15,7 @@ import {
 } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-export const SESSION_FORMAT = 2
+const SESSION_FORMAT = 2
 /** Formats that are read; the first one has less in it. */
 const SESSION_FORMATS: readonly unknown[] = [1, SESSION_FORMAT]
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
@@ -122,7 +122,7 @@ function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
 }
 
 function packService(service: ServiceSession): Packed {
-  return [
+  const fields = [
     service.ratingGroup,
     service.usaget,
     service.calledNumber,
@@ -131,6 +131,7 @@ function packService(service: ServiceSession): Packed {
     service.segment === null ? null : packSegment(service.segment),
     packReservation(service.reservation),
   ]
+  return service.othersBorne ? [...fields, true] : fields
 }
 
 function unpackService(fields: Packed): ServiceSession {
@@ -139,6 +140,7 @@ function unpackService(fields: Packed): ServiceSession {
     usaget: fields[1] as string,
     calledNumber: fields[2] as string,
     accessBorne: fields[3] as boolean,
+    othersBorne: fields[7] === true,
     segmentsEnded: fields[4] as number,
     segment: fields[5] === null ? null : unpackSegment(fields[5] as Packed),
     reservation: unpackReservation(fields[6] as Packed),

@@ -21,13 +21,9 @@ export function leavesTrace(service: ServiceOutcome): boolean {
 }
 
 /** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
-export function unpriced(services: readonly ServiceOutcome[]): string[] {
+function unpriced(services: readonly ServiceOutcome[]): string[] {
   const lost = services.filter(({ reason }) => reason !== 'granted' && reason !== 'noCredit')
   return lost.map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
-}
-
-export function isOpening({ kind }: ChargeRequest): boolean {
-  return kind === 'start' || kind === 'event'
 }
 
 /** A release succeeds; else it is granted if anything is. */

@@ -15,10 +15,27 @@ const DAY_MS = 86_400_000
 /** How far ahead a change is looked for. A band that lasts longer is looked at again then. */
 const DAYS_AHEAD = 2
 
+/** What was found last, by zone: it holds in [sinceMs, endMs). */
+const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>>()
+
+/** Looks at the calendar only where the last answer does not hold: that costs up to 1 ms. */
 export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
   if (price.bands.length === 0) {
     return { tariff: price.tariff, band: '', endMs: Number.POSITIVE_INFINITY }
   }
+  let zones = known.get(price)
+  if (zones === undefined) {
+    zones = new Map()
+    known.set(price, zones)
+  }
+  const last = zones.get(zone)
+  if (last !== undefined && atMs >= last.sinceMs && atMs < last.endMs) return last
+  const found = { ...findPrice(price, atMs, zone), sinceMs: atMs }
+  zones.set(zone, found)
+  return found
+}
+
+function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
   const now = bandAt(price.bands, atMs, zone)
   const changes = boundaries(price.bands, atMs, zone)
   const endMs =

@@ -1,11 +1,18 @@
 /** Which counters include a usage, in the order of use (spec/realtime.md 4.4). */
 import type { OwnerSlot } from '../domain/bucket.ts'
-import type { IncludedGroup, PoolMember, SubscriberProfile } from '../domain/catalogue.ts'
+import {
+  type Catalogue,
+  type IncludedGroup,
+  type PoolMember,
+  revisionAt,
+  type SubscriberProfile,
+} from '../domain/catalogue.ts'
 import { type CounterWanted, groupCounter, UNLIMITED_TOTAL } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import type { HeldOffer, Holdings } from './holdings.ts'
 
 export interface GroupQuery {
+  catalogue: Catalogue
   profile: SubscriberProfile
   holdings: Holdings
   rateKey: string
@@ -42,7 +49,20 @@ export function includedFor(query: GroupQuery): IncludedUsage {
   const rank = ({ offer, counters }: (typeof found)[number]) =>
     offer.kind === 'plan' ? Number.NEGATIVE_INFINITY : (counters[0]?.toMs ?? 0)
   found.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)))
-  return { counters: found.flatMap(({ counters }) => counters), hasGroups }
+  return { counters: eachOnce(found.flatMap(({ counters }) => counters)), hasGroups }
+}
+
+/** Who holds a service twice shares the one counter of its account all the same. */
+function eachOnce(counters: CounterWanted[]): CounterWanted[] {
+  if (counters.length < 2) return counters
+  return counters.filter((counter, index) => {
+    const { owner, fromMs } = counter
+    const first = counters.findIndex(
+      (other) =>
+        other.counter === counter.counter && other.owner === owner && other.fromMs === fromMs,
+    )
+    return first === index
+  })
 }
 
 /** The first group of units and the first of money that contain the usage; no second ones. */
@@ -94,15 +114,18 @@ function sharesOfMember(
   { plan, services }: PoolMember,
   group: IncludedGroup,
   offer: HeldOffer,
-  { holdings, atMs }: GroupQuery,
+  { catalogue, profile, atMs }: GroupQuery,
 ): number {
   if (offer.kind === 'plan') return plan === offer.name ? 1 : 0
   let shares = 0
-  // What comes with the plan comes to everybody who has the plan.
-  if (plan === holdings.plan.name && holdings.plan.services.includes(offer.name)) shares += 1
-  for (const { name, fromMs, toMs, quantity } of services) {
-    if (name !== offer.name || atMs < fromMs || atMs >= toMs) continue
-    shares += group.isPerQuantity ? quantity : 1
+  // What comes with a plan comes to everybody who has the plan, and what the account has to all.
+  const itsPlan = revisionAt(catalogue.plans.get(plan), atMs)
+  if (itsPlan?.services.includes(offer.name) === true) shares += 1
+  for (const held of [services, profile.accountServices]) {
+    for (const { name, fromMs, toMs, quantity } of held) {
+      if (name !== offer.name || atMs < fromMs || atMs >= toMs) continue
+      shares += group.isPerQuantity ? quantity : 1
+    }
   }
   return shares
 }

@@ -120,19 +120,26 @@ function addServices(
     const service = revisionAt(revisions, atMs) ?? revisions?.at(-1)
     if (service === undefined) return
     const held = { ...entry, toMs: endOfService(service, entry, zone) }
-    for (const boundaryMs of [held.fromMs, held.toMs, service.fromMs, service.toMs]) {
-      if (boundaryMs > atMs) holdings.untilMs = Math.min(holdings.untilMs, boundaryMs)
-      else holdings.sinceMs = Math.max(holdings.sinceMs, boundaryMs)
-    }
-    const serviceId = instanceOf(held, seen)
+    boundBy(holdings, held, atMs)
+    // Another revision than this one may hold before and after it.
+    for (const revision of revisions ?? []) boundBy(holdings, revision, atMs)
+    const serviceId = instanceOf(held, slot, seen)
     offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
   }
   for (const name of plan.services) {
-    const { fromMs, toMs } = profile
+    const { planFromMs: fromMs, toMs } = profile
     add({ name, serviceId: 0, fromMs, toMs: Math.min(toMs, FOREVER_MS), quantity: 1 }, 0)
   }
   for (const held of profile.services) add(held, 0)
   for (const held of profile.accountServices) add(held, 1)
+}
+
+/** It is so at most until the next boundary of the span, and since the last one. */
+function boundBy(holdings: Holdings, span: { fromMs: number; toMs: number }, atMs: number): void {
+  for (const boundaryMs of [span.fromMs, span.toMs]) {
+    if (boundaryMs > atMs) holdings.untilMs = Math.min(holdings.untilMs, boundaryMs)
+    else holdings.sinceMs = Math.max(holdings.sinceMs, boundaryMs)
+  }
 }
 
 /** A service with a period of its own ends with it. */
@@ -140,11 +147,19 @@ function endOfService({ period }: ServiceRevision, { fromMs, toMs }: HeldService
   return period === null ? toMs : Math.min(toMs, endOf(period, fromMs, zone))
 }
 
-/** Entries that were given no id are told apart by their order. */
-function instanceOf({ name, serviceId }: HeldService, seen: Map<string, number>): number {
+/**
+ * Entries that were given no id are told apart by their order; those of the account by themselves,
+ * for they are the same for all its subscribers.
+ */
+function instanceOf(
+  { name, serviceId }: HeldService,
+  slot: OwnerSlot,
+  seen: Map<string, number>,
+): number {
   if (serviceId !== 0) return serviceId
-  const count = seen.get(name) ?? 0
-  seen.set(name, count + 1)
+  const entry = `${slot}/${name}`
+  const count = seen.get(entry) ?? 0
+  seen.set(entry, count + 1)
   return count === 0 ? 0 : -count
 }
 
@@ -161,7 +176,7 @@ function offerOf(
   const isInForce = atMs >= service.fromMs && atMs < service.toMs
   return {
     ...{ kind: 'service', name: service.name, serviceId, slot, period: service.period },
-    id: override === null ? service.id : `${service.id}~${profile.id}`,
+    id: override === null ? service.id : `${service.id}~${profile.id}~${serviceId}`,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
     fromMs: held.fromMs,

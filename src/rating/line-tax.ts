@@ -4,40 +4,7 @@
  */
 import { Decimal } from 'decimal.js'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
-import type { LineRounding, TaxRule } from '../domain/tax.ts'
-
-/** One tax of a line; money as the nearest number. */
-export interface LineTax {
-  /** Fraction: 17 % is 0.17. */
-  tax: number
-  amount: number
-  description: string
-  key: string
-  type: string
-  pass_to_customer: 1
-  /** Of a tax that is part of `aprice`: then `amount` is 0. */
-  embedded_amount?: number
-  /** Where the final charge was rounded: the amount until then. */
-  amount_before_rounding?: number
-}
-
-export interface TaxData {
-  total_amount: number
-  /** Sum of the rates. */
-  total_tax: number
-  taxes: LineTax[]
-  total_amount_before_rounding?: number
-}
-
-export interface FinalCharge {
-  /** With embedded taxes. */
-  aprice: number
-  final_charge: number
-  tax_data: TaxData
-  before_rounding?: { final_charge: number; aprice: number }
-  /** The same as decimal texts. */
-  exact: { aprice: string; tax: string; final_charge: string }
-}
+import type { FinalCharge, LineRounding, LineTax, TaxRule } from '../domain/tax.ts'
 
 /** Digits of scaled amounts. */
 const SCALED_DIGITS = 10

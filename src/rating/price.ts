@@ -34,7 +34,7 @@ export function choosePrice(
       if (offer.kind !== kind || !offer.isActive) continue
       const override = offer.prices.get(rate.key)?.get(usaget)
       if (override === undefined) continue
-      const price = applied(override, own, rate)
+      const price = applied(override, usage?.base ?? own, rate)
       // Whoever comes first decides, also with a part of a price that there is not.
       return price === null ? null : { price, source: `${kind} ${offer.name}`, id: offer.id }
     }
@@ -42,9 +42,10 @@ export function choosePrice(
   return own === null ? null : { price: own, source: ownSource, id: '' }
 }
 
+/** A percentage is of `BASE`, or of what the rate has for the plan if that is all. */
 function applied(
   override: PriceOverride,
-  own: PriceSet | null,
+  base: PriceSet | null,
   rate: RateRevision,
 ): PriceSet | null {
   if (override.kind === 'price') {
@@ -53,8 +54,8 @@ function applied(
     return derived(price, rate, (tariff) => withRateTerms(tariff, rate))
   }
   const { factor, factorDigits } = override
-  if (own === null) return null
-  return derived(own, override, (tariff) => scaledBy(tariff, factor, factorDigits))
+  if (base === null) return null
+  return derived(base, override, (tariff) => scaledBy(tariff, factor, factorDigits))
 }
 
 function scaledBy(tariff: Tariff, factor: number, factorDigits: number): Tariff {

@@ -6,6 +6,7 @@ import {
   type Catalogue,
   type PrepaidInclude,
   type RateRevision,
+  RETAIL,
   revisionAt,
   type SubscriberProfile,
 } from '../domain/catalogue.ts'
@@ -86,7 +87,8 @@ export function rateService(
   if (taxes === null) return 'noTax'
   const { usaget } = service
   const { key: rateKey } = rate
-  const query = { profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
+  const { catalogue } = context
+  const query = { catalogue, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
   const credit = isPrepaid ? [] : creditCounters(profile, cycle)
@@ -109,7 +111,7 @@ function findRate(
   fields: UsageFields,
   atMs: number,
 ): RateRevision | null {
-  if (rateKey === '') return finder.find('retail', fields, atMs)
+  if (rateKey === '') return finder.find(RETAIL, fields, atMs)
   const rate = revisionAt(catalogue.rates.get(rateKey), atMs)
   return rate?.usages.has(usaget) === true ? rate : null
 }
@@ -125,6 +127,13 @@ function usageFields(
   return { usaget, ratingGroup, calledNumber, plan, play, timeZone, field }
 }
 
+/** Prices beside the retail one, what tells them from others, and when one of them changes. */
+interface OtherPrices {
+  prices: CategoryPrice[]
+  key: string
+  endMs: number
+}
+
 /** Prices of the tariff categories beside retail; null if one of them has no rate. */
 function otherPrices(
   { finder }: RatingContext,
@@ -132,21 +141,25 @@ function otherPrices(
   fields: UsageFields,
   { service, atMs }: Usage,
   zone: string,
-): CategoryPrice[] | null {
+): OtherPrices | null {
   const prices: CategoryPrice[] = []
+  const keys: string[] = []
+  let nextMs = Number.POSITIVE_INFINITY
   for (const category of finder.otherCategories(service.usaget)) {
     const rate = finder.find(category, fields, atMs)
     const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
     if (rate === null || chosen === null) return null
-    const { tariff } = priceAt(chosen.price, atMs, zone)
+    const { tariff, band, endMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
+    keys.push(`${rate.id}/${chosen.id}/${band}`)
+    nextMs = Math.min(nextMs, endMs)
   }
-  return prices
+  return { prices, key: keys.join(), endMs: nextMs }
 }
 
 interface StartParts {
   holdings: Holdings
-  others: CategoryPrice[]
+  others: OtherPrices
   cycle: Cycle
   zone: string
   atMs: number
@@ -159,28 +172,27 @@ function segmentStart(
 ): SegmentStart {
   const { tariff, band, endMs } = priceAt(price, atMs, zone)
   const plan = holdings.plan.name
-  const also = others.map(({ rateKey }) => rateKey).join()
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${band}|${also}`,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${band}|${others.key}`,
     rateKey: rate.key,
     plan,
     cycle: cycle.key,
     tariff,
     priceOf: source,
     band,
-    others,
+    others: others.prices,
     taxes: [],
     rounding: rounding?.stage === 'after_tax' ? rounding : null,
     hasGroups: false,
     payers: [],
     isPrepaid: true,
-    endMs: Math.min(endMs, cycle.toMs),
+    endMs: Math.min(endMs, others.endMs, cycle.toMs),
   }
 }
 
 /** Rate key of numbers that are free for everybody. */
-export const FREE_RATE = 'FREE'
+const FREE_RATE = 'FREE'
 
 function freeService(profile: SubscriberProfile, cycle: Cycle, oldestMs: number): RatedService {
   const start: SegmentStart = {

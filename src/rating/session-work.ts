@@ -1,8 +1,8 @@
 /** The states of one request while its services are settled one after the other. */
 import type { OwnerState } from '../domain/bucket.ts'
-import type { ChargeOutcome, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
-import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, sessionTagOf } from '../domain/lines.ts'
 import { remember } from '../domain/replay.ts'
@@ -10,16 +10,9 @@ import { emptyService, startedService } from '../domain/segment.ts'
 import type { SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
-import {
-  balanceReports,
-  denied,
-  detailOf,
-  isOpening,
-  leavesTrace,
-  overallOf,
-  settledOnly,
-} from './answers.ts'
-import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './charge-session.ts'
+import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
+import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
+import { finalCharge } from './line-tax.ts'
 import { buildProgram, needsRating, openPayers, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { splitByTime } from './split.ts'
@@ -85,7 +78,7 @@ export class SessionWork {
       : request.services.map((service) => this.service(service))
     if (request.kind === 'release' && !this.isLate) this.closeOthers()
     const reason = overallOf(request, services)
-    const refused = isOpening(request) && reason !== 'granted'
+    const refused = opens(request.kind) && reason !== 'granted'
     const outcome: ChargeOutcome = {
       reason,
       detail: detailOf(reason, services, request, this.context.profile, this.isLate),
@@ -95,7 +88,7 @@ export class SessionWork {
       services,
       balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
     }
-    if (request.pretend || (isOpening(request) && !services.some(leavesTrace))) {
+    if (request.pretend || (opens(request.kind) && !services.some(leavesTrace))) {
       return { outcome, commit: null }
     }
     this.finish(outcome, refused)
@@ -243,14 +236,15 @@ export class SessionWork {
     granted: Settlement,
     asked: ServiceRequest,
     next: SegmentStart | null,
-  ): Line | null {
+  ): Quote | null {
     const before = this.owners()
     const count = this.lines.length
     this.useUp(granted, asked, next)
     const [line] = this.lines.splice(count).slice(-1)
     Object.assign(this, before)
     this.keep(granted.service)
-    return line ?? null
+    if (line === undefined) return null
+    return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }
 
   /** Who reports late and means to go on is told that there is no more. */

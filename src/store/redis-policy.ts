@@ -9,7 +9,7 @@ export class StorePolicyError extends Error {
 }
 
 /** Longest packed value that must stay in a compact hash, bytes. */
-export const LISTPACK_VALUE_BYTES_MIN = 512
+const LISTPACK_VALUE_BYTES_MIN = 512
 
 /**
  * Checks every master. Throws `StorePolicyError` where units could be lost, or `StoreDownError`;

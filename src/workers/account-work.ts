@@ -4,14 +4,15 @@
  */
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Reason } from '../domain/charge-outcome.ts'
+import { opens } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { homeText } from '../ledger/ledger.ts'
-import type { ChargeCommit, Decision } from '../rating/charge-session.ts'
+import type { ChargeCommit, Decision } from '../rating/decision.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
 import type { HeldProfile } from './profiles.ts'
-import { opens, type RoutedRequest } from './routed.ts'
+import type { RoutedRequest } from './routed.ts'
 
 /** One request on its way through the rounds. */
 export interface Item {
@@ -119,7 +120,7 @@ export class AccountDraft {
     const { sessionKey, request } = item.identified
     const stored = cached.sessions.get(sessionKey) ?? null
     const before = stored?.state ?? null
-    if (!this.sessions.has(sessionKey) && opens(request) && !request.refund) {
+    if (!this.sessions.has(sessionKey) && opens(request.kind) && !request.refund) {
       const { expectedHome } = item
       const home = homeText(item)
       const expected = stored === null ? expectedHome : home

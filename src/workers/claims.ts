@@ -1,11 +1,11 @@
 /** Session ids that turn out to be at home already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
+import { opens } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
-import { opens } from './routed.ts'
 
 export interface ClaimResolver {
   /**
@@ -31,7 +31,7 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
  */
 export function isTakenForNew({ identified, expectedHome }: Item): boolean {
   const { request } = identified
-  return opens(request) && !request.refund && expectedHome === ''
+  return opens(request.kind) && !request.refund && expectedHome === ''
 }
 
 async function standingClaims(

@@ -3,11 +3,11 @@
  * settle, commit. Takes a batch, gives an outcome for each of its requests.
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home, Ledger } from '../ledger/ledger.ts'
-import type { ChargeContext } from '../rating/charge-session.ts'
+import type { ChargeContext } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
@@ -23,7 +23,7 @@ import {
   satisfies,
 } from './profiles.ts'
 import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
-import { opens, queriesAt, type RoutedRequest, routed } from './routed.ts'
+import { queriesAt, type RoutedRequest, routed } from './routed.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
@@ -115,7 +115,7 @@ class BatchProcessor implements Processor {
     if (refusal === null) return requests.map(() => null)
     const nowMs = this.options.clock.nowMs()
     return requests.map((request) => {
-      if (!opens(request) || request.pretend) return null
+      if (!opens(request.kind) || request.pretend) return null
       const sessionKey = sessionKeyOf(request.origin, request.sessionId)
       const isKnown = this.homes.peek(sessionKey, nowMs) !== undefined
       return isKnown ? null : plainOutcome('overloaded', refusal)
@@ -156,7 +156,7 @@ class BatchProcessor implements Processor {
     nowMs: number,
   ): Promise<(ChargeOutcome | null)[]> {
     const lost = identified.flatMap((entry, index) => {
-      const isLost = outcomes[index]?.reason === 'unknownSession' && !opens(entry.request)
+      const isLost = outcomes[index]?.reason === 'unknownSession' && !opens(entry.request.kind)
       const home = isLost ? this.homes.peek(entry.sessionKey, nowMs) : undefined
       return home === undefined ? [] : [{ entry, index, home }]
     })
@@ -185,7 +185,7 @@ class BatchProcessor implements Processor {
   ): Promise<(Home | ChargeOutcome | undefined)[]> {
     const unknown = new Set<string>()
     const homes = identified.map(({ request, sessionKey, queries }) => {
-      if (opens(request)) return this.subscriberHome(queries, nowMs)
+      if (opens(request.kind)) return this.subscriberHome(queries, nowMs)
       const home = this.homes.peek(sessionKey, nowMs)
       if (home === undefined) unknown.add(sessionKey)
       return home
@@ -254,7 +254,7 @@ class BatchProcessor implements Processor {
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const { identified } = item
     const held = this.peek(queriesAt(identified, item), nowMs)
-    if (held === undefined || !isOf(held, item, opens(identified.request))) return undefined
+    if (held === undefined || !isOf(held, item, opens(identified.request.kind))) return undefined
     const { profile } = held
     if (profile?.pool === null && this.options.needsPool(profile)) return undefined
     return satisfies(held, subscriber.fence, account.fence) ? held : undefined
@@ -300,7 +300,7 @@ class BatchProcessor implements Processor {
         if (profile !== null) return null
       }
       // What an open session has used is settled all the same.
-      return opens(request) ? plainOutcome('unknownSubscriber') : null
+      return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
       if (!isOutage(error)) this.options.onDefect(error)
       return plainOutcome('storeDown')

@@ -1,9 +1,9 @@
 /** A request with the look-ups by which its subscriber is found. */
-import type { ChargeRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import { digestOf } from '../domain/digest.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home } from '../ledger/ledger.ts'
-import type { IdentifiedRequest } from '../rating/charge-session.ts'
+import type { IdentifiedRequest } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
 import type { ProfileQuery } from './profiles.ts'
 
@@ -14,12 +14,8 @@ export interface RoutedRequest extends IdentifiedRequest {
 
 export function routed(request: ChargeRequest, identification: Identification): RoutedRequest {
   const sessionKey = sessionKeyOf(request.origin, request.sessionId)
-  const queries = opens(request) ? subscriberQueries(request, identification) : []
+  const queries = opens(request.kind) ? subscriberQueries(request, identification) : []
   return { request, sessionKey, digest: digestOf(request), queries }
-}
-
-export function opens(request: ChargeRequest): boolean {
-  return request.kind === 'start' || request.kind === 'event'
 }
 
 /** By the rules for its usage types, then by the identifier that it names itself. */
@@ -44,6 +40,6 @@ function subscriberQueries(
 
 /** An open session goes by its own subscriber, whatever the request says. */
 export function queriesAt({ request, queries }: RoutedRequest, home: Home) {
-  if (opens(request)) return queries
+  if (opens(request.kind)) return queries
   return [{ key: 'sid', value: String(home.sid), atMs: request.eventTimeMs }]
 }

@@ -43,6 +43,28 @@ describe('a name of what does not exist is refused', () => {
   })
 })
 
+describe('a usage type that no rate of it has is refused', () => {
+  const group = { G: { value: 1, rates: ['DATA', 'CALL'], usage_types: { data: {}, fax: {} } } }
+  it.each([
+    ['plans', { rates: { DATA: { fax: price } } }, 'rates.DATA.fax', 'DATA'],
+    ['services', { include: { groups: group } }, 'include.groups.G.usage_types.fax', 'DATA, CALL'],
+    [
+      'subscribers',
+      override({ rates: { DATA: { fax: price } } }),
+      'overrides.0.value.rates.DATA.fax',
+      'DATA',
+    ],
+  ] as const)('in %s %j', async (collection, fields, path, rates) => {
+    const catalog = await store.open()
+    await insertEntity(catalog, 'rates')
+    const call = { key: 'CALL', rates: { call: { BASE: price } } }
+    await insertEntity(catalog, 'rates', call)
+    const refused = insertEntity(catalog, collection, fields)
+    await expect(refused).rejects.toThrow(CompileError)
+    await expect(refused).rejects.toThrow(`${path} is a usage type that ${rates} has no price for`)
+  })
+})
+
 describe('a document is taken', () => {
   it.each([
     ['plans', { ...groups(['DATA']), rates: { DATA: { data: price } } }],

@@ -14,10 +14,10 @@ import {
 } from '../../src/domain/bucket.ts'
 import type { Settlement } from '../../src/domain/charge-program.ts'
 import { openCounters, UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
-import { emptyService } from '../../src/domain/segment.ts'
+import { emptyService, startedService } from '../../src/domain/segment.ts'
 import type { CategoryPrice, Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
-import { charge, type Tariff } from '../../src/domain/tariff.ts'
+import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
 import { priceOf } from './model-price.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
@@ -65,6 +65,10 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
   ),
 })
 
+const PLAIN: Tariff = {
+  ...{ tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }] },
+  ...{ access: 0, extraDigits: 0, terms: null },
+}
 const PERIOD = { fromMs: 0, toMs: 1000 }
 
 class Trial {
@@ -222,4 +226,19 @@ describe('groups, limits and prices with terms', () => {
       propertyRuns(1500),
     )
   })
+})
+
+it('over-use of an old cycle is charged, though the limit of its account is gone', () => {
+  const credit = moneyOf(0, { limit: 100, counter: 'credit' })
+  const alsoIn = { owner: 1, id: 9 } as const
+  const payers: Payer[] = [{ owner: 0, id: 1, isGroup: false, alsoIn }]
+  const next = startOf(PLAIN, { isPrepaid: false, payers })
+  const service = startedService(emptyService(0, 'data', ''), next, 0)
+  const program = { used: 30, requested: 0, exact: false, order: [], nextOrder: [], next: null }
+  const account = ownerOf([], { sid: 0 })
+  const settled = settle(
+    { subscriber: ownerOf([credit]), account, service },
+    { ...program, atMs: 1, end: 'closed' },
+  )
+  expect(settled.subscriber.buckets[0]).toMatchObject({ spent: 30, free: -30 })
 })

@@ -134,7 +134,7 @@ const slice = fc.oneof(
 
 const service = fc.record({
   ...{ ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }), usaget: text, calledNumber: text },
-  ...{ accessBorne: fc.boolean(), segmentsEnded: amount },
+  ...{ accessBorne: fc.boolean(), othersBorne: fc.boolean(), segmentsEnded: amount },
   segment: fc.option(segment),
   reservation: fc.oneof(
     fc.constant({ units: 0, slices: [], money: [] }),

@@ -56,6 +56,17 @@ describe('a price by time', () => {
     expect(bands).toEqual(['', 'night'])
   })
 
+  it('is the same whichever instant was asked for before', () => {
+    const from = Date.UTC(2026, 4, 20)
+    for (let step = 0; step < 400; step += 1) {
+      const atMs = from + ((step * 7919) % 400) * (HOUR / 2) * 1000
+      expect(priceAt(PRICE, atMs, 'Europe/Berlin')).toMatchObject({
+        band: priceAt({ ...PRICE }, atMs, 'Europe/Berlin').band,
+        endMs: priceAt({ ...PRICE }, atMs, 'Europe/Berlin').endMs,
+      })
+    }
+  })
+
   it('is looked at again after two days where none of them changes it', () => {
     const always = { tariff: tariffFrom('9/1'), bands: [band('always', {})] }
     const atMs = Date.UTC(2026, 4, 20, 12)

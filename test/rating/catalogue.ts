@@ -62,7 +62,8 @@ export function planOf(name: string, more: Partial<PlanRevision> = {}): PlanRevi
 export function profileOf(more: Partial<SubscriberProfile> = {}): SubscriberProfile {
   return {
     ...{ id: 'profile', fromMs: 0, toMs: 1e12, aid: 1, sid: 7, plan: 'PREPAID', barred: false },
-    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, services: [], accountServices: [] },
+    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: 0 },
+    ...{ services: [], accountServices: [] },
     ...{ overrides: [], creditLimit: null, accountCreditLimit: null },
     ...{ timeZone: '', play: '', pool: null },
     ...more,
@@ -95,8 +96,8 @@ export function catalogueOf(
 }
 
 /** A rating context over a catalogue: UTC, cycles from the first of the month, no taxes mapped. */
-export function contextOf(catalogue: Catalogue): RatingContext {
-  const finder = new RateFinder(compileCalculators({}), ['{USAGET}'])
+export function contextOf(catalogue: Catalogue, calculators: object = {}): RatingContext {
+  const finder = new RateFinder(compileCalculators(calculators), ['{USAGET}'])
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   return {
     ...{ catalogue, finder, zone: 'UTC', defaultTax: 'VAT' },

@@ -73,7 +73,9 @@ describe('a pretended request', () => {
       expect(pretended.commit).toBeNull()
       const unquoted = pretended.outcome.services.map((one) => ({ ...one, quote: null }))
       expect(unquoted).toEqual(real.outcome.services)
-      expect(pretended.outcome.services[0]!.quote).toMatchObject({ used: 300, priced: 100 })
+      const { line, charge } = pretended.outcome.services[0]!.quote!
+      expect(line).toMatchObject({ used: 300, priced: 100 })
+      expect(charge.exact).toMatchObject({ aprice: '0.00002', final_charge: '0.00002' })
       expect(pretended.outcome.transactionId).toBe('')
     },
   )

@@ -24,11 +24,12 @@ function included(
   usage = { rateKey: 'CALL', usaget: 'call' },
 ): string[] {
   const plan = planOf('PREPAID', { toMs: FAR, ...groups })
-  const catalogue = catalogueOf([], [plan], services)
+  const other = planOf('OTHER', { toMs: FAR, services: ['WITH_OTHER'] })
+  const catalogue = catalogueOf([], [plan, other], services)
   const who = profileOf({ toMs: FAR, ...profile })
   const holdings = holdingsAt(catalogue, who, AT, 'UTC')!
   const open = createCycleFinder('UTC', 1)(AT, AT)
-  const query = { ...usage, profile: who, holdings, ...open, atMs: AT }
+  const query = { ...usage, catalogue, profile: who, holdings, ...open, atMs: AT }
   const { counters, hasGroups } = includedFor(query)
   if (counters.length === 0) return hasGroups ? ['!'] : []
   return counters.map(
@@ -129,6 +130,30 @@ describe('what is included', () => {
     const held = { services: [heldOf('A', { serviceId: 4 })], pool }
     expect(included({}, services, held)).toEqual(['A/0/G 300 @1'])
     expect(included({ groups: pooled }, [], { pool })).toEqual(['PREPAID/0/G 200 @1'])
+  })
+
+  it('is pooled over those who have it with another plan, or from the account', () => {
+    const services = ['WITH_OTHER', 'A'].map((name) =>
+      serviceOf(name, { groups: [groupOf('G', 100, { sharing: 'pool' })] }),
+    )
+    const pool = ['PREPAID', 'OTHER', 'OTHER'].map((plan) => ({ plan, services: [] }))
+    const own = { services: [heldOf('WITH_OTHER')], accountServices: [heldOf('A')], pool }
+    expect(included({}, services, own)).toEqual(['WITH_OTHER/0/G 200 @1', 'A/0/G 300 @1'])
+  })
+
+  it('is counted once for the account, also for who holds it twice', () => {
+    const services = [serviceOf('A', { groups: [groupOf('G', 10, { sharing: 'shared' })] })]
+    const held = { services: [7, 8].map((serviceId) => heldOf('A', { serviceId })) }
+    expect(included({}, services, held)).toEqual(['A/0/G 10 @1'])
+  })
+
+  it('has one counter for a service of the account, whoever holds the service too', () => {
+    const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
+    const accountServices = [heldOf('A')]
+    expect(included({}, services, { accountServices })).toEqual(['A/0/G 1 @1'])
+    expect(included({}, services, { accountServices, services: [heldOf('A')] })).toEqual([
+      ...['A/0/G 1 @0', 'A/0/G 1 @1'],
+    ])
   })
 
   it.each([

@@ -9,7 +9,8 @@ import { digestOf } from '../../src/domain/digest.ts'
 import { expireSession } from '../../src/domain/expire.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Session } from '../../src/domain/session.ts'
-import { chargeSession, type Decision } from '../../src/rating/charge-session.ts'
+import { chargeSession } from '../../src/rating/charge-session.ts'
+import type { Decision } from '../../src/rating/decision.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { requestOf, serviceRequest } from '../domain/requests.ts'
 import { readTable } from '../domain/table.ts'
@@ -47,6 +48,8 @@ export class Scene {
   account: OwnerState
   catalogue: Catalogue = catalogueOf(RATES, PLANS)
   profile: SubscriberProfile | null = profileOf(ALWAYS)
+  /** `rate_calculators`. */
+  calculators: object = {}
   nowMs = START_MS
   isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
@@ -71,7 +74,7 @@ export class Scene {
       { subscriber, account, session },
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
-        ...{ ...contextOf(catalogue), isFreeNumber: this.isFreeNumber },
+        ...{ ...contextOf(catalogue, this.calculators), isFreeNumber: this.isFreeNumber },
         ...{ profile, nowMs, settings: SETTINGS },
       },
     )

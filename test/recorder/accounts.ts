@@ -160,7 +160,7 @@ function sessionOf(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
-        ...{ segmentsEnded: 0, segment, reservation },
+        ...{ othersBorne: false, segmentsEnded: 0, segment, reservation },
       },
     ],
   }

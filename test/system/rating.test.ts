@@ -200,12 +200,14 @@ describe('a single', () => {
     const event = { ...caller, usaget: 'call', usagev: 90, urt: at('13:00:00') }
     const asked = await ask('event', 'asked', 0, { ...event, pretend: true })
     expect(asked).toMatchObject({ returnCode: 1, grantedVolume: 90, aprice: 0.2 })
+    expect(asked).toMatchObject({ finalCharge: 0.234 })
     expect(asked).toMatchObject({ rateKey: 'NATIONAL', outGroup: 90 })
     expect(await ask('event', 'charged', 0, event)).toMatchObject({ grantedVolume: 90 })
     const [line] = await linesOf('charged')
     expect(line).toMatchObject({
       aprice: asked['aprice'],
-      final_charge: 0.234,
+      final_charge: asked['finalCharge'],
+      tax_data: asked['taxData'],
       in_group: asked['inGroup'],
       over_group: asked['overGroup'],
       out_group: asked['outGroup'],

@@ -104,7 +104,8 @@ export function profileOf(sid: number): SubscriberProfile | null {
   if (!(sid >= 1 && sid < 10_000)) return null
   return {
     ...{ ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN', barred: false },
-    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, services: [], accountServices: [] },
+    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: 0 },
+    ...{ services: [], accountServices: [] },
     ...{ overrides: [], creditLimit: null, accountCreditLimit: null, timeZone: '', play: '' },
     pool: null,
   }

@@ -70,7 +70,9 @@ function oldGroups(
   options: CompileOptions,
 ): IncludedGroup[] {
   const amounts = Object.entries(group).filter(([key]) => !RULE_KEYS.includes(key))
-  if (amounts.length === 0) throw new CompileError(path, 'must have a value or a cost')
+  if (amounts.length === 0 || group['usage_types'] !== undefined) {
+    throw new CompileError(path, 'must have a value or a cost')
+  }
   return amounts.map(([usaget, value]) => {
     const at = `${path}.${usaget}`
     checkUsageType(usaget, at)
@@ -91,10 +93,13 @@ function rulesOf(group: Fields, path: string): Rules {
   }
 }
 
-/** A list of keys, ALL_RATES, or a regular expression, with or without slashes. */
+/** A list of keys, ALL_RATES (alone or in a list), or a regular expression, also in slashes. */
 function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
   if (value === undefined || value === 'ALL_RATES') return 'all'
-  if (typeof value !== 'string') return new Set(textsAt(value, path))
+  if (typeof value !== 'string') {
+    const keys = new Set(textsAt(value, path))
+    return keys.has('ALL_RATES') ? 'all' : keys
+  }
   const [, source = value, flags = ''] = /^\/(.*)\/([imsu]*)$/s.exec(value) ?? []
   try {
     return new RegExp(source, flags)

@@ -42,6 +42,10 @@ function compileOverride(
   const at = `${path}.value`
   const value = isEmpty(override['value']) ? {} : objectAt(override['value'], at)
   const { rates, include, disallowed_rates: disallowed, price } = value
+  const dotted = Object.keys(value).find((name) => name.includes('.'))
+  if (dotted !== undefined) {
+    throw new CompileError(`${at}.${dotted}`, 'must be a whole field, not a path into one')
+  }
   if (price !== undefined) checkCyclePrices(price, `${at}.price`)
   return {
     type,
@@ -85,16 +89,19 @@ function conditionsAt(value: unknown, path: string): readonly Condition[] {
   const condition = objectAt(value, path)
   if (condition['fields'] !== undefined) return conditionsAt(condition['fields'], `${path}.fields`)
   const op = choiceAt(textAt(condition['op'], `${path}.op`), `${path}.op`, OPERATORS)
-  checkValue(op, condition['value'], `${path}.value`)
-  return [{ field: textAt(condition['field'], `${path}.field`), op, value: condition['value'] }]
+  const compared = valueAt(op, condition['value'], `${path}.value`)
+  return [{ field: textAt(condition['field'], `${path}.field`), op, value: compared }]
 }
 
-function checkValue(op: Condition['op'], value: unknown, path: string): void {
+/** As it is; the expression of `regex` compiled. */
+function valueAt(op: Condition['op'], value: unknown, path: string): unknown {
   if (value === undefined && op !== 'exists') throw new CompileError(path, 'is missing')
   if (op === 'in' || op === 'nin') arrayAt(value, path)
-  if (op !== 'regex') return
+  if (op !== 'regex') return value
+  const text = textAt(value, path)
+  const [, source = text, flags = ''] = /^\/(.*)\/([imsu]*)$/s.exec(text) ?? []
   try {
-    new RegExp(textAt(value, path))
+    return new RegExp(source, flags)
   } catch (error) {
     if (error instanceof CompileError) throw error
     throw new CompileError(path, `is no regular expression: ${(error as Error).message}`)

@@ -5,7 +5,7 @@ import { type AccountDocument, AccountSchema } from '../entities/account.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
 import { CompileError } from '../errors.ts'
-import { arrayAt, dateAt, isEmpty, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
+import { arrayAt, dateAt, isEmpty, isUnset, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
 import { type RawDocument, revisionOf, STORED } from './document.ts'
 import { overridesAt } from './overrides.ts'
 
@@ -24,6 +24,10 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
     barred: subscriber.barred ?? false,
     activeFromMs: activeFromMs ?? 0,
     activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
+    planFromMs: Math.min(
+      dateAt(subscriber.plan_activation, 'plan_activation') ?? revision.fromMs,
+      revision.fromMs,
+    ),
     services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
     accountServices: [],
     overrides: overridesAt(subscriber.overrides, 'overrides', options),
@@ -58,6 +62,8 @@ export function withAccount(
   if (account === null) return subscriber
   return {
     ...subscriber,
+    // Prices go by it, so that they end with the overrides that made them.
+    id: account.overrides.length === 0 ? subscriber.id : `${subscriber.id}+${account.id}`,
     accountServices: account.services,
     overrides: [...account.overrides, ...subscriber.overrides],
     accountCreditLimit: account.creditLimit,
@@ -65,7 +71,7 @@ export function withAccount(
 }
 
 /** `sinceMs`: begin of a service that names none. */
-export function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
+function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
   if (isEmpty(value)) return []
   return arrayAt(value, path).map((entry, index) => {
     const at = `${path}.${index}`
@@ -75,20 +81,16 @@ export function servicesAt(value: unknown, path: string, sinceMs: number): reado
     const toMs = Math.min(dateAt(service['to'], `${at}.to`) ?? FOREVER_MS, FOREVER_MS)
     return {
       name: textAt(service['name'], `${at}.name`),
-      serviceId: isAbsent(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
+      serviceId: isUnset(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
       fromMs,
       toMs,
-      quantity: isAbsent(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
+      quantity: isUnset(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
     }
   })
 }
 
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || value === ''
-}
-
 function limitAt(value: unknown): number | null {
-  return isAbsent(value) ? null : microsAt(value, 'credit_limit')
+  return isUnset(value) ? null : microsAt(value, 'credit_limit')
 }
 
 const knownZones = new Set<string>([''])

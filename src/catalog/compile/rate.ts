@@ -1,5 +1,11 @@
 /** Rates (spec/entity-api.md 4.5). Pure; throws `CompileError` with the path of the field. */
-import type { PriceSet, RateRevision, RateUsage, TaxHint } from '../../domain/catalogue.ts'
+import {
+  type PriceSet,
+  type RateRevision,
+  type RateUsage,
+  RETAIL,
+  type TaxHint,
+} from '../../domain/catalogue.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
@@ -10,8 +16,6 @@ import { createInterned } from './interned.ts'
 import { compilePrice, percentageAt } from './price.ts'
 import { roundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
-
-const RETAIL = 'retail'
 
 /** What no rule of matching compares, and would only fill the memory. */
 const NO_PARAMS = new Set([

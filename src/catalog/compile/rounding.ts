@@ -1,7 +1,7 @@
 /** `rounding_rules` of a rate, plan or service (spec/entity-api.md 3.0, spec/action-api.md 5.8). */
 import type { RoundingRules } from '../../domain/catalogue.ts'
 import { CompileError } from '../errors.ts'
-import { choiceAt, isEmpty, objectAt, wholeAt } from '../field.ts'
+import { choiceAt, isEmpty, isUnset, objectAt, wholeAt } from '../field.ts'
 
 const DECIMALS_MAX = 10
 
@@ -14,7 +14,7 @@ export function roundingAt(value: unknown, path: string): RoundingRules | null {
   if (type === 'None' || stage === 'None') return null
   const at = `${path}.rounding_decimals`
   const given = rules['rounding_decimals']
-  const decimals = given === undefined || given === '' || given === null ? 2 : wholeAt(given, at, 0)
+  const decimals = isUnset(given) ? 2 : wholeAt(given, at, 0)
   if (decimals > DECIMALS_MAX) {
     throw new CompileError(at, `must be an integer from 0 to ${DECIMALS_MAX}`)
   }

@@ -47,7 +47,8 @@ function periodOf({ path, from, to }: CaseBucket, timeZone: string) {
     if (value === undefined) return otherwise
     const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
     if (atMs !== null) return Math.min(atMs, FOREVER_MS)
-    throw new CompileError(`${path}.${name}`, `must be a date, is '${String(value)}'`)
+    const shown = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new CompileError(`${path}.${name}`, `must be a date${shown}`)
   }
   const period = { fromMs: instant(from, 'from', 0), toMs: instant(to, 'to', FOREVER_MS) }
   if (period.toMs > period.fromMs) return period

@@ -5,8 +5,9 @@ import { CommandError } from '../errors.ts'
 import { brokenCase, type QuoteResult, quoteCase, quoteLine } from './quote-case.ts'
 import type { QuoteSettings } from './settings.ts'
 
-/** Characters of one line; a case with a catalogue of 100,000 rates has 30 million. */
-const LINE_LENGTH_MAX = 2 ** 27
+/** Bytes of one line; a case with a catalogue of 100,000 rates has 30 million. */
+const LINE_BYTES_MAX = 2 ** 27
+const LINE_FEED = 10
 
 /**
  * Prints a line for each case, in order; `file` `-` is standard input. 1 if a case is broken or not
@@ -18,7 +19,7 @@ export async function quoteCases(file: string, settings: QuoteSettings): Promise
   let cases = 0
   let failed = 0
   for await (const { text, number } of linesOf(bytes, file)) {
-    if (text.trim() === '') continue
+    if (text?.trim() === '') continue
     const quoted = quoteText(text, number, settings)
     cases += 1
     if (quoted.ok === false) failed += 1
@@ -30,8 +31,13 @@ export async function quoteCases(file: string, settings: QuoteSettings): Promise
 }
 
 /** A case as it stands in a line of a file; one without a name is called by the line. */
-export function quoteText(text: string, number: number, settings: QuoteSettings): QuoteResult {
+export function quoteText(
+  text: string | null,
+  number: number,
+  settings: QuoteSettings,
+): QuoteResult {
   const name = `line ${number}`
+  if (text === null) return brokenCase(name, { field: '', why: 'is not UTF-8' })
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -42,29 +48,42 @@ export function quoteText(text: string, number: number, settings: QuoteSettings)
 }
 
 interface Line {
-  text: string
+  /** Null: it is not UTF-8. */
+  text: string | null
   /** From 1. */
   number: number
 }
 
 async function* linesOf(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Line> {
-  const decoder = new TextDecoder()
-  let begun = ''
+  let begun: Uint8Array[] = []
+  let length = 0
   let number = 0
   for await (const chunk of readable(bytes, file)) {
-    const parts = decoder.decode(chunk, { stream: true }).split('\n')
-    const rest = parts.pop() ?? ''
-    for (const part of parts) {
+    let from = 0
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
       number += 1
-      yield { text: begun + part, number }
-      begun = ''
+      yield { text: textOf([...begun, chunk.subarray(from, end)]), number }
+      begun = []
+      length = 0
+      from = end + 1
     }
-    begun += rest
-    if (begun.length > LINE_LENGTH_MAX) {
-      throw new CommandError(`${file}: line ${number + 1} is longer than ${LINE_LENGTH_MAX}`)
+    begun.push(chunk.subarray(from))
+    length += chunk.length - from
+    if (length > LINE_BYTES_MAX) {
+      throw new CommandError(`${file}: line ${number + 1} is longer than ${LINE_BYTES_MAX} bytes`)
     }
   }
-  if (begun !== '') yield { text: begun, number: number + 1 }
+  if (length > 0) yield { text: textOf(begun), number: number + 1 }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(parts: readonly Uint8Array[]): string | null {
+  try {
+    return utf8.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts))
+  } catch {
+    return null
+  }
 }
 
 async function* readable(

@@ -12,10 +12,10 @@ import { REVISION_DATES } from '../../catalog/entities/entity.ts'
 import { SubscriberEntity } from '../../catalog/entities/subscriber.ts'
 import { CompileError } from '../../catalog/errors.ts'
 import type { Fields } from '../../catalog/field.ts'
+import { checkKnownNames } from '../../catalog/references.ts'
 import type {
   AccountProfile,
   Catalogue,
-  HeldService,
   Revision,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
@@ -23,21 +23,6 @@ import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
 
 /** Everything that begins without a date has begun by then. */
 const EVER = new Date(0)
-
-const HOLDER_KEYS = [
-  ...['_id', 'type', 'aid', 'from', 'to', 'creation_time', 'activation_date', 'deactivation_date'],
-  ...['services', 'overrides', 'credit_limit', 'firstname', 'lastname', 'address', 'country'],
-]
-const ACCOUNT_KEYS = [
-  ...HOLDER_KEYS,
-  ...['email', 'zip_code', 'salutation', 'invoice_shipping_method', 'invoice_detailed'],
-  ...['invoice_language', 'invoicing_day', 'payment_gateway', 'allowances', 'in_collection'],
-]
-const SUBSCRIBER_KEYS = [
-  ...HOLDER_KEYS,
-  ...['sid', 'plan', 'plan_activation', 'plan_deactivation', 'former_plan', 'play', 'discounts'],
-  ...['msisdn', 'imsi', 'barred', 'time_zone'],
-]
 
 const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
 const OVERRIDE_KEYS = ['type', 'key', 'id', 'value', 'condition']
@@ -60,7 +45,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
   const services = compiled('services', compileService)
   const taxes = compiled('taxes', compileTax)
   const includes = compiled('prepaidincludes', compilePrepaidInclude, includeDefaults)
-  return {
+  const catalogue = {
     revision: 1,
     rates: revisionsOf('rates', rates, ({ key }) => key),
     plans: revisionsOf('plans', plans, ({ name }) => name),
@@ -68,6 +53,22 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
     taxes: revisionsOf('taxes', taxes, ({ key }) => key),
     prepaidIncludes: revisionsOf('prepaidincludes', includes, ({ externalId }) => externalId),
   }
+  for (const key of ['plans', 'services'] as const) {
+    for (const [index, document] of quote.catalogue[key].entries()) {
+      checkNames(key, document, `catalogue.${key}.${index}`, catalogue)
+    }
+  }
+  return catalogue
+}
+
+/** Throws `CompileError` for a rate or service that is not in the case: it would apply to nothing. */
+function checkNames(
+  collection: 'plans' | 'services' | 'subscribers',
+  document: Fields,
+  path: string,
+  { rates, services }: Catalogue,
+): void {
+  inCase(path, () => checkKnownNames(collection, document, { rates, services }))
 }
 
 /** Who has credit of their own pays in advance. */
@@ -79,7 +80,8 @@ function planDefaults({ subscribers }: QuoteCase, { name }: Fields): Fields {
 }
 
 function includeDefaults({ external_id: id, charging_by: kind }: Fields): Fields {
-  const usaget = kind === 'total_cost' ? { charging_by_usaget: kind } : {}
+  const isOfOneType = kind === 'usagev' || kind === 'cost'
+  const usaget = isOfOneType ? {} : { charging_by_usaget: 'total_cost' }
   return { name: `include ${id}`, priority: 0, ...usaget }
 }
 
@@ -118,18 +120,18 @@ export function compileProfiles(
   const { timeZone } = settings
   const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
   const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
-  checkServices(holder?.services ?? [], catalogue, 'account')
+  if (account !== null) checkNames('subscribers', account, 'account', catalogue)
   const profiles = subscribers.map(({ path, document }, index) => {
-    checkHolder(document, path, SUBSCRIBER_KEYS)
+    checkHolder(document, path)
     const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
     const profile = inCase(path, () =>
       compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
     )
-    const { plan, services } = profile
+    const { plan } = profile
     if (!catalogue.plans.has(plan)) {
       throw new CompileError(`${path}.plan`, `is not in catalogue.plans: ${plan}`)
     }
-    checkServices(services, catalogue, path)
+    checkNames('subscribers', document, path, catalogue)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
   })
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
@@ -138,9 +140,8 @@ export function compileProfiles(
   return profiles
 }
 
-/** What it holds is looked at where it is compiled. */
-function checkHolder(document: Fields, path: string, known: readonly string[]): void {
-  onlyKeys(document, path, known)
+/** Fields of its own are the operator's; what it holds is looked at where it is compiled. */
+function checkHolder(document: Fields, path: string): void {
   const lists = { services: SERVICE_KEYS, overrides: OVERRIDE_KEYS }
   for (const [name, keys] of Object.entries(lists)) {
     const list = document[name]
@@ -153,21 +154,13 @@ function checkHolder(document: Fields, path: string, known: readonly string[]): 
   }
 }
 
-function checkServices(held: readonly HeldService[], { services }: Catalogue, path: string): void {
-  for (const [index, { name }] of held.entries()) {
-    if (services.has(name)) continue
-    const why = `is not in catalogue.services: ${name}`
-    throw new CompileError(`${path}.services.${index}.name`, why)
-  }
-}
-
 function compileHolder(
   account: Fields,
   aid: unknown,
   timeZone: string,
   options: CompileOptions,
 ): AccountProfile {
-  checkHolder(account, 'account', ACCOUNT_KEYS)
+  checkHolder(account, 'account')
   const whole = { type: 'account', aid, ...account }
   return inCase('account', () =>
     compileAccount(stored(whole, 'account', AccountEntity.dates, timeZone), options),
@@ -186,7 +179,7 @@ function stored(
 }
 
 /** Paths within a document become paths within the case. */
-export function inCase<T>(path: string, compile: () => T): T {
+function inCase<T>(path: string, compile: () => T): T {
   try {
     return compile()
   } catch (error) {

@@ -10,7 +10,7 @@ import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
 import { parseDecimal } from '../../domain/money.ts'
 import type { SegmentStart } from '../../domain/session.ts'
-import type { TaxData } from '../../rating/line-tax.ts'
+import type { TaxData } from '../../domain/tax.ts'
 
 /** Amounts are exact decimals; volumes in the units of the case. */
 export interface EventResult {
@@ -22,6 +22,8 @@ export interface EventResult {
   arate_key: string
   granted: number
   final_charge: number
+  /** Where rules rounded the final charge. */
+  before_rounding?: { aprice: number; final_charge: number }
   tax_data: TaxData
   arategroups: GroupUse[]
   /** Of each tariff category. */
@@ -58,6 +60,12 @@ export function usedResult(lines: readonly Line[], unitDigits: number): EventRes
     arate_key: lines[0]?.rateKey ?? '',
     granted: sum(({ usagev }) => usagev),
     final_charge: sum(({ final_charge }) => final_charge),
+    ...(priced.some(({ before_rounding }) => before_rounding !== undefined) && {
+      before_rounding: {
+        aprice: sum((line) => (line.before_rounding ?? line).aprice),
+        final_charge: sum((line) => (line.before_rounding ?? line).final_charge),
+      },
+    }),
     tax_data: taxData(priced.map(({ tax_data }) => tax_data)),
     arategroups: priced.flatMap(({ arategroups }) => arategroups),
     rates: priced.flatMap(({ rates }) => rates),

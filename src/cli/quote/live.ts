@@ -8,7 +8,8 @@ import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import type { ChargeRequest } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
 import { parseInstant } from '../../domain/time.ts'
-import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
+import { chargeSession } from '../../rating/charge-session.ts'
+import type { ChargeContext } from '../../rating/decision.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -59,7 +60,7 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
 }
 
 /** Pure: the same decision as that of a request that pretends. `nowMs`: the node's clock. */
-export function quoteUsage(
+function quoteUsage(
   { catalogue, profile, subscriber, account }: LiveState,
   usage: LiveUsage,
   settings: QuoteSettings,
@@ -77,7 +78,7 @@ export function quoteUsage(
   const request = requestOf(usage)
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
   const { outcome } = chargeSession({ subscriber, account, session: null }, identified, context)
-  const line = outcome.services[0]?.quote ?? null
+  const line = outcome.services[0]?.quote?.line ?? null
   if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
   return usedResult(line === null ? [] : [line], 0)
 }

@@ -3,6 +3,7 @@ import { CompileError } from '../../catalog/errors.ts'
 import { nameOf, readCase } from './case.ts'
 import type { EventResult } from './event-result.ts'
 import { type Mismatch, mismatches } from './expectation.ts'
+import { plainCase } from './plain.ts'
 import { type QuoteSettings, STANDARD } from './settings.ts'
 import { Trial } from './trial.ts'
 
@@ -43,7 +44,7 @@ export function brokenCase(name: string, error: CaseError): QuoteResult {
 }
 
 function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'name'> {
-  const quote = readCase(caseValue, defaults)
+  const quote = readCase(plainCase(caseValue), defaults)
   const trial = new Trial(quote)
   const results = quote.events.map((event) => trial.play(event))
   if (quote.expect === null) return { results }

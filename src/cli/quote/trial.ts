@@ -12,8 +12,10 @@ import { digestOf } from '../../domain/digest.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
 import type { Session } from '../../domain/session.ts'
-import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
-import { type ChargeContext, chargeSession } from '../../rating/charge-session.ts'
+import { FOREVER_MS } from '../../domain/time.ts'
+import { chargeSession } from '../../rating/charge-session.ts'
+import type { ChargeContext } from '../../rating/decision.ts'
+import { instantFrom } from '../../rating/match/date-part.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { rateService } from '../../rating/program.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
@@ -88,9 +90,11 @@ export class Trial {
   }
 
   private instantAt(value: unknown, path: string): number {
-    const atMs = typeof value === 'string' ? parseInstant(value, this.base.zone) : null
-    if (atMs === null) throw new CompileError(path, `must be a date, is '${String(value)}'`)
-    return atMs
+    const isPlain = typeof value === 'string' || typeof value === 'number'
+    const atMs = isPlain ? instantFrom(String(value), this.base.zone) : null
+    if (atMs !== null) return atMs
+    const shown = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new CompileError(path, `must be a date or unix seconds${shown}`)
   }
 
   /** Null: there is no such subscriber then. */

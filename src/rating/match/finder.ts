@@ -2,16 +2,13 @@
  * Finds the rate of a usage (spec/realtime.md 4.3, rate): by the configured calculators, or where
  * there are none by the templates of `rating.rateKeys`. It follows the catalogue in small steps.
  */
-import { type RateRevision, revisionAt } from '../../domain/catalogue.ts'
+import { type RateRevision, RETAIL, revisionAt } from '../../domain/catalogue.ts'
 import { ANY_USAGET, type Calculators, type Priority } from './calculators.ts'
 import { RateIndex } from './rate-index.ts'
 import { CALLED_NUMBER, compileRateKey, type RateKeyTemplate } from './rate-keys.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 export type { UsageFields }
-
-/** The category that every usage must have a rate of. */
-export const RETAIL = 'retail'
 
 /** Revisions of one rate, sorted by `fromMs`; none if the rate is gone. */
 export interface ChangedRate {
@@ -21,11 +18,15 @@ export interface ChangedRate {
 
 type Step = (usage: UsageFields, atMs: number) => RateRevision | null
 
+const PLUS = '+'.charCodeAt(0)
+
 const BY_CALLED_NUMBER: Priority = [
   {
     type: 'longestPrefix',
     rateKey: 'params.prefix',
-    value: ({ calledNumber }) => calledNumber,
+    // As networks write international numbers: prefixes have no sign.
+    value: ({ calledNumber }) =>
+      calledNumber.charCodeAt(0) === PLUS ? calledNumber.slice(1) : calledNumber,
   },
 ]
 

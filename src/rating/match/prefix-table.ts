@@ -10,12 +10,15 @@ import { type Held, withoutRate, withRate } from './rate-list.ts'
 /** With a leading 1 the digits of a prefix are an exact number up to this length. */
 const DIGITS_MAX = 15
 const SHARD_BITS = 6
+const OWNER_FIELDS = 4
 
 /** The prefixes of one text: numbers and hashes by length. Written by `scan`, then read at once. */
 const keys = new Float64Array(DIGITS_MAX + 1)
 const hashes = new Int32Array(DIGITS_MAX + 1)
 /** How long the prefixes of the look-up under way are that are digits. */
 let scanned = 0
+/** Whether what `at` found is one rate, for all, that is valid then: known without touching it. */
+let isSettled = false
 
 export class PrefixTable {
   private readonly shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
@@ -66,16 +69,23 @@ export class PrefixTable {
   }
 
   /** The rates of the value's prefix of this length. */
-  at(group: number, value: string, length: number): Held | undefined {
-    const rates = length <= scanned ? this.listOf(group, length) : undefined
+  at(group: number, value: string, length: number, atMs: number): Held | undefined {
+    isSettled = false
+    const rates = length <= scanned ? this.listOf(group, length, atMs) : undefined
     if (rates !== undefined || length > this.otherLengthMax) return rates
     return this.others.get(otherKey(group, value.slice(0, length)))
   }
 
+  /** Whether the last `at` found one rate that holds: then nothing more need be looked at. */
+  isSettled(): boolean {
+    return isSettled
+  }
+
   /** Of the prefix of this length of the text that was scanned last. */
-  private listOf(group: number, length: number): Held | undefined {
+  private listOf(group: number, length: number, atMs: number): Held | undefined {
     const hash = hashes[length] as number
-    return this.shards[hash >>> (32 - SHARD_BITS)]?.find(keys[length] as number, group, hash)
+    const shard = this.shards[hash >>> (32 - SHARD_BITS)]
+    return shard?.find(keys[length] as number, group, hash, atMs)
   }
 
   private addShard(hash: number): Shard {
@@ -119,20 +129,26 @@ function mix(hash: number): number {
 class Shard {
   /** 0: free. */
   private tags = new Uint8Array(16)
-  /** Of each slot the key and the group, side by side: one line of the cache. */
-  private owners = new Float64Array(32)
+  /**
+   * Of each slot the key, the group, and when its rate begins and ends to be valid, side by side:
+   * one line of the cache. What has to be looked at itself is never valid here.
+   */
+  private owners = new Float64Array(16 * OWNER_FIELDS)
   private held: (Held | undefined)[] = new Array(16)
   private used = 0
 
-  find(key: number, group: number, hash: number): Held | undefined {
+  find(key: number, group: number, hash: number, atMs: number): Held | undefined {
     const slot = this.slotOf(key, group, hash)
-    return this.tags[slot] === 0 ? undefined : this.held[slot]
+    if (this.tags[slot] === 0) return undefined
+    const at = OWNER_FIELDS * slot
+    isSettled = atMs >= (this.owners[at + 2] as number) && atMs < (this.owners[at + 3] as number)
+    return this.held[slot]
   }
 
   add(key: number, group: number, hash: number, rate: RateRevision): void {
     const slot = this.slotOf(key, group, hash)
     if (this.tags[slot] !== 0) {
-      this.held[slot] = withRate(this.held[slot], rate)
+      this.hold(slot, withRate(this.held[slot], rate))
       return
     }
     if ((this.used + 1) * 2 > this.tags.length) this.renew()
@@ -141,16 +157,23 @@ class Shard {
 
   remove(key: number, group: number, hash: number, rate: RateRevision): void {
     const slot = this.slotOf(key, group, hash)
-    if (this.tags[slot] !== 0) this.held[slot] = withoutRate(this.held[slot], rate)
+    if (this.tags[slot] !== 0) this.hold(slot, withoutRate(this.held[slot], rate))
   }
 
   private put(key: number, group: number, hash: number, held: Held): void {
     const slot = this.slotOf(key, group, hash)
     this.tags[slot] = tagOf(hash)
-    this.owners[2 * slot] = key
-    this.owners[2 * slot + 1] = group
-    this.held[slot] = held
+    this.owners[OWNER_FIELDS * slot] = key
+    this.owners[OWNER_FIELDS * slot + 1] = group
+    this.hold(slot, held)
     this.used += 1
+  }
+
+  private hold(slot: number, held: Held | undefined): void {
+    this.held[slot] = held
+    const isOne = held !== undefined && !Array.isArray(held) && held.play === ''
+    this.owners[OWNER_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
+    this.owners[OWNER_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
   }
 
   /** Where the key is, or the free slot where it belongs. */
@@ -162,7 +185,8 @@ class Shard {
     for (;;) {
       const found = tags[slot]
       if (found === 0) return slot
-      const isOwn = found === tag && owners[2 * slot] === key && owners[2 * slot + 1] === group
+      const at = OWNER_FIELDS * slot
+      const isOwn = found === tag && owners[at] === key && owners[at + 1] === group
       if (isOwn) return slot
       slot = (slot + 1) & mask
     }
@@ -175,12 +199,15 @@ class Shard {
     let capacity = 16
     while (capacity < (inUse + 1) * 3) capacity *= 2
     this.tags = new Uint8Array(capacity)
-    this.owners = new Float64Array(2 * capacity)
+    this.owners = new Float64Array(OWNER_FIELDS * capacity)
     this.held = new Array(capacity)
     this.used = 0
     for (const [at, held] of oldHeld.entries()) {
       if (held === undefined) continue
-      const [key, group] = [owners[2 * at] as number, owners[2 * at + 1] as number]
+      const [key, group] = [owners[OWNER_FIELDS * at], owners[OWNER_FIELDS * at + 1]] as [
+        number,
+        number,
+      ]
       this.put(key, group, hashOf(key, group), held)
     }
   }

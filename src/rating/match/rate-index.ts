@@ -99,8 +99,9 @@ export class RateIndex {
     if (group === undefined) return null
     if (this.prefix === null) return this.choose(group.rates, values, usage.play, atMs)
     for (let length = this.prefixes.begin(group.id, number); length > 0; length -= 1) {
-      const rates = this.prefixes.at(group.id, number, length)
+      const rates = this.prefixes.at(group.id, number, length, atMs)
       if (rates === undefined) continue
+      if (this.isDirect && this.prefixes.isSettled()) return rates as RateRevision
       const rate = this.choose(rates, values, usage.play, atMs)
       if (rate !== null) return rate
     }

@@ -6,11 +6,12 @@ import {
   reasons,
   type ServiceOutcome,
 } from '../../domain/charge-outcome.ts'
-import type {
-  ChargeRequest,
-  RequestKind,
-  ServiceRequest,
-  SubscriberKey,
+import {
+  type ChargeRequest,
+  opens,
+  type RequestKind,
+  type ServiceRequest,
+  type SubscriberKey,
 } from '../../domain/charge-request.ts'
 import type { Codec, DecodeContext, Decoded, DecodeError } from './codec.ts'
 import { encodeBalances } from './json-balances.ts'
@@ -63,7 +64,7 @@ function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
   const subscriberValue = readSubscriberValue(reader, object, subscriberKey)
   const services = readServices(reader, object, { kind, refund }, context.servicesMax)
   const fields = readFields(reader, object, context.keptFields)
-  const needsSubscriber = kind === 'start' || kind === 'event'
+  const needsSubscriber = opens(kind)
   if (needsSubscriber && subscriberKey === 'none' && !isIdentified(services, fields, context)) {
     reader.fail('sid', 'is required, or msisdn or imsi in its place')
   }
@@ -239,7 +240,7 @@ function readService(
   } else if (typeof usaget !== 'string' || !USAGET.test(usaget)) {
     reader.fail('usaget', 'must have 1 to 64 letters, digits or underscores')
   }
-  const isFirst = kind === 'start' || kind === 'event'
+  const isFirst = opens(kind)
   const requested = reader.integer(object, 'usagev', -1)
   if (isFirst && requested < 0 && !refund) reader.fail('usagev', 'is required')
   const used = reader.integer(object, 'used_usagev', 0)

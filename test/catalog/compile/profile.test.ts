@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compileAccount, compileSubscriber } from '../../../src/catalog/compile/profile.ts'
+import {
+  compileAccount,
+  compileSubscriber,
+  withAccount,
+} from '../../../src/catalog/compile/profile.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { FROM, REVISION, refusal, stored, TO, tier } from './stored.ts'
 
@@ -15,7 +19,8 @@ describe('subscriber and account', () => {
     expect(subscriber({ imsi: ['1'] })).toEqual({
       ...REVISION,
       ...{ aid: 17, sid: 18, plan: 'GOLD', barred: false },
-      ...{ activeFromMs: 0, activeToMs: FOREVER_MS, services: [], accountServices: [] },
+      ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: +FROM },
+      ...{ services: [], accountServices: [] },
       ...{ overrides: [], creditLimit: null, accountCreditLimit: null },
       ...{ timeZone: '', play: '', pool: null },
     })
@@ -28,6 +33,7 @@ describe('subscriber and account', () => {
 
   it.each([
     [{ barred: true }, { barred: true }],
+    [{ plan_activation: new Date(0) }, { planFromMs: 0 }],
     [
       { activation_date: FROM, deactivation_date: TO },
       { activeFromMs: +FROM, activeToMs: +TO },
@@ -98,6 +104,14 @@ describe('subscriber and account', () => {
 })
 
 describe('overrides', () => {
+  it('of the account make another profile of it, with each revision of theirs', () => {
+    const idUnder = (overrides: object[], rev: number) =>
+      withAccount(subscriber(), account({ overrides, rev })).id
+    expect(idUnder([], 1)).toBe(subscriber().id)
+    const ids = [1, 2].map((rev) => idUnder([override()], rev))
+    expect(new Set([...ids, subscriber().id]).size).toBe(3)
+  })
+
   it('replace whole fields, those that they name', () => {
     const value = {
       rates: { CALL: { call: { rate: [tier()] } } },
@@ -143,6 +157,8 @@ describe('overrides', () => {
       [one, two],
     ],
     [[], []],
+    [{ field: 'x', op: 'regex', value: '^A' }, [{ field: 'x', op: 'regex', value: /^A/ }]],
+    [{ field: 'x', op: 'regex', value: '/^a/i' }, [{ field: 'x', op: 'regex', value: /^a/i }]],
     [{ field: 'x', op: 'exists' }, [{ field: 'x', op: 'exists', value: undefined }]],
   ])('may have conditions: %j', (condition, expected) => {
     expect(overridesOf(override({ condition }))[0]?.conditions).toEqual(expected)

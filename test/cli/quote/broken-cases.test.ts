@@ -58,7 +58,8 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ['text as volume', event({ usagev: 'much' }), 'events.1.usagev', /must be a number/],
   ['seven decimals', event({ usagev: 0.0000001 }), 'events.1.usagev', 'has more than 6 decimals'],
   ['no usage type', event({ usaget: undefined }), 'events.1.usaget', 'is missing'],
-  ['time that is none', event({ urt: 'noon' }), 'events.1.urt', "must be a date, is 'noon'"],
+  ['time that is none', event({ urt: 'noon' }), 'events.1.urt', /unix seconds, is 'noon'$/],
+  ['time of another kind', event({ urt: {} }), 'events.1.urt', 'must be a date or unix seconds'],
   ['end before begin', event({ eurt: '2026-01-01' }), 'events.1.eurt', 'must not be before urt'],
   ['record type', event({ record_type: 'x' }), 'events.1.record_type', /must be one of/],
   ['refund of nothing', event({ refund: true }), 'events.1.session_id', /is missing/],
@@ -82,6 +83,20 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     story({ config: { rate_calculators: { retail: { call: [[{ type: 'like' }]] } } } }),
     'config.rate_calculators.retail.call.0.0.type',
     /./,
+  ],
+  [
+    'kind of an include',
+    story({ catalogue: { prepaidincludes: [{ external_id: 7, charging_by: 'money' }] } }),
+    'catalogue.prepaidincludes.0.charging_by',
+    /./,
+  ],
+  [
+    'group without an amount',
+    story({
+      catalogue: { plans: [{ name: 'P', include: { groups: { G: { usage_types: {} } } } }] },
+    }),
+    'catalogue.plans.0.include.groups.G',
+    'must have a value or a cost',
   ],
   ['both kinds of subscriber', story({ subscribers: [] }), 'subscribers', /beside 'subscriber'/],
 ]
@@ -111,6 +126,16 @@ describe('a broken case', () => {
     expect(error).toEqual({ field: 'events.1.session_id', why: 'is that of an earlier event' })
   })
 
+  it.each([
+    ['tariff', (deep: unknown) => priced(tier({ price: deep })), `${TIER}.price.0.0`],
+    ['expectation', (deep: unknown) => story({ expect: [{ aprice: deep }] }), 'expect.0.aprice.0'],
+  ])('is nested too deep: %s', (_what, caseOf, path) => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+    const { error } = JSON.parse(quoteLine(quoteCase(caseOf(deep))))
+    expect(error.field.startsWith(path)).toBe(true)
+    expect(error.why).toBe('is nested deeper than 100 objects and lists')
+  })
+
   it.each([null, 1, 'text', []])('may be something else: %j', (value) => {
     expect(quoteCase(value, STANDARD, 'line 3')).toEqual({
       ...{ name: 'line 3', results: [], ok: false },
@@ -122,6 +147,9 @@ describe('a broken case', () => {
     expect(quoteText('{"name":', 4, STANDARD)).toEqual({
       ...{ name: 'line 4', results: [], ok: false },
       error: { field: '', why: expect.stringMatching(/^is no JSON: /) },
+    })
+    expect(quoteText(null, 4, STANDARD)).toMatchObject({
+      ...{ name: 'line 4', error: { field: '', why: 'is not UTF-8' } },
     })
     expect(quoteText('{}', 5, STANDARD)).toMatchObject({
       ...{ name: 'line 5', error: { field: 'catalogue', why: 'is missing' } },

@@ -3,15 +3,26 @@ import { describe, expect, it } from 'vitest'
 import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
 
 const BLOCK = /^```json (case|answer|mismatches)=(\S+)\n([\s\S]*?)\n```$/gm
-const examples = new Map<string, Record<string, unknown>>()
-const text = readFileSync(new URL('../../../docs/QUOTE.md', import.meta.url), 'utf8')
-for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
-  examples.set(name, { ...examples.get(name), [part]: JSON.parse(content) })
+
+/** Examples by name, each with its parts. */
+function examplesIn(file: string): Map<string, Record<string, unknown>> {
+  const examples = new Map<string, Record<string, unknown>>()
+  const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
+  for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
+    examples.set(name, { ...examples.get(name), [part]: JSON.parse(content) })
+  }
+  return examples
 }
 
-describe('docs/QUOTE.md', () => {
+describe.each([
+  ['docs/QUOTE.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
+  ['docs/CATALOGUE.md', ['bands', 'limits']],
+  ['README.md', ['included']],
+])('%s', (file, names) => {
+  const examples = examplesIn(file)
+
   it('has the examples that the tests expect', () => {
-    expect([...examples.keys()]).toEqual(['first', 'fractions', 'mismatch', 'broken'])
+    expect([...examples.keys()]).toEqual(names)
   })
 
   it.each([...examples])('%s: what is told', (_name, { case: value, answer, mismatches }) => {

@@ -150,15 +150,45 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('taxes, and rounds the final charge alone', () => {
+  it('taxes, rounds the final charge, scales the price, and says what they were', () => {
     const rounding_rules = { rounding_type: 'up', rounding_decimals: 0 }
     const catalogue = {
       rates: [rate('T01', 'call', perUnit(0.01), { rounding_rules })],
       taxes: [{ key: 'VAT', rate: 0.17 }],
     }
     const config = { default_tax: 'VAT' }
-    expect(told(story({ catalogue, config }), 'aprice', 'final_charge')).toEqual([[0.61, 1]])
+    const value = story({ catalogue, config })
+    expect(told(value, 'aprice', 'final_charge', 'before_rounding')).toEqual([
+      [0.8547008547, 1, { aprice: 0.61, final_charge: 0.7137 }],
+    ])
     expect(told(story({ catalogue }), 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
+  })
+
+  it.each([
+    '2026-01-05T18:31:05Z',
+    '2026-01-05T18:31:05+0000',
+    '2026-01-05 18:31:05',
+    1767637865,
+    '1767637865.5',
+    { sec: 1767637865, usec: 0 },
+  ])('takes a time as the entity API and the wire write it: %j', (time) => {
+    const date = typeof time === 'object' ? time : '2026-01-05T18:31:05Z'
+    const catalogue = {
+      rates: [rate('T01', 'call', perUnit(0.01), { from: date, to: { sec: 1e10, usec: 0 } })],
+    }
+    const events = [call(1, { urt: time }), call(1, { urt: '2026-01-05T18:31:04Z' })]
+    expect(told(story({ catalogue, events }), 'returnCode')).toEqual([[1], [-3]])
+  })
+
+  it('takes an account and a subscriber as they are read', () => {
+    const read = {
+      revision_info: { status: 'active' },
+      creation_time: '2026-01-01T00:00:00+0000',
+      ...{ activation_date: { sec: 1767225600, usec: 0 } },
+    }
+    const account = { ...read, aid: 1, tenant_return_url: 'https://ui.example.org/' }
+    const subscriber = { ...read, aid: 1, plan: 'P' }
+    expect(told(story({ account, subscriber }), 'granted')).toEqual([[61]])
   })
 
   it('matches where an event names no rate', () => {

@@ -150,8 +150,11 @@ export function chosenPrice(offer: Offer, rate: RateDocument, usaget: string): C
   const active = [...offer.services, offer.planHolding].filter(({ isActive }) => isActive)
   const overrides = active.map(({ rates }) => rates[rate.key]?.[usaget])
   const override = overrides.find((one) => one !== undefined) ?? null
-  const base = rate.rates[usaget]?.[offer.plan.name] ?? rate.rates[usaget]?.['BASE']
+  const own = rate.rates[usaget]?.[offer.plan.name]
+  const standard = rate.rates[usaget]?.['BASE']
+  // A percentage is of the standard price; everything else puts the own one before it.
+  const isPart = override !== null && 'percentage' in override
+  const base = isPart ? (standard ?? own) : (own ?? standard)
   if (base !== undefined) return { base, override }
-  const isWhole = override !== null && !('percentage' in override)
-  return isWhole ? { base: override, override } : null
+  return override !== null && !isPart ? { base: override, override } : null
 }

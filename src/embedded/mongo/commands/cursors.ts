@@ -4,7 +4,7 @@ import type { Results } from '../query/run-query.ts'
 import type { Batch } from '../wire/batch.ts'
 
 /** How long a cursor lives without being asked, in milliseconds: the server's own ten minutes. */
-export const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
+const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
 /** Documents of a first batch whose size the client leaves open. */
 const FIRST_BATCH_DOCS = 101
 /** Documents of one batch, in bytes; one document always fits. */

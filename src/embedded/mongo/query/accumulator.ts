@@ -16,7 +16,7 @@ export type Accumulator = { readonly evaluate: Evaluate; start(): State }
  * Compiles one field of `$group`, like `{ $sum: '$amount' }`.
  * @throws CommandError for an unknown accumulator
  */
-export function compileAccumulator(name: string, spec: Value): Accumulator {
+function compileAccumulator(name: string, spec: Value): Accumulator {
   if (!isDoc(spec)) {
     throw new CommandError('Location40234', `The field '${name}' must be an accumulator object`)
   }

@@ -84,7 +84,7 @@ function implicitTest(operand: Value): ValueTest {
 }
 
 /** The tests of a document of operators: all have to hold, each by a value of its own. */
-export function compileOperators(operators: Doc): ValueTest[] {
+function compileOperators(operators: Doc): ValueTest[] {
   const tests: ValueTest[] = []
   for (const name of Object.keys(operators)) {
     const test = compileOne(name, operators)

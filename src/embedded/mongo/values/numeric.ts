@@ -154,7 +154,7 @@ function decimalArithmetic(kind: Arithmetic, a: Numeric, b: Numeric): Decimal128
 }
 
 /** A double enters decimal arithmetic with the 15 digits that it surely holds, as in the server. */
-export function toDecimal(value: Numeric): Decimal128 {
+function toDecimal(value: Numeric): Decimal128 {
   if (value instanceof Decimal128) return value
   if (value instanceof Double && Number.isFinite(value.value)) {
     return Decimal128.fromString(value.value.toPrecision(15))

@@ -1,0 +1,61 @@
+/** docs/CATALOGUE.md: its documents can be written, or are refused for the reason given. */
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { type RawDocument, WRITTEN } from '../../src/catalog/compile/document.ts'
+import { compilePlan, compileService } from '../../src/catalog/compile/offer.ts'
+import { compilePrepaidInclude } from '../../src/catalog/compile/prepaid-include.ts'
+import { compileAccount, compileSubscriber } from '../../src/catalog/compile/profile.ts'
+import { compileRate } from '../../src/catalog/compile/rate.ts'
+import { compileTax } from '../../src/catalog/compile/tax.ts'
+import { withDates } from '../../src/catalog/dates.ts'
+import { SubscriberEntity } from '../../src/catalog/entities/subscriber.ts'
+import { refusal, stored } from './compile/stored.ts'
+
+type Fields = Record<string, unknown>
+
+const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = {
+  rates: (document) => compileRate(document, WRITTEN),
+  plans: (document) => compilePlan(document, WRITTEN),
+  services: (document) => compileService(document, WRITTEN),
+  prepaidincludes: compilePrepaidInclude,
+  taxes: compileTax,
+  subscribers: (document) =>
+    document['type'] === 'account'
+      ? compileAccount(document, WRITTEN)
+      : compileSubscriber(document, WRITTEN),
+}
+
+/** What a document must have beside what it is refused for. */
+const REST: Readonly<Record<string, Fields>> = {
+  rates: { key: 'R' },
+  plans: { name: 'P', connection_type: 'prepaid' },
+  services: { name: 'S' },
+  subscribers: { type: 'subscriber', aid: 1, sid: 1, plan: 'P' },
+}
+
+const text = readFileSync(new URL('../../docs/CATALOGUE.md', import.meta.url), 'utf8')
+
+function blocks(kind: string): [collection: string, content: Fields][] {
+  const found = text.matchAll(new RegExp(`^\`\`\`json ${kind}=(\\S+)\n([\\s\\S]*?)\n\`\`\`$`, 'gm'))
+  return [...found].map(([, collection = '', content = '']) => [collection, JSON.parse(content)])
+}
+
+function compile(collection: string, document: Fields): unknown {
+  const dated = withDates(document, SubscriberEntity.dates, 'UTC')
+  return COMPILERS[collection]?.(stored(dated))
+}
+
+it('has an example of every collection', () => {
+  const shown = new Set(blocks('entity').map(([collection]) => collection))
+  expect(shown).toEqual(new Set(Object.keys(COMPILERS)))
+})
+
+it.each(blocks('entity'))('%s %j can be written', (collection, document) => {
+  expect(document['from']).toBeDefined()
+  expect(compile(collection, document)).toMatchObject({ fromMs: Date.UTC(2026, 0, 1) })
+})
+
+it.each(blocks('refused'))('%s %j is refused', (collection, { document, why }) => {
+  const whole = { ...REST[collection], ...(document as Fields) }
+  expect(refusal(() => compile(collection, whole))).toBe(why)
+})

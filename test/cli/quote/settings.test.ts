@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { STANDARD, settingsOf } from '../../../src/cli/quote/settings.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+
+it('an installation that changes no default is what config/default.yaml says', () => {
+  const { rating } = loadConfig({ env: {} })
+  const plain = (settings: typeof STANDARD) => ({
+    ...settings,
+    cycleAt: settings.cycleAt(Date.UTC(2026, 4, 5), Date.UTC(2026, 4, 5)),
+    calculators: [...settings.calculators.categories],
+    isFreeNumber: settings.isFreeNumber('112'),
+  })
+  expect(plain(STANDARD)).toEqual(plain(settingsOf(rating)))
+})

@@ -1,0 +1,61 @@
+/** Prices of tariff categories beside retail that are added to what the customer pays. */
+import { describe, expect, it } from 'vitest'
+import type { PlanRevision, RateRevision, TimeBand } from '../../src/domain/catalogue.ts'
+import { moneyOf } from '../domain/owners.ts'
+import { serviceRequest } from '../domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
+import { groupOf } from './offers.ts'
+import { Scene, START_MS } from './scene.ts'
+
+const FAR = { fromMs: 0, toMs: 1e15 }
+const HOUR = 3_600_000
+const ALL = { filters: [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }] }
+
+/** Calls at 10 micros a unit, and `wholesale` on top. */
+function sceneOf(wholesale: RateRevision, plan: Partial<PlanRevision>, money: number): Scene {
+  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) } })
+  const rates = [rateOf('CALL', 'call', '10/1', FAR), wholesale]
+  scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
+  scene.calculators = { wholesale: { call: { priorities: [ALL] } } }
+  scene.profile = profileOf(FAR)
+  return scene
+}
+
+function wholesaleOf(price: string, bands: TimeBand[] = []): RateRevision {
+  const usage = { base: { tariff: tariffFrom(price), bands }, plans: new Map() }
+  const usages = new Map([['call', usage]])
+  return rateOf('W', 'call', null, { ...FAR, category: 'wholesale', usages })
+}
+
+/** A session that asks for units and reports so many at an instant, and what its lines charge. */
+function chargedFor(scene: Scene, requested: number, used: number, atMs = START_MS): number[] {
+  const one = serviceRequest({ usaget: 'call', requested })
+  scene.send({ kind: 'start', requestNumber: 0, services: [one] })
+  scene.nowMs = atMs
+  const report = serviceRequest({ usaget: 'call', used })
+  scene.send({ kind: 'release', requestNumber: 1, services: [report] })
+  return scene.lines.map(({ charged }) => charged)
+}
+
+describe('an added category', () => {
+  it('has bands of its own, at which usage is split', () => {
+    const late: TimeBand = {
+      ...{ name: 'late', days: new Set(), dates: new Set() },
+      ...{ fromSecond: 3600, toSecond: 86_400, tariff: tariffFrom('5/1') },
+    }
+    const scene = sceneOf(wholesaleOf('1/1', [late]), {}, 100_000)
+    expect(chargedFor(scene, 100, 100, START_MS + 2 * HOUR)).toEqual([50 * 11, 50 * 15])
+  })
+
+  it('takes nothing from groups of what was used beyond a grant, though nobody can pay it', () => {
+    const scene = sceneOf(wholesaleOf('1/1'), { groups: [groupOf('G', 100)] }, 1)
+    expect(chargedFor(scene, 1, 100)).toEqual([100])
+    expect(scene.lines[0]).toMatchObject({ grouped: 100, priced: 0, debt: 99 })
+  })
+
+  it('has its access price once, also where groups cover the first units', () => {
+    const scene = sceneOf(wholesaleOf('1/1+7'), { groups: [groupOf('G', 62)] }, 100_000)
+    const end = START_MS + 62 * 24 * HOUR
+    expect(chargedFor(scene, 62, 62, end)).toEqual([31 + 7, 31])
+  })
+})
