@@ -87,9 +87,10 @@ export function mixed({ subscribers, subscribersPerAccount }: Size, thousands: n
     postpaid: { plan: PLANS.postpaid, credit_limit: money(LIMIT_CENTS) },
   }
   return {
-    entities: [...offers(times(DATA_MIB) * MIB, times(SHARED_SECONDS), money(CALL_CENTS))].concat(
-      accountDocuments,
-    ),
+    entities: [
+      ...offers(times(DATA_MIB) * MIB, times(SHARED_SECONDS), money(CALL_CENTS)),
+      ...accountDocuments,
+    ],
     fieldsOf: (index) => fields[kindOf(FIRST_SID + index)],
     mix: mixOf(times),
   }
