@@ -1,8 +1,10 @@
 /** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
+import type { EntityCollection } from '../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
 import { createCatalogFeed } from '../src/catalog/feed.ts'
 import { epochRecordOf } from '../src/catalog/installation.ts'
+import { writeEntity } from '../src/catalog/write.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { type PrepaidInclude, revisionAt } from '../src/domain/catalogue.ts'
 import type { OperationLine } from '../src/domain/line.ts'
@@ -23,6 +25,18 @@ export interface Population {
   subscribersPerAccount: number
   /** First credit of each, by prepaid include of the demo catalogue; micros or units. */
   credits: { prepaidIncludeId: number; amount: number }[]
+  /** What there is beside the demo catalogue, in an order in which it can be written. */
+  entities?: readonly Entity[]
+  /** Fields of the n-th subscriber, from 0, that are not as everybody has them. */
+  fieldsOf?: (index: number) => Fields
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface Entity {
+  collection: EntityCollection
+  /** Valid since the population is. */
+  document: Fields
 }
 
 export const FIRST_SID = 100_001
@@ -41,11 +55,15 @@ export async function populate(population: Population): Promise<void> {
   await withCatalog(population, async (catalog) => {
     await catalog.ensureIndexes()
     await seedDemoCatalogue(catalog)
-    const { subscribers, subscribersPerAccount } = population
+    for (const { collection, document } of population.entities ?? []) {
+      const options = { mode: 'insert', timeZone: 'UTC' } as const
+      await writeEntity(catalog, collection, { from: SINCE, ...document }, options)
+    }
+    const { subscribers, subscribersPerAccount, fieldsOf } = population
     for (let from = 0; from < subscribers; from += BATCH) {
       const count = Math.min(BATCH, subscribers - from)
       const documents = Array.from({ length: count }, (_, offset) =>
-        subscriberDocument(from + offset, subscribersPerAccount),
+        subscriberDocument(from + offset, subscribersPerAccount, fieldsOf?.(from + offset)),
       )
       await catalog.subscribers.insertMany(documents as never[], { ordered: false })
     }
@@ -73,7 +91,7 @@ async function withCatalog<T>(
   }
 }
 
-function subscriberDocument(index: number, perAccount: number): Record<string, unknown> {
+function subscriberDocument(index: number, perAccount: number, more: Fields = {}): Fields {
   const sid = FIRST_SID + index
   return {
     type: 'subscriber',
@@ -85,6 +103,7 @@ function subscriberDocument(index: number, perAccount: number): Record<string, u
     from: SINCE,
     to: new Date(FOREVER_MS),
     rev: 0,
+    ...more,
   }
 }
 

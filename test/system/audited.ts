@@ -1,5 +1,6 @@
 /** The population that the audited workloads share: few accounts, so that clients meet in them. */
 import { randomInt } from 'node:crypto'
+import { mixed } from './mixed.ts'
 
 const GIB = 1024 ** 3
 
@@ -8,12 +9,15 @@ const MONEY = 20_000_000
 const DATA = GIB / 4
 const SHARED = 4 * GIB
 
-export const AUDITED = {
-  subscribers: 120,
-  subscribersPerAccount: 12,
-  own: { 1: MONEY, 2: DATA },
-  shared: { 3: SHARED },
+const SIZE = { subscribers: 120, subscribersPerAccount: 12 }
+
+/** For so many thousand sessions: what is included and owed at most is not topped up meanwhile. */
+export function audited(thousands: number) {
+  const own = { 1: MONEY, 2: DATA }
+  return { ...SIZE, own, shared: { 3: SHARED }, ...mixed(SIZE, thousands) }
 }
+
+export const AUDITED = audited(1)
 
 export const CREDITS = [
   { prepaidIncludeId: 1, amount: MONEY },

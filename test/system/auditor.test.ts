@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { audit } from './auditor.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { Auditor } from './auditor.ts'
+import { tollgate } from './command.ts'
+import { countersOf, kindOf } from './mixed.ts'
 import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['AUDIT_SESSIONS'] ?? 2000)
+const AUDITED = audited(SESSIONS / 1000)
 
 let product: Product
 
@@ -27,6 +30,14 @@ describe(`the auditor, seed ${seed}`, () => {
     })
     expect(truths).toHaveLength(SESSIONS)
     expect(truths.filter((truth) => truth.opened).length).toBeGreaterThan(SESSIONS / 2)
-    expect(await audit(product, AUDITED, truths)).toEqual([])
+    const auditor = new Auditor(product, AUDITED)
+    expect(await auditor.audit(truths)).toEqual([])
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+    expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
+    // Some have used up what they may owe, and most have not.
+    const postpaid = truths.filter(({ sid }) => kindOf(sid) === 'postpaid')
+    const refused = postpaid.filter(({ opened }) => !opened).length
+    expect(refused).toBeGreaterThan(0)
+    expect(refused).toBeLessThan(postpaid.length / 2)
   })
 })

@@ -12,16 +12,9 @@ import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { Books, type LineView, Sums, TopUps } from './books.ts'
+import { type AuditedPopulation, Books, Sums, TopUps } from './books.ts'
+import type { LineView } from './line-check.ts'
 import type { SessionTruth } from './workload.ts'
-
-export interface AuditedPopulation {
-  subscribers: number
-  subscribersPerAccount: number
-  /** First credit of each own bucket, by prepaid include, and of each account's shared ones. */
-  own: Record<number, number>
-  shared: Record<number, number>
-}
 
 /** Every difference found; empty if the books agree. For a product that is audited only once. */
 export function audit(
@@ -61,7 +54,7 @@ export class Auditor {
     return this.withStores(async (ledger, db) => {
       await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-      const books = new Books(await this.newLines(db), sums, topUps)
+      const books = new Books(await this.newLines(db), population, sums, topUps)
       // All sessions have ended: what is begun from now on is for the next audit.
       this.sinceMs = Date.now()
       books.sessions(truths)
@@ -69,11 +62,17 @@ export class Auditor {
         const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
         if (loaded === undefined || loaded instanceof Error)
           books.differ(`owner ${owner.sid} damaged`)
-        else books.owner(loaded, owner.sid === 0 ? population.shared : population.own)
+        else books.owner(loaded)
       }
+      books.payers()
       books.projection(await db.collection('balances').find({}).toArray())
       return books.differences
     })
+  }
+
+  /** Names of the counters that have counted anything so far. */
+  counted(): ReadonlySet<string> {
+    return this.sums.counted
   }
 
   /** Whether all lines there are, of whomever, still sum up to what the audits have seen. */

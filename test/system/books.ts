@@ -5,53 +5,50 @@
 import type { Bucket } from '../../src/domain/bucket.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
 import type { LoadedOwner } from '../../src/ledger/ledger.ts'
-import type { SessionTruth } from './workload.ts'
+import { type CreditTruth, counterDifferences } from './counter-check.ts'
+import { type LineView, lineDifferences, priceAt } from './line-check.ts'
+import { type Kind, kindOf, type Mix, UNMIXED } from './mixed.ts'
+import type { ServiceTruth, SessionTruth } from './workload.ts'
 
-export interface LineView {
-  stamp: string
-  v: number
-  sid: number
-  aid: number
-  session_id: string
-  rating_group: number | null
-  usaget: string
-  arate_key: string
-  usagev: number
-  priced_usagev: number
-  aprice_micros: number
-  debt_micros: number
-  payments: {
-    owner: string
-    bucket_id: number
-    usagev?: number
-    cost_micros?: number
-  }[]
+export interface AuditedPopulation {
+  subscribers: number
+  subscribersPerAccount: number
+  /** First credit of each own bucket, by prepaid include, and of each account's shared ones. */
+  own: Record<number, number>
+  shared: Record<number, number>
+  /** Absent: all subscribers are plain. */
+  mix?: Mix
 }
 
 /** A balance of the projection in MongoDB. */
 export type BalanceView = Readonly<Record<string, unknown>>
 
-/** The demo catalogue's prices: micros per interval, access. Written down here a second time. */
-const PRICES: Record<string, { interval: number; micros: number; access: number }> = {
-  DATA: { interval: 1_048_576, micros: 10_000, access: 0 },
-  DATA_10: { interval: 1_048_576, micros: 2_000, access: 0 },
-  CALL: { interval: 60, micros: 100_000, access: 50_000 },
-  SMS: { interval: 1, micros: 40_000, access: 0 },
-}
-
 /** What lines and top-ups say that moved, summed over all that was ever audited. */
 export class Sums {
   /** What each bucket paid, by `aid:sid:bucket`. */
   readonly paid = new Map<string, number>()
+  /** Names of counters that lines have counted in. */
+  readonly counted = new Set<string>()
   /** Over-use that nothing could pay, by subscriber. */
   readonly owed = new Map<string, number>()
+  /** Prices by `aid:sid`, then cycle; what of them can be over-use, at most. */
+  readonly prices = new Map<string, Map<string, number>>()
+  readonly mayExceed = new Map<string, number>()
 
   line(line: LineView): void {
-    for (const { owner, bucket_id, usagev = 0, cost_micros = 0 } of line.payments) {
+    for (const payment of line.payments) {
+      const { owner, bucket_id, counter, usagev = 0, cost_micros = 0, limit_micros = 0 } = payment
       const sid = owner === 'account' ? 0 : line.sid
-      add(this.paid, `${line.aid}:${sid}:${bucket_id}`, usagev + cost_micros)
+      add(this.paid, `${line.aid}:${sid}:${bucket_id}`, usagev + cost_micros + limit_micros)
+      if (counter !== undefined) this.counted.add(counter)
     }
     add(this.owed, String(line.sid), line.debt_micros)
+    const name = `${line.aid}:${line.sid}`
+    const prices = this.prices.get(name) ?? new Map<string, number>()
+    this.prices.set(name, prices)
+    add(prices, line.billrun, line.aprice_micros)
+    // What is reported after the end of its session was not granted any more.
+    if (line.late) add(this.mayExceed, name, line.aprice_micros)
   }
 
   /** How these differ from others, by name. */
@@ -106,11 +103,19 @@ export class Books {
   readonly differences: string[] = []
   private readonly bySession = new Map<string, LineView[]>()
   private readonly states: { owner: LoadedOwner; bucket: Bucket }[] = []
+  private readonly found = new Set<string>()
   private readonly sums: Sums
   private readonly topUps: TopUps
+  private readonly population: AuditedPopulation
 
   /** Adds the lines to `sums`, which knows those before. */
-  constructor(lines: readonly LineView[], sums: Sums, topUps: TopUps) {
+  constructor(
+    lines: readonly LineView[],
+    population: AuditedPopulation,
+    sums: Sums,
+    topUps: TopUps,
+  ) {
+    this.population = population
     this.sums = sums
     this.topUps = topUps
     for (const line of lines) {
@@ -118,8 +123,16 @@ export class Books {
       if (known === undefined) this.bySession.set(line.session_id, [line])
       else known.push(line)
       sums.line(line)
-      this.line(line)
+      this.differences.push(...lineDifferences(line, this.kindOf(line.sid), this.mix))
     }
+  }
+
+  private get mix(): Mix {
+    return this.population.mix ?? UNMIXED
+  }
+
+  private kindOf(sid: number): Kind {
+    return this.population.mix === undefined ? 'plain' : kindOf(sid)
   }
 
   differ(text: string): void {
@@ -128,27 +141,6 @@ export class Books {
 
   private equal(what: string, found: number, expected: number): void {
     if (found !== expected) this.differ(`${what}: ${found}, expected ${expected}`)
-  }
-
-  /** A line must be right in itself: units and money add up, and the price is the rate's. */
-  private line(line: LineView): void {
-    let units = 0
-    let micros = 0
-    for (const payment of line.payments) {
-      units += payment.usagev ?? 0
-      micros += payment.cost_micros ?? 0
-    }
-    const what = `line ${line.stamp}`
-    this.equal(`${what} units`, units + line.priced_usagev, line.usagev)
-    this.equal(`${what} money`, micros + line.debt_micros, line.aprice_micros)
-    const price = PRICES[line.arate_key]
-    if (price === undefined) {
-      this.differ(`${what}: rate ${line.arate_key} was not expected`)
-      return
-    }
-    const begun = Math.ceil(line.priced_usagev / price.interval)
-    const expected = begun * price.micros + (begun > 0 ? price.access : 0)
-    this.equal(`${what} price`, line.aprice_micros, expected)
   }
 
   /** Every acknowledged unit is on the lines of its session, and every line is of a session. */
@@ -173,6 +165,7 @@ export class Books {
       const used = own.reduce((sum, line) => sum + line.usagev, 0)
       const possible = sumsOf(service.unknowable).map((extra) => service.used + extra)
       if (!possible.includes(used)) this.differ(`${name} used: ${used}, expected ${possible}`)
+      this.mayExceed(truth, service, own[0])
       // Each report is one version of the line; an end without usage may add one more.
       const versions = own.reduce((sum, line) => sum + line.v, 0)
       const most = service.reports + 1 + service.unknowable.length
@@ -182,13 +175,25 @@ export class Books {
     }
   }
 
+  /** A limit of credit holds for what is granted; what is used beyond it has its price. */
+  private mayExceed({ aid, sid }: SessionTruth, service: ServiceTruth, line?: LineView): void {
+    if (line === undefined) return
+    for (const units of service.ungranted) {
+      const micros = priceAt(line.arate_key, units, true) ?? 0
+      add(this.sums.mayExceed, `${aid}:${sid}`, micros)
+    }
+  }
+
   /**
    * Nothing is held, and every bucket holds its credit less what the lines say it paid and what
-   * top-ups repaid. `credits` are the first ones, by prepaid include.
+   * top-ups repaid; counters have counted from 0, and to what they include at most.
    */
-  owner(owner: LoadedOwner, credits: Record<number, number>): void {
+  owner(owner: LoadedOwner): void {
     const { aid, sid, buckets, owed, repaid } = owner.state
-    const { topUps, sums } = this
+    const { topUps, sums, population } = this
+    const credits = sid === 0 ? population.shared : population.own
+    const counters = sid === 0 ? this.mix.shared : this.mix.own[this.kindOf(sid)]
+    this.differences.push(...counterDifferences(owner.state, counters, this.creditOf(aid, sid)))
     for (const bucket of buckets) {
       const name = `${aid}:${sid}:${bucket.id}`
       const what = `bucket ${name}`
@@ -199,12 +204,34 @@ export class Books {
       this.equal(`${what} reserved`, bucket.reserved, 0)
       this.equal(`${what} spent`, bucket.spent, spent)
       this.equal(`${what} free`, bucket.free, bucket.credited - bucket.spent)
-      if (bucket.free < 0) this.differ(`${what} is below zero`)
+      if (bucket.counter === '' && bucket.free < 0) this.differ(`${what} is below zero`)
+      this.found.add(name)
       this.states.push({ owner, bucket })
     }
     if (sid === 0) return
     this.equal(`subscriber ${sid} owed`, owed, sums.owed.get(String(sid)) ?? 0)
     this.equal(`subscriber ${sid} repaid`, repaid, topUps.repaid.get(String(sid)) ?? 0)
+  }
+
+  /** What lines say of the credit of a postpaid subscriber, or of all those of an account. */
+  private creditOf(aid: number, sid: number): CreditTruth {
+    const byCycle = new Map<string, number>()
+    let mayExceed = 0
+    for (const [name, prices] of this.sums.prices) {
+      const [account, subscriber] = name.split(':').map(Number) as [number, number]
+      if (account !== aid || this.kindOf(subscriber) !== 'postpaid') continue
+      if (sid !== 0 && subscriber !== sid) continue
+      for (const [cycle, micros] of prices) add(byCycle, cycle, micros)
+      mayExceed += this.sums.mayExceed.get(name) ?? 0
+    }
+    return { byCycle, mayExceed }
+  }
+
+  /** Once all owners are known: nobody else has paid. */
+  payers(): void {
+    for (const [name, amount] of this.sums.paid) {
+      if (!this.found.has(name)) this.differ(`bucket ${name} is not there, and paid ${amount}`)
+    }
   }
 
   /** The projection in MongoDB shows the last state of each bucket that moved. */

@@ -3,15 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { waitUntil } from '../support/wait.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
+import { tollgate } from './command.ts'
 import { withLastWords } from './last-words.ts'
+import { countersOf } from './mixed.ts'
 import { Random } from './random.ts'
 import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 const SESSIONS = 300
+const AUDITED = audited(ROUNDS)
 /** Sessions that have to finish after a part is back, before the next one is killed. */
 const RECOVERED = 24
 const ROLES = ['realtime', 'admin', 'recorder'] as const
@@ -76,5 +79,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
 
   it('all rounds together are what the lines say', async () => {
     expect(await auditor.auditWhole()).toEqual([])
+    expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })
 })

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
@@ -12,10 +10,10 @@ import { waitForRedis } from '../../src/store/redis.ts'
 import { waitUntil } from '../support/wait.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
+import { tollgate as tollgateOn } from './command.ts'
 import { type Books, type Fields, openBooks, post, type Reply } from './exchange.ts'
 import { runWorkload, type SessionTruth } from './workload.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const SESSIONS = 300
 const MIB = 1024 * 1024
 
@@ -36,28 +34,7 @@ afterAll(async () => {
   await product?.stop()
 })
 
-type Ended = { code: number; stdout: string; stderr: string }
-
-/** A command as an operator runs it, beside the processes. */
-function tollgate(...args: string[]): Promise<Ended> {
-  return tollgateOn({}, ...args)
-}
-
-function tollgateOn(stores: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_DATA_DIR: product.folder,
-    TOLLGATE_REDIS_URL: product.redisUrl,
-    TOLLGATE_MONGO_URL: product.mongoUrl,
-    TOLLGATE_MONGO_DATABASE: product.database,
-    ...stores,
-  }
-  return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
-  })
-}
+const tollgate = (...args: string[]) => tollgateOn(product, args)
 
 const data = { sid: FIRST_SID, usaget: 'data', rating_group: 10 }
 const starting = (session_id: string): Fields => ({
@@ -148,10 +125,10 @@ describe(`redis comes back empty, seed ${seed}`, () => {
 
   it('is not rebuilt while a store is away', async () => {
     const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
-    const noMongo = await tollgateOn(away, 'ledger', 'rebuild')
+    const noMongo = await tollgateOn(product, ['ledger', 'rebuild'], away)
     expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
     const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1' }
-    const noRedis = await tollgateOn(gone, 'ledger', 'rebuild')
+    const noRedis = await tollgateOn(product, ['ledger', 'rebuild'], gone)
     const stderr = expect.stringMatching(/^.*redis did not answer within 1000 ms\n$/)
     expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
   })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { waitUntil } from '../support/wait.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
 import { type Part, Sampler, type Trend, tableOf, trendsOf } from './sampler.ts'
 import { runWorkload } from './workload.ts'
@@ -22,6 +22,8 @@ const CLIENTS = 24
 const PAUSE_MS_MAX = 300
 /** So many first credits are given in each window, as about so much is used. */
 const CREDITS_PER_WINDOW = 4
+const THOUSANDS_PER_MINUTE = 6
+const AUDITED = audited(MINUTES * THOUSANDS_PER_MINUTE)
 
 /** Below this the heaps have not yet found their size. */
 const FLAT_MINUTES_MIN = 5

@@ -37,6 +37,8 @@ export interface ServiceTruth {
    * it, and its repetition is now out of order, whether or not it had been settled.
    */
   unknowable: number[]
+  /** Units of reports that may have been used without a grant, whatever became of the report. */
+  ungranted: number[]
 }
 
 /** What is known for certain of one session when the workload has ended. */
@@ -125,6 +127,7 @@ class NetworkElement {
         used: 0,
         reports: 0,
         unknowable: [],
+        ungranted: [],
       })),
       complaints: [],
     }
@@ -144,23 +147,25 @@ class NetworkElement {
     opened: Reply,
   ): Promise<void> {
     const { random } = this
-    let last = opened
+    let last = { reply: opened, isNewest: true }
     const updates = random.below(8)
     let number = 1
     for (let update = 0; update < updates; update += 1) {
-      const wanted = this.report(services, last, true)
+      const wanted = this.report(truth, services, last, true)
       if (random.chance(4)) {
         await this.reordered(truth, services, number, wanted)
         number += 2
+        last = { ...last, isNewest: false }
         continue
       }
-      last = await this.exchange(this.body('update_request', truth, number, wanted), truth)
-      this.account(truth, wanted, last)
+      const reply = await this.exchange(this.body('update_request', truth, number, wanted), truth)
+      this.account(truth, wanted, reply)
       number += 1
-      if (last.returnCode < -1) return
+      if (reply.returnCode < -1) return
+      last = { reply, isNewest: true }
     }
     if (random.chance(5)) return
-    const wanted = this.report(services, last, false)
+    const wanted = this.report(truth, services, last, false)
     const released = await this.exchange(this.body('release_request', truth, number, wanted), truth)
     this.account(truth, wanted, released)
   }
@@ -177,6 +182,7 @@ class NetworkElement {
       const group = rating_group === undefined ? {} : { rating_group }
       return { ...group, usaget, usagev: this.volume(one.typical), used_usagev: 1 }
     })
+    for (const service of truth.services) service.ungranted.push(1)
     const [first, second] = await Promise.all([
       this.exchange(this.body('update_request', truth, number, wanted), truth),
       this.exchange(this.body('update_request', truth, number + 1, later), truth),
@@ -186,15 +192,18 @@ class NetworkElement {
   }
 
   private report(
+    truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
-    last: Reply,
+    { reply, isNewest }: { reply: Reply; isNewest: boolean },
     more: boolean,
   ): Wanted[] {
     return services.map(({ rating_group, usaget, typical }, index) => {
-      const granted = last.services?.[index]?.grantedVolume ?? 0
+      const granted = reply.services?.[index]?.grantedVolume ?? 0
       // Now and then more is used than was granted, if only by what was on its way.
       const excess = this.random.chance(5) ? this.random.below(typical) : 0
       const used = this.random.below(granted + 1) + excess
+      const ungranted = isNewest ? used - granted : used
+      if (ungranted > 0) truth.services[index]?.ungranted.push(ungranted)
       const group = rating_group === undefined ? {} : { rating_group }
       return { ...group, usaget, usagev: more ? this.volume(typical) : 0, used_usagev: used }
     })

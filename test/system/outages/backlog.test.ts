@@ -74,7 +74,7 @@ class Element {
 /** So many reports of a MiB each. */
 function used(reports: number): Pick<SessionTruth, 'services'> {
   const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
-  return { services: [{ ...service, unknowable: [] }] }
+  return { services: [{ ...service, unknowable: [], ungranted: [] }] }
 }
 
 /** A session, or an event, that has used one MiB. */
