@@ -18,6 +18,8 @@ export interface SweepSettings {
   replayMs: number
   /** Tells this sweeper from all others. */
   token: string
+  /** Told of sessions as soon as they are written: what comes later in the batch may fail. */
+  onExpired?: (sessions: number) => void
 }
 
 export interface SweepResult {
@@ -155,7 +157,10 @@ class Batch {
   private take(work: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
-    if (reply?.kind === 'committed') result.expired += work.expired
+    if (reply?.kind === 'committed') {
+      result.expired += work.expired
+      this.settings.onExpired?.(work.expired)
+    }
     if (reply?.kind === 'corrupt') {
       result.corrupt += work.expired
       this.postpone(work.due)

@@ -43,12 +43,12 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     leaseMs: LEASE_MS,
     replayMs: options.replayMs,
     token: options.token,
+    onExpired: (sessions: number) => metrics.sessionsExpired(sessions),
   }
 
   const sweep = async (partition: number): Promise<SweepResult['status']> => {
     const swept = await sweepPartition(ledger, partition, settings, clock.nowMs())
     outage.over()
-    if (swept.expired > 0) metrics.sessionsExpired(swept.expired)
     if (swept.corrupt > 0) {
       log.error({ partition, sessions: swept.corrupt }, 'sessions of damaged owners not swept')
     }

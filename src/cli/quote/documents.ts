@@ -61,7 +61,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
   return catalogue
 }
 
-/** Throws `CompileError` for a rate or service that is not in the case: it would apply to nothing. */
+/** Throws `CompileError` for a rate or service that is not in the case: it applies to nothing. */
 function checkNames(
   collection: 'plans' | 'services' | 'subscribers',
   document: Fields,
