@@ -10,8 +10,15 @@ import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './d
 import { needsRating } from './program.ts'
 import { askedOf, SessionWork, serviceOf } from './session-work.ts'
 
-/** Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds). */
-export function needsProfile(request: ChargeRequest, session: Session | null): boolean {
+/**
+ * Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds).
+ * `isAway`: it cannot be had; then what was granted is not split where a band or cycle ends.
+ */
+export function needsProfile(
+  request: ChargeRequest,
+  session: Session | null,
+  isAway = false,
+): boolean {
   if (opens(request.kind)) return true
   if (session === null) return false
   const isLate = session.state === 'expired'
@@ -22,7 +29,7 @@ export function needsProfile(request: ChargeRequest, session: Session | null): b
       askedOf(request, service, isLate),
       serviceOf(session, service),
       isLate,
-      request.eventTimeMs,
+      isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs,
     ),
   )
 }

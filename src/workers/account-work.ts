@@ -22,6 +22,8 @@ export interface Item {
   sid: number
   /** Home that a claim may replace: the session it points to is known to be gone. */
   expectedHome: string
+  /** The profile cannot be had: what was granted is settled without it. */
+  isProfileAway: boolean
   /** Null: it needs a profile that is not in memory. */
   resolve: (outcome: ChargeOutcome | null) => void
 }

@@ -123,10 +123,14 @@ class BatchProcessor implements Processor {
   }
 
   /** From memory and Redis alone; null for what needs MongoDB. */
-  private async fast(requests: ChargeRequest[]): Promise<(ChargeOutcome | null)[]> {
+  private async fast(
+    requests: ChargeRequest[],
+    isProfileAway = false,
+  ): Promise<(ChargeOutcome | null)[]> {
     const nowMs = this.options.clock.nowMs()
     const identified = requests.map((request) => this.route(request))
-    const outcomes = await this.chargeAt(await this.findHomes(identified, nowMs), identified)
+    const homes = await this.findHomes(identified, nowMs)
+    const outcomes = await this.chargeAt(homes, identified, isProfileAway)
     this.rememberHomes(identified, outcomes, nowMs)
     return this.seekAgain(identified, outcomes, nowMs)
   }
@@ -134,6 +138,7 @@ class BatchProcessor implements Processor {
   private chargeAt(
     homes: readonly (Home | ChargeOutcome | undefined)[],
     identified: readonly RoutedRequest[],
+    isProfileAway = false,
   ): Promise<(ChargeOutcome | null)[]> {
     const items: Item[] = []
     const answers = identified.map((entry, index) => {
@@ -142,7 +147,7 @@ class BatchProcessor implements Processor {
       if (!isHome(home)) return home
       const { aid, sid } = home
       return new Promise<ChargeOutcome | null>((resolve) => {
-        items.push({ identified: entry, aid, sid, expectedHome: '', resolve })
+        items.push({ identified: entry, aid, sid, expectedHome: '', isProfileAway, resolve })
       })
     })
     this.rounds.enqueue(items)
@@ -274,6 +279,7 @@ class BatchProcessor implements Processor {
         outcomes[index] = failure
         return false
       })
+      await this.settleWithout(requests, outcomes, left)
       const again = await this.fast(readable.map((index) => requests[index] as ChargeRequest))
       for (const [position, outcome] of again.entries()) {
         if (outcome !== null) outcomes[readable[position] as number] = outcome
@@ -282,6 +288,26 @@ class BatchProcessor implements Processor {
     }
     for (const index of left) outcomes[index] = plainOutcome('contention', 'profile keeps changing')
     return outcomes
+  }
+
+  /** What was granted is settled, although the profile of its subscriber cannot be read. */
+  private async settleWithout(
+    requests: readonly ChargeRequest[],
+    outcomes: ChargeOutcome[],
+    tried: readonly number[],
+  ): Promise<void> {
+    const indexes = tried.filter((index) => {
+      const isDown = outcomes[index]?.reason === 'storeDown'
+      return isDown && !opens((requests[index] as ChargeRequest).kind)
+    })
+    if (indexes.length === 0) return
+    const settled = await this.fast(
+      indexes.map((index) => requests[index] as ChargeRequest),
+      true,
+    )
+    for (const [position, outcome] of settled.entries()) {
+      if (outcome !== null) outcomes[indexes[position] as number] = outcome
+    }
   }
 
   /** Brings the profile of a request into memory; an outcome if that is not possible. */

@@ -224,7 +224,7 @@ export class Rounds {
       const { request, sessionKey } = item.identified
       const { subscriber, shared: account, session } = draft.state(owner, sessionKey)
       let profile: HeldProfile | null = null
-      if (needsProfile(request, session)) {
+      if (needsProfile(request, session, item.isProfileAway)) {
         const held = profileOf(item, { subscriber: owner, account: shared }, nowMs)
         if (held === undefined) {
           draft.defer()

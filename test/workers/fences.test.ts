@@ -242,3 +242,31 @@ describe('the two lanes', () => {
     expect(scene.defects.splice(0)).toEqual([failure])
   })
 })
+
+describe('a profile that cannot be read', () => {
+  const MONTH_MS = 31 * 86_400_000
+
+  /** Three million units are granted; then MongoDB is away, and the worker has forgotten all. */
+  async function granted(): Promise<void> {
+    write('1', 1)
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(request('start', 1, 0, [service(3_000_000)]))
+    scene.profiles.clear()
+    failure = new CatalogUnavailableError('MongoDB: away')
+  }
+
+  it('keeps nobody from reporting what was granted, over the end of a cycle', async () => {
+    await granted()
+    const eventTimeMs = NOW_MS + MONTH_MS
+    const last = request('release', 1, 1, [service(-1, 2_000_000)], { eventTimeMs })
+    expect((await scene.charge(last))[0]).toMatchObject({ reason: 'granted' })
+    const { state } = await scene.owner(1)
+    expect(state.buckets[0]).toMatchObject({ spent: 20_000, reserved: 0 })
+  })
+
+  it('settles nothing that was not granted: it is an outage', async () => {
+    await granted()
+    const other = request('update', 1, 1, [service(-1, 60, { usaget: 'call' })])
+    expect((await scene.charge(other))[0]).toMatchObject({ reason: 'storeDown' })
+  })
+})
