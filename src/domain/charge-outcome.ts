@@ -17,6 +17,11 @@ export const reasons = {
   outOfOrder: { status: 'denied', code: -9, text: 'Request number out of order' },
   numberReused: { status: 'denied', code: -10, text: 'Request number reused with other content' },
   barred: { status: 'denied', code: -11, text: 'Subscriber is barred' },
+  totalBelow: {
+    status: 'denied',
+    code: -12,
+    text: 'Usage total is below the one that was reported',
+  },
   malformed: { status: 'denied', code: -20, text: 'Malformed request' },
   overloaded: { status: 'failed', code: -90, text: 'Overloaded' },
   contention: { status: 'failed', code: -90, text: 'Overloaded: account is contended' },
@@ -49,6 +54,8 @@ export interface ServiceOutcome {
   validityMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
+  /** What the service has cost in the session so far, micros before tax. */
+  cost: number
   /** Of a request that only pretends: what the grant would come to, used up. */
   quote: Quote | null
 }
@@ -81,10 +88,12 @@ export interface ChargeOutcome {
   /** Identifies the first processing of this request; a replay carries the same. Empty if none. */
   transactionId: string
   services: ServiceOutcome[]
+  /** What all services of the session have cost so far, micros before tax. */
+  cost: number
   balances: BalanceReport[] | null
 }
 
 /** An outcome that has nothing but its reason. */
 export function plainOutcome(reason: Reason, detail = '', aid = 0, sid = 0): ChargeOutcome {
-  return { reason, detail, aid, sid, transactionId: '', services: [], balances: null }
+  return { reason, detail, aid, sid, transactionId: '', services: [], cost: 0, balances: null }
 }

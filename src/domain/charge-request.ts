@@ -16,12 +16,17 @@ export interface ServiceRequest {
   usaget: string
   /** Units asked for; -1 if the request asks for none, which only settles. */
   requested: number
-  /** Units used since the last report. */
+  /** Units used since the last report; with `isTotal`, in the session so far. */
   used: number
+  isTotal: boolean
   /** Called number or other destination; empty if none. */
   calledNumber: string
   /** Names its rate, past all matching (quotes do); empty: it is matched. */
   rateKey: string
+  /** Whether it bears no taxes. */
+  untaxed: boolean
+  /** As `fields` of the request, of this service alone: they hold before those. Null for none. */
+  fields: Readonly<Record<string, string>> | null
 }
 
 /** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
@@ -32,6 +37,15 @@ export interface ChargeRequest {
   sessionId: string
   /** Request number within the session; -1 if the dialect carries none. */
   requestNumber: number
+  /**
+   * Without a number: what tells this request from others of its session; empty: all its content.
+   */
+  stamp: string
+  /**
+   * Names the rules of identification and rate matching; empty: those of the installation. Else a
+   * digest of them, so that a change of the rules is another name.
+   */
+  rules: string
   subscriberKey: SubscriberKey
   subscriberValue: string
   /** Event time, epoch ms: chooses tariff and cycle. */
@@ -47,6 +61,24 @@ export interface ChargeRequest {
   refund: boolean
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
+}
+
+/** A service that has nothing but what is given. */
+export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<ServiceRequest>) {
+  const { ratingGroup = -1, usaget, requested = -1, used = 0, calledNumber = '' } = given
+  const { isTotal = false, rateKey = '', untaxed = false, fields = null } = given
+  const service: ServiceRequest = {
+    ratingGroup,
+    usaget,
+    requested,
+    used,
+    isTotal,
+    calledNumber,
+    rateKey,
+    untaxed,
+    fields,
+  }
+  return service
 }
 
 /** Whether such a request begins a session, and names its subscriber. */

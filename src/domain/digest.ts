@@ -2,7 +2,8 @@ import type { ChargeRequest } from './charge-request.ts'
 
 /**
  * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
- * time that the node itself supplied is left out, since it differs at each arrival.
+ * time that the node itself supplied is left out, since it differs at each arrival. A stamp stands
+ * for all but the number, the subscriber and the kind.
  */
 export function digestOf(request: ChargeRequest): number {
   let hash: Hash = { high: 0xdeadbeef, low: 0x41c6ce57 }
@@ -10,16 +11,29 @@ export function digestOf(request: ChargeRequest): number {
   hash = mix(hash, `${request.subscriberKey}\u0000${request.subscriberValue}\u0000`)
   const flags = `${request.pretend ? 'p' : ''}${request.refund ? 'r' : ''}`
   hash = mix(hash, `${request.requestNumber}${flags}`)
+  if (request.stamp !== '') {
+    const stamped = mix(hash, `\u0003${request.stamp}`)
+    return joined(stamped)
+  }
   if (request.eventTimeGiven) hash = mix(hash, `@${request.eventTimeMs}`)
   for (const service of request.services) {
     const { ratingGroup, usaget, requested, used, calledNumber, rateKey } = service
     const what = `${ratingGroup},${usaget},${requested},${used},${calledNumber}${rateKey}`
-    hash = mix(hash, `\u0001${what}`)
+    hash = mixFields(mix(hash, `\u0001${what}`), service.fields)
   }
-  for (const [name, value] of Object.entries(request.fields ?? {})) {
+  return joined(mixFields(hash, request.fields))
+}
+
+function mixFields(before: Hash, fields: ChargeRequest['fields']): Hash {
+  let hash = before
+  for (const [name, value] of Object.entries(fields ?? {})) {
     hash = mix(hash, `\u0002${name}=${value}`)
   }
-  return 4294967296 * (2097151 & (finish(hash.high) ^ hash.low)) + (finish(hash.low) >>> 0)
+  return hash
+}
+
+function joined({ high, low }: Hash): number {
+  return 4294967296 * (2097151 & (finish(high) ^ low)) + (finish(low) >>> 0)
 }
 
 interface Hash {

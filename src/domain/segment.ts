@@ -19,6 +19,8 @@ export function emptyService(
     accessBorne: false,
     othersBorne: false,
     reportedMs: 0,
+    usedTotal: 0,
+    endedMicros: 0,
     segmentsEnded: 0,
     segment: null,
     reservation: { units: 0, slices: [], money: [] },
@@ -105,6 +107,7 @@ export function endSegment(work: Settlement, segment: Segment, state: Line['stat
   const { service } = work
   service.segment = null
   service.segmentsEnded += 1
+  service.endedMicros += segment.charged
   if (segment.access && segment.priced > 0) service.accessBorne = true
   if (segment.used > 0 && segment.others.length > 0) service.othersBorne = true
   reportEnd(work, segment, state)

@@ -135,6 +135,10 @@ export interface ServiceSession {
   othersBorne: boolean
   /** Of a report without usage after the last usage of the segment, epoch ms; 0 if none. */
   reportedMs: number
+  /** Units of all reports so far. */
+  usedTotal: number
+  /** What the segments that have ended cost, micros. */
+  endedMicros: number
   segmentsEnded: number
   segment: Segment | null
   reservation: Reservation

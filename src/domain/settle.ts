@@ -93,6 +93,7 @@ function commitUsed(work: Settlement, segment: Segment, program: ChargeProgram):
   const over = commitReserved(work, segment, reservation, program)
   if (program.used === 0) return
   if (over > 0) debitOverUse(work, segment, program, over)
+  work.service.usedTotal += program.used
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
   segment.late ||= program.end === 'expired'
   segment.version += 1

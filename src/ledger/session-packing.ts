@@ -15,9 +15,9 @@ import {
 } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-const SESSION_FORMAT = 2
-/** Formats that are read; the first one has less in it. */
-const SESSION_FORMATS: readonly unknown[] = [1, SESSION_FORMAT]
+const SESSION_FORMAT = 3
+/** Formats that are read; the earlier ones have less in them. */
+const SESSION_FORMATS: readonly unknown[] = [1, 2, SESSION_FORMAT]
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -71,9 +71,10 @@ function packAnswered({ requestNumber, digest, outcome }: AnsweredRequest): Pack
     service.granted,
     service.validityMs,
     service.finalUnit,
+    service.cost,
   ])
-  const fields = [requestNumber, digest, reason, detail, aid, sid, transactionId, services]
-  return balances === null ? fields : [...fields, balances.map(packBalance)]
+  const head = [requestNumber, digest, reason, detail, aid, sid, transactionId, services]
+  return [...head, balances?.map(packBalance) ?? null, outcome.cost]
 }
 
 function unpackAnswered(fields: Packed): AnsweredRequest {
@@ -92,9 +93,11 @@ function unpackAnswered(fields: Packed): AnsweredRequest {
       granted: service[3] as number,
       validityMs: service[4] as number,
       finalUnit: service[5] as boolean,
+      cost: (service[6] as number | undefined) ?? 0,
       // Who only pretends leaves nothing behind to repeat.
       quote: null,
     })),
+    cost: (fields[9] as number | undefined) ?? 0,
     balances: balances?.map(unpackBalance) ?? null,
   }
   return { requestNumber: requestNumber as number, digest: digest as number, outcome }
@@ -131,9 +134,8 @@ function packService(service: ServiceSession): Packed {
     service.segment === null ? null : packSegment(service.segment),
     packReservation(service.reservation),
   ]
-  const { othersBorne, reportedMs } = service
-  if (reportedMs !== 0) return [...fields, othersBorne, reportedMs]
-  return othersBorne ? [...fields, true] : fields
+  const { othersBorne, reportedMs, usedTotal, endedMicros } = service
+  return [...fields, othersBorne, reportedMs, usedTotal, endedMicros]
 }
 
 function unpackService(fields: Packed): ServiceSession {
@@ -144,6 +146,8 @@ function unpackService(fields: Packed): ServiceSession {
     accessBorne: fields[3] as boolean,
     othersBorne: fields[7] === true,
     reportedMs: (fields[8] as number | undefined) ?? 0,
+    usedTotal: (fields[9] as number | undefined) ?? 0,
+    endedMicros: (fields[10] as number | undefined) ?? 0,
     segmentsEnded: fields[4] as number,
     segment: fields[5] === null ? null : unpackSegment(fields[5] as Packed),
     reservation: unpackReservation(fields[6] as Packed),

@@ -56,7 +56,7 @@ export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
 
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   const { ratingGroup, usaget } = wanted
-  const nothing = { granted: 0, validityMs: 0, finalUnit: false, quote: null }
+  const nothing = { granted: 0, validityMs: 0, finalUnit: false, cost: 0, quote: null }
   return { ratingGroup, usaget, reason: 'granted', ...nothing }
 }
 

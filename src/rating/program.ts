@@ -83,7 +83,9 @@ export function rateService(
   const chosen = choosePrice(holdings, rate, service.usaget)
   const others = otherPrices(context, holdings, fields, usage, zone)
   if (chosen === null || others === null) return 'noRate'
-  const taxes = chooseTaxes({ ...context, taxes: context.catalogue.taxes }, rate, atMs)
+  const taxes = service.untaxed
+    ? []
+    : chooseTaxes({ ...context, taxes: context.catalogue.taxes }, rate, atMs)
   if (taxes === null) return 'noTax'
   const { usaget } = service
   const { key: rateKey } = rate
@@ -94,7 +96,13 @@ export function rateService(
   const credit = isPrepaid ? [] : creditCounters(profile, cycle)
   const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
   return {
-    start: { ...start, taxes, hasGroups, isPrepaid },
+    start: {
+      ...start,
+      key: service.untaxed ? `${start.key}|untaxed` : start.key,
+      taxes,
+      hasGroups,
+      isPrepaid,
+    },
     wanted: { counters: [...counters, ...credit], groups: counters.length, oldestMs },
     untilMs: Math.min(
       rate.toMs,
@@ -123,7 +131,7 @@ function usageFields(
 ): UsageFields {
   const { usaget, ratingGroup, calledNumber } = service
   const { plan, play } = profile
-  const field = (name: string): string | undefined => fields?.[name]
+  const field = (name: string): string | undefined => service.fields?.[name] ?? fields?.[name]
   return { usaget, ratingGroup, calledNumber, plan, play, timeZone, field }
 }
 

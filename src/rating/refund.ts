@@ -29,7 +29,10 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
     const { segment } = service
     if (segment === null) continue
     for (const payment of segment.payments) giveBack(refund, payment)
-    const left = { ...service, segment: null, segmentsEnded: service.segmentsEnded + 1 }
+    const left = {
+      ...{ ...service, segment: null, segmentsEnded: service.segmentsEnded + 1 },
+      usedTotal: service.usedTotal - segment.used,
+    }
     session.services[index] = left
     const back = reversed(segment, service.segmentsEnded + 1, request.eventTimeMs)
     refund.changes.push([left, { segment: back, state: 'closed' }])
@@ -38,7 +41,7 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
       usaget: service.usaget,
       reason: 'granted',
       granted: segment.used,
-      ...{ validityMs: 0, finalUnit: false, quote: null },
+      ...{ validityMs: 0, finalUnit: false, cost: left.endedMicros, quote: null },
     })
   }
   return refund

@@ -2,7 +2,12 @@
 import type { OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
-import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
+import {
+  type ChargeRequest,
+  opens,
+  type ServiceRequest,
+  serviceRequest,
+} from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, sessionTagOf } from '../domain/lines.ts'
 import { remember } from '../domain/replay.ts'
@@ -35,6 +40,17 @@ export function askedOf(
 ): ServiceRequest {
   const isSilent = isLate || request.kind === 'release' || wanted.requested < 0
   return isSilent ? { ...wanted, requested: 0 } : wanted
+}
+
+/** What a service has cost so far, micros before tax. */
+function costOf({ endedMicros, segment }: ServiceSession): number {
+  return endedMicros + (segment?.charged ?? 0)
+}
+
+/** The service of an event with its segment. */
+function reopened({ service, changes }: Settlement): ServiceSession {
+  const segment = changes.at(-1)?.segment ?? null
+  return { ...service, segment, endedMicros: service.endedMicros - (segment?.charged ?? 0) }
 }
 
 /** What holds for a service from now on, or why nothing does. */
@@ -86,14 +102,20 @@ export class SessionWork {
       sid: session.sid,
       transactionId: request.pretend ? '' : this.transactionId(),
       services,
+      cost: this.session.services.reduce((cost, service) => cost + costOf(service), 0),
       balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
     }
-    if (request.pretend || (opens(request.kind) && !services.some(leavesTrace))) {
-      return { outcome, commit: null }
-    }
+    if (request.pretend || !this.hasTrace(services)) return { outcome, commit: null }
     this.finish(outcome, refused)
     const { lines } = this
     return { outcome, commit: { ...this.owners(), session, lines } }
+  }
+
+  /** A start that names no service opens the session all the same: its updates will. */
+  private hasTrace(services: readonly ServiceOutcome[]): boolean {
+    const { kind } = this.request
+    if (!opens(kind) || (kind === 'start' && services.length === 0)) return true
+    return services.some(leavesTrace)
   }
 
   private owners() {
@@ -128,9 +150,17 @@ export class SessionWork {
 
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
   private service(wanted: ServiceRequest): ServiceOutcome {
+    const kept = serviceOf(this.session, wanted)
+    const used = wanted.isTotal ? wanted.used - kept.usedTotal : wanted.used
+    if (used < 0) return denied(wanted, 'totalBelow')
+    const outcome = this.reported({ ...wanted, used }, kept.calledNumber)
+    outcome.cost = costOf(serviceOf(this.session, wanted))
+    return outcome
+  }
+
+  private reported(wanted: ServiceRequest, calledNumber: string): ServiceOutcome {
     if (this.isLate && wanted.used === 0) return this.settledOnly(wanted)
     const asked = askedOf(this.request, wanted, this.isLate)
-    const { calledNumber } = serviceOf(this.session, wanted)
     const before = this.owners()
     const services = [...this.session.services]
     const count = this.lines.length
@@ -219,7 +249,7 @@ export class SessionWork {
     if (kind === 'event') {
       const closed = this.useUp(settled, asked, rated.start)
       // A refund will ask what the event took.
-      this.keep({ ...closed.service, segment: closed.changes.at(-1)?.segment ?? null })
+      this.keep(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
@@ -229,6 +259,7 @@ export class SessionWork {
       granted: settled.granted,
       validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
       finalUnit: settled.finalUnit,
+      cost: 0,
       quote,
     }
   }
@@ -320,7 +351,7 @@ export class SessionWork {
     for (const service of [...this.session.services]) {
       if (service.segment === null) continue
       const { ratingGroup, usaget, calledNumber } = service
-      const silent = { ratingGroup, usaget, calledNumber, used: 0, requested: 0, rateKey: '' }
+      const silent = serviceRequest({ ratingGroup, usaget, calledNumber, requested: 0 })
       this.settleOne(service, silent, null, 'closed')
     }
   }

@@ -43,6 +43,10 @@ export function createCharge<Envelope>(options: ChargeOptions<Envelope>): Charge
     const finish = (outcome: ChargeOutcome) =>
       reply(outcome.reason, codec.encode(envelope, outcome))
 
+    if (request === null) {
+      finish(plainOutcome('granted'))
+      return
+    }
     if (!admission.enter()) {
       finish(plainOutcome('overloaded'))
       return

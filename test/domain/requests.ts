@@ -1,11 +1,14 @@
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest as serviceOf,
+} from '../../src/domain/charge-request.ts'
 import type { Session } from '../../src/domain/session.ts'
 
 export function serviceRequest(more: Partial<ServiceRequest> = {}): ServiceRequest {
-  const plain = { ratingGroup: -1, usaget: 'data', calledNumber: '', rateKey: '' }
-  return { ...plain, requested: -1, used: 0, ...more }
+  return serviceOf({ usaget: 'data', ...more })
 }
 
 /** An update of the session `s`, with what else is given. */
@@ -15,6 +18,8 @@ export function requestOf(more: Partial<ChargeRequest> = {}): ChargeRequest {
     origin: 'test',
     sessionId: 's',
     requestNumber: 1,
+    stamp: '',
+    rules: '',
     subscriberKey: 'sid',
     subscriberValue: '7',
     eventTimeMs: 0,

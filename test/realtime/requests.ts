@@ -7,6 +7,8 @@ export function requestOf(sessionId: string, more: Partial<ChargeRequest> = {}):
     origin: 'test',
     sessionId,
     requestNumber: 1,
+    stamp: '',
+    rules: '',
     subscriberKey: 'none',
     subscriberValue: '',
     eventTimeMs: 0,

@@ -160,7 +160,14 @@ function sessionOf(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
-        ...{ othersBorne: false, reportedMs: 0, segmentsEnded: 0, segment, reservation },
+        ...{
+          othersBorne: false,
+          reportedMs: 0,
+          ...{ usedTotal: 0, endedMicros: 0 },
+          segmentsEnded: 0,
+          segment,
+          reservation,
+        },
       },
     ],
   }

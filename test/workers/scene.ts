@@ -8,7 +8,11 @@ import type {
   SubscriberProfile,
 } from '../../src/domain/catalogue.ts'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
-import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest,
+} from '../../src/domain/charge-request.ts'
 import { createCycleFinder } from '../../src/domain/cycle.ts'
 import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
@@ -257,8 +261,7 @@ export function service(
   used = 0,
   more: Partial<ServiceRequest> = {},
 ): ServiceRequest {
-  const usage = { ratingGroup: -1, usaget: 'data', requested, used, calledNumber: '' }
-  return { ...usage, rateKey: '', ...more }
+  return serviceRequest({ usaget: 'data', requested, used, ...more })
 }
 
 export function request(
@@ -273,6 +276,7 @@ export function request(
     origin: 'test',
     sessionId: `session-${sid}`,
     requestNumber,
+    ...{ stamp: '', rules: '' },
     subscriberKey: 'sid',
     subscriberValue: String(sid),
     eventTimeMs: NOW_MS,

@@ -5,7 +5,7 @@ import { findProfile } from '../../catalog/profiles.ts'
 import type { Config } from '../../config/schema.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
-import type { ChargeRequest } from '../../domain/charge-request.ts'
+import { type ChargeRequest, serviceRequest } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
@@ -86,10 +86,10 @@ function quoteUsage(
 function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage): ChargeRequest {
   return {
     kind: 'start',
-    ...{ origin: 'quote', sessionId: 'quote', requestNumber: -1 },
+    ...{ origin: 'quote', sessionId: 'quote', requestNumber: -1, stamp: '', rules: '' },
     ...{ subscriberKey: 'sid', subscriberValue: String(sid) },
     ...{ eventTimeMs: atMs, eventTimeGiven: true },
-    services: [{ ratingGroup: -1, usaget, requested: usagev, used: 0, calledNumber, rateKey }],
+    services: [serviceRequest({ usaget, requested: usagev, calledNumber, rateKey })],
     ...{ wantBalances: false, pretend: true, refund: false, fields: null },
   }
 }

@@ -7,7 +7,11 @@ import { CompileError } from '../../catalog/errors.ts'
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
-import type { ChargeRequest, ServiceRequest } from '../../domain/charge-request.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest,
+} from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
@@ -225,11 +229,15 @@ function requestOf(
     origin: 'quote',
     sessionId: event.sessionId === '' ? event.path : event.sessionId,
     requestNumber: -1,
+    stamp: '',
+    rules: '',
     subscriberKey: 'sid',
     subscriberValue: String(event.sid ?? ''),
     eventTimeMs: 0,
     eventTimeGiven: true,
-    services: isRefund ? [] : [{ ratingGroup, usaget, requested, used: 0, calledNumber, rateKey }],
+    services: isRefund
+      ? []
+      : [serviceRequest({ ratingGroup, usaget, requested, calledNumber, rateKey })],
     wantBalances: false,
     pretend: false,
     refund: isRefund,

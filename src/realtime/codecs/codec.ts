@@ -33,11 +33,18 @@ export interface DecodeError {
  * thread that owns the socket.
  */
 export type Decoded<Envelope> =
-  | { readonly ok: true; readonly request: ChargeRequest; readonly envelope: Envelope }
+  | {
+      readonly ok: true
+      /** Null: it is not to be charged, and answered as granted at once. */
+      readonly request: ChargeRequest | null
+      readonly envelope: Envelope
+    }
   | { readonly ok: false; readonly error: DecodeError }
 
 /** A dialect: both directions in one place, because they change together. */
 export interface Codec<Envelope> {
+  /** Media type of the answers, as in `application/json`. */
+  readonly contentType: string
   /** Never throws, whatever the bytes. Keeps no reference to `body`. */
   decode(body: Buffer, context: DecodeContext): Decoded<Envelope>
   /** Depends on its arguments alone: a replayed outcome gives the same bytes. */

@@ -31,7 +31,12 @@ export interface JsonEnvelope {
 }
 
 /** The JSON dialect of docs/WIRE.md. */
-export const jsonCodec: Codec<JsonEnvelope> = { decode, encode, encodeError }
+export const jsonCodec: Codec<JsonEnvelope> = {
+  contentType: 'application/json',
+  decode,
+  encode,
+  encodeError,
+}
 
 const SESSION_ID_CHARS_MAX = 256
 const RATING_GROUP_MAX = 2 ** 32 - 1
@@ -75,6 +80,8 @@ function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
     origin: context.origin,
     sessionId,
     requestNumber,
+    stamp: '',
+    rules: '',
     subscriberKey,
     subscriberValue,
     eventTimeMs: eventTimeGiven ? eventTimeMs : context.nowMs,
@@ -252,7 +259,10 @@ function readService(
     requested: kind === 'release' ? -1 : requested,
     used,
     calledNumber: reader.text(object, 'called_number', SUBSCRIBER_CHARS_MAX),
+    isTotal: false,
     rateKey: '',
+    untaxed: false,
+    fields: null,
   }
 }
 

@@ -13,6 +13,7 @@ export const httpStatus = {
   outOfOrder: 200,
   numberReused: 200,
   barred: 200,
+  totalBelow: 200,
   malformed: 400,
   overloaded: 503,
   contention: 503,
