@@ -32,11 +32,11 @@ export interface DecodeError {
  * A decoded message. The envelope is what the answer needs and charging does not; it stays in the
  * thread that owns the socket.
  */
-export type Decoded<Envelope> =
+export type Decoded<Envelope, Request extends ChargeRequest | null = ChargeRequest | null> =
   | {
       readonly ok: true
       /** Null: it is not to be charged, and answered as granted at once. */
-      readonly request: ChargeRequest | null
+      readonly request: Request
       readonly envelope: Envelope
     }
   | { readonly ok: false; readonly error: DecodeError }

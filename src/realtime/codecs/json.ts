@@ -31,12 +31,12 @@ export interface JsonEnvelope {
 }
 
 /** The JSON dialect of docs/WIRE.md. */
-export const jsonCodec: Codec<JsonEnvelope> = {
+export const jsonCodec = {
   contentType: 'application/json',
   decode,
   encode,
   encodeError,
-}
+} satisfies Codec<JsonEnvelope>
 
 const SESSION_ID_CHARS_MAX = 256
 const RATING_GROUP_MAX = 2 ** 32 - 1
@@ -54,7 +54,7 @@ const kinds = new Map<unknown, RequestKind>([
   ['final_request', 'release'],
 ])
 
-function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope> {
+function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, ChargeRequest> {
   const object = parseObject(body)
   if (typeof object === 'string') return { ok: false, error: { field: 'body', why: object } }
   const kind = kinds.get(object['record_type'])
