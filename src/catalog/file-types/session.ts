@@ -48,15 +48,15 @@ function someAt(value: unknown, path: string): readonly Path[] {
   return paths
 }
 
-type Joined = (valueOf: (path: Path) => unknown, findings: Findings) => string
+type Joined = (value: (path: Path) => unknown, findings: Findings) => string
 
 function joinedTexts(paths: readonly Path[]): Joined {
   const [first, second] = paths as [Path, Path | undefined]
   const textOf = (path: Path, value: unknown, findings: Findings) =>
     findings.text(value, path.name, TEXT_CHARS_MAX)
-  if (second === undefined) return (valueOf, findings) => textOf(first, valueOf(first), findings)
-  return (valueOf, findings) => {
-    const parts = paths.map((path) => textOf(path, valueOf(path), findings))
+  if (second === undefined) return (value, findings) => textOf(first, value(first), findings)
+  return (value, findings) => {
+    const parts = paths.map((path) => textOf(path, value(path), findings))
     return parts.some((part) => part !== '') ? joinParts(parts) : ''
   }
 }

@@ -2,7 +2,7 @@
 import { RuleError } from '../../rating/rule-error.ts'
 import type { RuleFields } from '../../rating/rule-fields.ts'
 import { checkName, isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
-import { compileConditions } from './conditions.ts'
+import { compileCondition, compileConditions } from './conditions.ts'
 import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
 import { optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
 import { booleanAt, type RealtimeSection } from './realtime-section.ts'
@@ -113,16 +113,7 @@ function compileMatch(mapping: RuleFields, path: string): (scope: Scope) => bool
   for (const key of ['src_field', 'pattern']) {
     if (isUnset(mapping[key])) throw new RuleError(`${path}.${key}`, 'is missing')
   }
-  const holds = compileConditions([{ src_field, pattern }], path, withoutIndex(path, readerOf))
-  return holds
-}
-
-/** The older form is no list, so its field stands at the mapping itself. */
-function withoutIndex(
-  path: string,
-  readerOf: (name: string, at: string) => Path['read'],
-): (name: string) => Path['read'] {
-  return (name) => readerOf(name, `${path}.src_field`)
+  return compileCondition({ src_field, pattern }, path, readerOf)
 }
 
 /** What is no usage type of the mappings: named by the message itself, or the default one. */
