@@ -42,11 +42,15 @@ export interface Peers {
 
 /** Never throws: a stored peer that cannot be used is left out, and listed. */
 export function compilePeers(value: unknown): Peers {
-  const skipped: SkippedPeer[] = []
+  const { used, skipped } = usablePeers(value)
+  return { ...indexed(used.filter(({ disabled }) => !disabled)), skipped }
+}
+
+/** The settings of stored peers that can be used, also of those that are disabled. */
+export function usablePeers(value: unknown): { used: PeerSettings[]; skipped: SkippedPeer[] } {
   const used: PeerSettings[] = []
-  if (!Array.isArray(value)) {
-    skipped.push({ name: '', path: 'peers', reason: 'must be a list' })
-  }
+  const skipped: SkippedPeer[] = []
+  if (!Array.isArray(value)) skipped.push({ name: '', path: 'peers', reason: 'must be a list' })
   for (const [index, each] of (Array.isArray(value) ? value : []).entries()) {
     try {
       const settings = peerSettings(each, `peers.${index}`)
@@ -57,7 +61,7 @@ export function compilePeers(value: unknown): Peers {
       skipped.push({ name: nameOfPeer(each), path: error.path, reason: error.reason })
     }
   }
-  return { ...indexed(used.filter(({ disabled }) => !disabled)), skipped }
+  return { used, skipped }
 }
 
 function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'all'> {
