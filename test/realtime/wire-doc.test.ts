@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { jsonCodec } from '../../src/realtime/codecs/json.ts'
+import { jsonCodec } from './codecs/settings.ts'
 import { wireExamples } from './wire-examples.ts'
 
 const context = {

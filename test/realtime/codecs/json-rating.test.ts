@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
   ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3, zone: 'UTC' },

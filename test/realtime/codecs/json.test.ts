@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { jsonCodec } from './settings.ts'
 import { httpStatus } from '../../../src/realtime/codecs/result-codes.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)
