@@ -1,5 +1,9 @@
 /** Charge requests of three sizes as network elements send them, and outcomes for their answers. */
-import { type ChargeOutcome, plainOutcome, type ServiceOutcome } from '../src/domain/charge-outcome.ts'
+import {
+  type ChargeOutcome,
+  plainOutcome,
+  type ServiceOutcome,
+} from '../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../src/domain/charge-request.ts'
 
 /** Sizes of the messages as plain JSON, bytes: nominal, some percent more or less. */
@@ -53,7 +57,11 @@ function extras(size: Size, index: number): Record<string, unknown> {
   const location = { mcc: '425', mnc: '01', tac: 4_000 + (index % 100), eci: 268_435_456 + index }
   const some = {
     ...{ imei: `35${String(index).padStart(13, '0')}`, rat_type: 6, apn: 'internet.example.net' },
-    ...{ sgsn_address: '10.20.30.40', ggsn_address: '10.20.30.41', charging_id: 0x7f000000 + index },
+    ...{
+      sgsn_address: '10.20.30.40',
+      ggsn_address: '10.20.30.41',
+      charging_id: 0x7f000000 + index,
+    },
     ...{ pdp_address: `10.64.${index % 256}.17`, pdp_type: 'IPv4v6', selection_mode: '0' },
     user_location: location,
   }
@@ -70,7 +78,11 @@ function extras(size: Size, index: number): Record<string, unknown> {
 
 function entryExtras(index: number, at: number): Record<string, unknown> {
   return {
-    ...{ reporting_reason: 2, input_octets: 120_000 + index * 31 + at, output_octets: 880_000 + at },
+    ...{
+      reporting_reason: 2,
+      input_octets: 120_000 + index * 31 + at,
+      output_octets: 880_000 + at,
+    },
     ...{ service_id: 100 + at, rule_base: 'default-internet', event_seq: index * 16 + at },
     first_usage: '2026-11-21T09:45:00Z',
     last_usage: '2026-11-21T09:59:58Z',

@@ -36,9 +36,15 @@ export function redirectProblem(
 ): string | undefined {
   const kinds = {
     ipv4: { test: isIpv4, expects: 'must be an IPv4 address' },
-    ipv6: { test: (text: string) => ipv6Of(text) !== undefined, expects: 'must be an IPv6 address' },
+    ipv6: {
+      test: (text: string) => ipv6Of(text) !== undefined,
+      expects: 'must be an IPv6 address',
+    },
     url: { test: isWebUrl, expects: 'must be a URL, as in https://shop.example.net/' },
-    sip: { test: (text: string) => /^sips?:./.test(text), expects: 'must be a SIP URI, as in sip:…' },
+    sip: {
+      test: (text: string) => /^sips?:./.test(text),
+      expects: 'must be a SIP URI, as in sip:…',
+    },
   }
   return kinds[type].test(address) ? undefined : kinds[type].expects
 }

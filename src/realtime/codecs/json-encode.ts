@@ -120,7 +120,8 @@ function finalUnitFields(finalUnit: FinalUnitAction): string {
     }
     case 'restrict': {
       const filters = finalUnit.filters.map(quote).join(',')
-      return `,"finalUnitAction":"restrict","restrictionFilters":[${filters}]`
+      const list = filters === '' ? '' : `,"restrictionFilters":[${filters}]`
+      return `,"finalUnitAction":"restrict"${list}`
     }
   }
 }

@@ -95,6 +95,7 @@ it('an answer has the balances by their kind', () => {
     sessionId: 's',
     requestNumber: -1,
     isServiceList: false,
+    wantsCost: false,
   }
   const balance = { prepaidIncludeId: 0, usaget: '', reserved: 0, toMs: 0 }
   const units = { ...balance, kind: 'units' as const, free: 5 }
