@@ -1,14 +1,17 @@
 import { availableParallelism } from 'node:os'
-import { isLoopback } from '../config/hosts.ts'
+import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
-import { jsonCodec } from './codecs/json.ts'
+import { encodeRefusal, jsonCodec } from './codecs/json.ts'
+import type { Dialects } from './dialects.ts'
+import { createAuthenticator, createKeyCheck, type Peers } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
+import { createRateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
 
@@ -23,6 +26,10 @@ export interface RealtimeOptions {
   readonly isLedgerThere?: () => boolean
   /** What the configured rules want of a request; nothing if not given. */
   readonly rules?: RequestRules
+  /** What network elements speak; the plain dialect if not given. */
+  readonly dialects?: Dialects
+  /** Who they are; nobody if not given. */
+  readonly peers?: Peers
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
@@ -49,10 +56,20 @@ export interface Realtime {
   close(): Promise<void>
 }
 
-/** Until network elements authenticate, all of them are one. */
-const ORIGIN = 'http'
+const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
-const OPEN = 'charging is open to the network, and nobody authenticates'
+const NO_PEERS: Peers = { byKey: () => null, isLoaded: true }
+
+/** The plain dialect alone. */
+function plainDialects(defaultName: string): Dialects {
+  return {
+    defaultName,
+    find: (name) =>
+      name === 'json'
+        ? { name, parser: 'json', codec: jsonCodec, allowsGet: false }
+        : { missing: 'unknown', why: '' },
+  }
+}
 
 /** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
@@ -69,8 +86,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     await pool.close()
     throw error
   }
-  const { host } = options.config.realtime
-  if (!isLoopback(host)) options.log.warn({ host, port: server.port }, OPEN)
+  const { host, openTo } = options.config.realtime
+  if (!isLoopback(host) && !mustAuthenticate(host, openTo))
+    options.log.warn({ host, port: server.port }, OPEN)
   return {
     port: server.port,
     async close() {
@@ -100,28 +118,34 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
 }
 
 function startSockets(
-  { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
+  options: RealtimeOptions,
   pool: Pool,
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
 ): Promise<HttpServer> {
+  const { config, log, metrics, clock, rules = NO_RULES } = options
   const { host, openTo, port, httpServer, connectionsMax } = config.realtime
   const { bodyBytesMax, servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
-  const limits = { origin: ORIGIN, servicesMax, ...times, ...rules }
-  const codec = jsonCodec
+  const limits = { servicesMax, ...times, ...rules }
   return startHttpServer({
     host,
-    openTo,
     port,
     httpServer,
     connectionsMax,
     log,
     bodyBytesMax,
-    charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),
-    encodeError: (field, why) => codec.encodeError({ field, why }),
+    authenticator: createAuthenticator({
+      checks: [createKeyCheck(options.peers ?? NO_PEERS)],
+      mustAuthenticate: mustAuthenticate(host, openTo),
+      rateLimits: createRateLimits(monotonicMs),
+    }),
+    dialects: options.dialects ?? plainDialects(config.realtime.defaultFileType),
+    charge: createCharge({ limits, admission, pool, clock, metrics, log }),
+    encodeRefusal,
+    metrics,
     isReady,
   })
 }

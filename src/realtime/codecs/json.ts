@@ -280,7 +280,12 @@ function encode(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
 }
 
 function encodeError(error: DecodeError): string {
-  return `${head('malformed', `${error.field} ${error.why}`)}}`
+  return encodeRefusal('malformed', `${error.field} ${error.why}`)
+}
+
+/** What is refused before its dialect is known; `detail` says why, for a person. */
+export function encodeRefusal(reason: Reason, detail: string): string {
+  return `${head(reason, detail)}}`
 }
 
 /** `status`, `returnCode` and `desc`, with the object left open. */
