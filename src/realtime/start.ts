@@ -9,7 +9,7 @@ import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { encodeRefusal, jsonCodec } from './codecs/json.ts'
 import type { Dialects } from './dialects.ts'
-import { createAuthenticator, createKeyCheck, type Peers } from './http/authenticate.ts'
+import { createAuthenticator, createKeyCheck, type PeersNow } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
@@ -29,7 +29,7 @@ export interface RealtimeOptions {
   /** What network elements speak; the plain dialect if not given. */
   readonly dialects?: Dialects
   /** Who they are; nobody if not given. */
-  readonly peers?: Peers
+  readonly peers?: PeersNow
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
@@ -58,7 +58,7 @@ export interface Realtime {
 
 const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
-const NO_PEERS: Peers = { byKey: () => null, isLoaded: true }
+const NO_PEERS: PeersNow = () => ({ byKey: () => null })
 
 /** The plain dialect alone. */
 function plainDialects(defaultName: string): Dialects {

@@ -7,7 +7,7 @@ import type { RateLimits } from './rate-limits.ts'
 export interface Peer {
   readonly name: string
   /** Whether it may come from this address. */
-  allows(address: string): boolean
+  readonly allows: (address: string) => boolean
   /** 0 for no bound. */
   readonly requestsPerSecond: number
   /** Requests that may come at once; 0 for those of one second. */
@@ -18,9 +18,10 @@ export interface Peer {
 
 export interface Peers {
   byKey(key: string): Peer | null
-  /** False as long as they were never read: then nobody can be refused, nor let in. */
-  readonly isLoaded: boolean
 }
+
+/** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
+export type PeersNow = () => Peers | null
 
 export type Credentials = Pick<Head, 'authorization' | 'apiKey'>
 
@@ -93,11 +94,12 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 }
 
 /** The check of keys, which come as `X-Api-Key: KEY` or `Authorization: Bearer KEY`. */
-export function createKeyCheck(peers: Peers): CredentialCheck {
+export function createKeyCheck(peersNow: PeersNow): CredentialCheck {
   return (credentials) => {
     const key = keyOf(credentials)
     if (key === null) return 'none'
-    if (!peers.isLoaded) return 'unavailable'
+    const peers = peersNow()
+    if (peers === null) return 'unavailable'
     if (key === '' || key.length > KEY_CHARS_MAX) return 'invalid'
     return peers.byKey(key) ?? 'invalid'
   }

@@ -17,20 +17,23 @@ const REQUEST = 'request='
 
 /** Finds both. Given twice, nobody can say which of them is meant: that is an error. */
 export function readParameters(text: string): Parameters | DecodeError {
-  let fileType = ''
-  let request = ''
-  for (let start = 0; start < text.length; ) {
-    const end = endOfPair(text, start)
-    if (text.startsWith(FILE_TYPE, start)) {
-      if (fileType !== '') return { field: 'file_type', why: 'must be given once' }
-      fileType = text.slice(start + FILE_TYPE.length, end)
-    } else if (text.startsWith(REQUEST, start)) {
-      if (request !== '') return { field: 'request', why: 'must be given once' }
-      request = text.slice(start + REQUEST.length, end)
-    }
-    start = end + 1
-  }
+  const fileType = valueBehind(text, FILE_TYPE)
+  if (fileType === null) return { field: 'file_type', why: 'must be given once' }
+  const request = valueBehind(text, REQUEST)
+  if (request === null) return { field: 'request', why: 'must be given once' }
   return { fileType, request }
+}
+
+/** The value behind a name with its `=`; '' if there is none, null if there are several. */
+function valueBehind(text: string, name: string): string | null {
+  let value = ''
+  // Looking for the name is cheaper than looking at each pair.
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+    if (at > 0 && text.charCodeAt(at - 1) !== AMPERSAND) continue
+    if (value !== '') return null
+    value = text.slice(at + name.length, endOfPair(text, at))
+  }
+  return value
 }
 
 /**
@@ -80,6 +83,7 @@ export function decodeValue(value: string): Buffer | null {
 
 const BLANK = 0x20
 const PERCENT = 0x25
+const AMPERSAND = 0x26
 const PLUS = 0x2b
 const LESS_THAN = 0x3c
 const BRACKET = 0x5b

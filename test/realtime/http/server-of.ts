@@ -5,6 +5,7 @@ import type { Codec } from '../../../src/realtime/codecs/codec.ts'
 import { encodeRefusal, jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import type { Dialect, Dialects, MissingDialect } from '../../../src/realtime/dialects.ts'
 import {
+  type CredentialCheck,
   createAuthenticator,
   createKeyCheck,
   type Peer,
@@ -31,40 +32,45 @@ function codecOf(name: string, contentType: string): Codec<unknown> {
 
 const plain: Dialect = { name: 'json', parser: 'json', codec: jsonCodec, allowsGet: false }
 
-const found: Record<string, Dialect | MissingDialect> = {
-  json: plain,
-  xml: { ...plain, name: 'xml', parser: 'xml', codec: codecOf('xml', 'application/xml') },
-  gy: { ...plain, name: 'gy', parser: 'diameter', codec: codecOf('gy', 'application/json') },
-  pairs: {
-    name: 'pairs',
-    parser: 'key_value',
-    codec: codecOf('pairs', 'text/plain'),
-    allowsGet: true,
-  },
-  asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
-  off: { missing: 'disabled', why: '' },
-  broken: { missing: 'unusable', why: 'parser.type must be text' },
-  later: { missing: 'notLoaded', why: '' },
-}
+const found = new Map<string, Dialect | MissingDialect>(
+  Object.entries({
+    json: plain,
+    xml: { ...plain, name: 'xml', parser: 'xml', codec: codecOf('xml', 'application/xml') },
+    gy: { ...plain, name: 'gy', parser: 'diameter', codec: codecOf('gy', 'application/json') },
+    pairs: {
+      name: 'pairs',
+      parser: 'key_value',
+      codec: codecOf('pairs', 'text/plain'),
+      allowsGet: true,
+    },
+    asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
+    off: { missing: 'disabled', why: '' },
+    broken: { missing: 'unusable', why: 'parser.type must be text' },
+    later: { missing: 'notLoaded', why: '' },
+  } satisfies Record<string, Dialect | MissingDialect>),
+)
 
 /** Dialects of every kind, and reasons to have none. */
 export const dialects: Dialects = {
   defaultName: 'json',
-  find: (name) => found[name] ?? { missing: 'unknown', why: '' },
+  find: (name) => found.get(name) ?? { missing: 'unknown', why: '' },
 }
 
 export interface AccessOptions {
   readonly byKey?: Readonly<Record<string, Peer>>
   readonly mustAuthenticate?: boolean
-  readonly isLoaded?: boolean
+  /** False: the peers were never read. */
+  readonly areKnown?: boolean
   readonly elapsedMs?: () => number
 }
 
 /** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
-export function accessOf(options: AccessOptions = {}) {
-  const { byKey = {}, mustAuthenticate = false, isLoaded = true, elapsedMs = () => 0 } = options
+export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
+  const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
+  const known = new Map(Object.entries(byKey))
+  const peers = { byKey: (key: string) => known.get(key) ?? null }
   return createAuthenticator({
-    checks: [createKeyCheck({ byKey: (key) => byKey[key] ?? null, isLoaded })],
+    checks: checks ?? [createKeyCheck(() => (areKnown ? peers : null))],
     mustAuthenticate,
     rateLimits: createRateLimits(elapsedMs),
   })
