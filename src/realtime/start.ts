@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { AnswerSettings } from '../catalog/file-types/file-type.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
@@ -7,7 +8,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
-import { encodeRefusal, jsonCodec } from './codecs/json.ts'
+import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
 import type { Dialects } from './dialects.ts'
 import { createAuthenticator, createKeyCheck, type PeersNow } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
@@ -20,6 +21,8 @@ export interface RealtimeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
+  /** What answers have by the configuration. */
+  readonly answers: AnswerSettings
   /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
   readonly isRedisFit?: () => boolean
   /** Whether Redis has the ledger's data, or a part of it; likewise. */
@@ -61,13 +64,13 @@ const OPEN = 'charging is open to the network, and nobody has to authenticate'
 const NO_PEERS: PeersNow = () => ({ byKey: () => null })
 
 /** The plain dialect alone. */
-function plainDialects(defaultName: string): Dialects {
+function plainDialects(defaultName: string, codec: JsonCodec): Dialects {
   return {
     defaultName,
     find: (name) =>
       name === 'json'
-        ? { name, parser: 'json', codec: jsonCodec, allowsGet: false }
-        : { missing: 'unknown', why: '' },
+        ? { name, parser: 'json', codec, allowsGet: false }
+        : { missing: 'unknown', why: 'is unknown' },
   }
 }
 
@@ -130,6 +133,7 @@ function startSockets(
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { servicesMax, ...times, ...rules }
+  const plain = createJsonCodec(options.answers)
   return startHttpServer({
     host,
     port,
@@ -142,9 +146,9 @@ function startSockets(
       mustAuthenticate: mustAuthenticate(host, openTo),
       rateLimits: createRateLimits(monotonicMs),
     }),
-    dialects: options.dialects ?? plainDialects(config.realtime.defaultFileType),
+    dialects: options.dialects ?? plainDialects(config.realtime.defaultFileType, plain),
     charge: createCharge({ limits, admission, pool, clock, metrics, log }),
-    encodeRefusal,
+    encodeRefusal: plain.encodeRefusal,
     metrics,
     isReady,
   })

@@ -1,27 +1,11 @@
 /** Who sends a request, and whether it may: keys, addresses and rates of network elements. */
+import type { Peer, Peers } from '../../catalog/peers.ts'
 import type { RefusalCause } from '../../runtime/request-metrics.ts'
 import type { Exchange, Head } from './exchange.ts'
 import type { RateLimits } from './rate-limits.ts'
 
-/** A network element that the operator has configured. */
-export interface Peer {
-  readonly name: string
-  /** Whether it may come from this address. */
-  readonly allows: (address: string) => boolean
-  /** 0 for no bound. */
-  readonly requestsPerSecond: number
-  /** Requests that may come at once; 0 for those of one second. */
-  readonly burst: number
-  /** File types that it may use; null for all. */
-  readonly fileTypes: ReadonlySet<string> | null
-}
-
-export interface Peers {
-  byKey(key: string): Peer | null
-}
-
 /** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
-export type PeersNow = () => Peers | null
+export type PeersNow = () => Pick<Peers, 'byKey'> | null
 
 export type Credentials = Pick<Head, 'authorization' | 'apiKey'>
 

@@ -1,10 +1,11 @@
 /** From the head of a request to its message: who sends it, in which dialect, and where it is. */
+import type { Peer } from '../../catalog/peers.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { Charge } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
-import type { Authenticator, Peer } from './authenticate.ts'
+import type { Authenticator } from './authenticate.ts'
 import { accepts, mediaKind, mustBe } from './content-types.ts'
 import type { AnswerOptions, Exchange, Head } from './exchange.ts'
 import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'

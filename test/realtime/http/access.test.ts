@@ -1,7 +1,7 @@
 /** Who may charge: keys, addresses, rates, and pages in a browser. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { Peer } from '../../../src/realtime/http/authenticate.ts'
+import type { Peer } from '../../../src/catalog/peers.ts'
 import { accessOf, KINDS, serverOf } from './server-of.ts'
 
 const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({

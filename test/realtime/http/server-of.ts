@@ -1,19 +1,19 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
+import type { Peer } from '../../../src/catalog/peers.ts'
 import type { Arrival } from '../../../src/realtime/charge.ts'
 import type { Codec } from '../../../src/realtime/codecs/codec.ts'
-import { encodeRefusal, jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import type { Dialect, Dialects, MissingDialect } from '../../../src/realtime/dialects.ts'
 import {
   type CredentialCheck,
   createAuthenticator,
   createKeyCheck,
-  type Peer,
 } from '../../../src/realtime/http/authenticate.ts'
 import type { HttpServer } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
+import { jsonCodec } from '../codecs/settings.ts'
 
 export const KINDS = ['native', 'javascript'] as const
 export type Kind = (typeof KINDS)[number]
@@ -44,16 +44,16 @@ const found = new Map<string, Dialect | MissingDialect>(
       allowsGet: true,
     },
     asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
-    off: { missing: 'disabled', why: '' },
-    broken: { missing: 'unusable', why: 'parser.type must be text' },
-    later: { missing: 'notLoaded', why: '' },
+    off: { missing: 'disabled', why: 'is disabled' },
+    broken: { missing: 'unusable', why: 'cannot be used: parser.type must be text' },
+    later: { missing: 'notLoaded', why: 'is not known yet' },
   } satisfies Record<string, Dialect | MissingDialect>),
 )
 
 /** Dialects of every kind, and reasons to have none. */
 export const dialects: Dialects = {
   defaultName: 'json',
-  find: (name) => found.get(name) ?? { missing: 'unknown', why: '' },
+  find: (name) => found.get(name) ?? { missing: 'unknown', why: 'is unknown' },
 }
 
 export interface AccessOptions {
@@ -96,7 +96,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
       arrivals.push(rest)
       setImmediate(() => answer('granted', `{"size":${text.length}}`))
     },
-    encodeRefusal,
+    encodeRefusal: jsonCodec.encodeRefusal,
     metrics: { refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
     isReady: () => true,
     ...options,

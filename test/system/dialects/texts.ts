@@ -3,7 +3,7 @@ import type { Fields } from '../exchange.ts'
 import type { DialectAdapter } from './adapter.ts'
 
 /** What such texts cannot tell from a text: the numbers and truths of an answer. */
-function valueOf(text: string): unknown {
+function readable(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   return /^-?\d{1,15}(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
@@ -39,7 +39,7 @@ export const keyValue: DialectAdapter = {
   read(text) {
     const fields: Nested = {}
     for (const [name, value] of new URLSearchParams(text)) {
-      put(fields, name.split('.'), valueOf(value))
+      put(fields, name.split('.'), readable(value))
     }
     return fields
   },
@@ -72,7 +72,7 @@ function fieldsIn(xml: string): Nested {
       .replace(/&lt;/g, '<')
       .replace(/&gt;/g, '>')
       .replace(/&quot;/g, '"')
-    const value = inner.includes('<') ? fieldsIn(inner) : valueOf(text.replace(/&amp;/g, '&'))
+    const value = inner.includes('<') ? fieldsIn(inner) : readable(text.replace(/&amp;/g, '&'))
     if (name === 'services') fields[name] = [...((fields[name] as unknown[]) ?? []), value]
     else fields[name] = value
   }
