@@ -95,8 +95,8 @@ export class NativeExchange implements Exchange {
 const NO_OPTIONS: AnswerOptions = {}
 
 /**
- * Must be called before the handler of the request returns. `method` in capitals; `path` without the
- * query.
+ * Must be called before the handler of the request returns. `method` is in capitals, `path` without
+ * the query.
  */
 export function readHead(request: HttpRequest, method: string, path: string): Head {
   let contentType = ''
