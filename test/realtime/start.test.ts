@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { answerSettingsOf } from '../../src/catalog/file-types/defaults.ts'
+import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PeersNow } from '../../src/realtime/http/authenticate.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
@@ -22,7 +22,7 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers?: Pe
   })
   const room = await startRealtime({
     config,
-    answers: answerSettingsOf(config),
+    defaults: fileTypeDefaultsOf(config),
     log,
     metrics,
     clock: systemClock,

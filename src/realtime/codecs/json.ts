@@ -19,7 +19,7 @@ export function createJsonCodec(settings: AnswerSettings): JsonCodec {
     contentType: 'application/json',
     decode,
     encode: (envelope, outcome) => encoder.encode(envelope, outcome),
-    encodeError: (error) => encoder.encodeError(error),
+    encodeError: ({ field, why }) => encoder.encodeRefusal('malformed', `${field} ${why}`),
     encodeRefusal: (reason, detail) => encoder.encodeRefusal(reason, detail),
   }
 }

@@ -1,4 +1,5 @@
 /** From the head of a request to its message: who sends it, in which dialect, and where it is. */
+
 import type { Peer } from '../../catalog/peers.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { Charge } from '../charge.ts'
