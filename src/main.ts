@@ -19,8 +19,12 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   const rules = { keptFields, identifyingFields: identification.fieldsNeeded(), identifies }
   const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
   const defaults = fileTypeDefaultsOf(context.config)
+  const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
   const { startRealtime } = await import('./realtime/start.ts')
-  return startRealtime({ ...context, defaults, rules })
+  return startRealtime({
+    ...{ ...context, defaults, rules },
+    follow: (listener) => followStoredConfig(context.config, context.log, listener),
+  })
 }
 
 async function admin(context: RoleContext): Promise<RunningRole> {

@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
+import type { StoredNow } from '../catalog/follow-stored-config.ts'
+import type { Peers } from '../catalog/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
@@ -9,12 +11,12 @@ import { type Admission, createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
-import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
+import { createDialects, type Dialects } from './dialects.ts'
+import { createAuthenticator, createKeyCheck, type PeersNow } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
-import { type StoredSettings, watchStoredSettings } from './stored-settings.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
@@ -29,10 +31,20 @@ export interface RealtimeOptions {
   readonly isLedgerThere?: () => boolean
   /** What the configured rules want of a request; nothing if not given. */
   readonly rules?: RequestRules
-  /** File types and peers; without it those that MongoDB has. */
-  readonly stored?: StoredSettings
+  /** Tells of file types and peers as they are stored; without it there are none. */
+  readonly follow?: FollowStored
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
+}
+
+/** Calls the listener at once if it can be read, and upon every change. */
+export type FollowStored = (
+  listener: (stored: StoredNow) => void,
+) => Promise<{ close(): Promise<void> }>
+
+const NOTHING_STORED: FollowStored = async (listener) => {
+  listener({ fileTypes: [], peers: { byKey: () => null, all: [], skipped: [] } })
+  return { close: async () => undefined }
 }
 
 /** What matching and identification read of a request, by the configuration. */
@@ -65,7 +77,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const admission = createAdmission(config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
   const plain = createJsonCodec(options.defaults.answers)
-  const stored = options.stored ?? (await watchStoredSettings({ ...options, plain }))
+  const stored = await readStored(options, plain)
   let isReady = true
   let pool: Pool | undefined
   let server: HttpServer
@@ -111,12 +123,37 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
   })
 }
 
+/** What operators change while the node runs. */
+interface Stored {
+  readonly dialects: Dialects
+  /** Null as long as they were never read. */
+  readonly peers: PeersNow
+  close(): Promise<void>
+}
+
+/** The plain dialect is always spoken; everything else once it has been read. */
+async function readStored(
+  { config, log, defaults, follow = NOTHING_STORED }: RealtimeOptions,
+  plain: JsonCodec,
+): Promise<Stored> {
+  const { defaultFileType: defaultName } = config.realtime
+  const dialects = createDialects({ defaultName, plain, defaults })
+  let peers: Peers | null = null
+  const { close } = await follow((stored) => {
+    for (const { name, why } of dialects.take(stored.fileTypes)) {
+      log.error({ fileType: name, why }, 'a file type cannot be used')
+    }
+    peers = stored.peers
+  })
+  return { dialects, peers: () => peers, close }
+}
+
 /** What the sockets hand their requests to. */
 interface Parts {
   readonly pool: Pool
   readonly admission: Admission
   readonly plain: JsonCodec
-  readonly stored: StoredSettings
+  readonly stored: Stored
 }
 
 function startSockets(

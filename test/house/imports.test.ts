@@ -93,8 +93,10 @@ describe('an import is refused', () => {
     expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
   })
 
-  it('of catalog by realtime, unless it is a type', () => {
+  it('of catalog by realtime, unless it is a type, or of the file types', () => {
     const rule = 'realtime may import only types from catalog'
+    const compiled = "import { x } from '../catalog/file-types/a.ts'"
+    expect(problems('src/realtime/b.ts', compiled)).toEqual([])
     const mixed = "import { type X, y } from '../catalog/a.ts'"
     expect(problems('src/realtime/b.ts', mixed)).toEqual([rule])
     expect(problems('src/realtime/b.ts', "import { type X } from '../catalog/a.ts'")).toEqual([])

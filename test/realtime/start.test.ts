@@ -2,9 +2,6 @@ import { afterEach, expect, it } from 'vitest'
 import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
 import { compilePeers } from '../../src/catalog/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { createJsonCodec } from '../../src/realtime/codecs/json.ts'
-import { createDialects } from '../../src/realtime/dialects.ts'
-import type { PeersNow } from '../../src/realtime/http/authenticate.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
@@ -18,25 +15,22 @@ afterEach(async () => {
 
 const silent = createLogger({ name: 'test', level: 'silent' })
 
-async function roomOf(
-  env: Record<string, string> = {},
-  log = silent,
-  peers: PeersNow = () => compilePeers([]),
-) {
+async function roomOf(env: Record<string, string> = {}, log = silent, peers = compilePeers([])) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
     env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
   })
   const defaults = fileTypeDefaultsOf(config)
-  const plain = createJsonCodec(defaults.answers)
-  const dialects = createDialects({ defaultName: 'json', plain, defaults })
   const room = await startRealtime({
     config,
     defaults,
     log,
     metrics,
     clock: systemClock,
-    stored: { dialects, peers, close: async () => undefined },
+    follow: async (listener) => {
+      listener({ fileTypes: [], peers })
+      return { close: async () => undefined }
+    },
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
   })
   open.push(room)
@@ -96,7 +90,10 @@ it('listens on the network without being opened, and then everybody authenticate
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
   const peer = { name: 'PGW', requestsPerSecond: 0, burst: 0, fileTypes: null, allows: () => true }
-  const peers = () => ({ byKey: (key: string) => (key === 'key-1' ? peer : null) })
+  const peers = {
+    byKey: (key: string) => (key === 'key-1' ? peer : null),
+    ...{ all: [peer], skipped: [] },
+  }
   for (const openTo of ['loopback', 'nobody']) {
     const host = openTo === 'nobody' ? '127.0.0.1' : '0.0.0.0'
     const env = { TOLLGATE_REALTIME_HOST: host, TOLLGATE_REALTIME_OPEN_TO: openTo }
