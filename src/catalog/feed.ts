@@ -29,7 +29,7 @@ export interface FeedOptions {
   log: Logger
   clock: Clock
   /** Fields beside sid, msisdn and imsi that subscribers are found by. */
-  identifiers?: readonly string[]
+  identifiers?: () => readonly string[]
   /**
    * Told of the rates that a new snapshot changes, a slice at a time, before it is the current one.
    */
@@ -41,7 +41,7 @@ const FAILING = 'catalogue feed cannot read; the last catalogue stays'
 const COLLECTIONS = Object.keys(ENTITIES) as readonly EntityCollection[]
 
 export function createCatalogFeed(options: FeedOptions): CatalogFeed {
-  const { catalog, pollMs, log, clock, identifiers = [] } = options
+  const { catalog, pollMs, log, clock, identifiers = () => [] } = options
   const listeners = new Set<(change: SubscriberChange) => void>()
   const state = createCatalogueState(options)
   const subscribers = createSubscriberWatch({
