@@ -57,11 +57,13 @@ export function explainRequest(
   defaults: FileTypeDefaults,
 ): CheckStep[] {
   const fields = document as RuleFields
-  const own = fields['customer_identification_fields'] ?? defaults.rules.customerIdentification
-  const identification = compileIdentification(own, defaults.countryPrefix)
-  const calculators = compileCalculators(
-    fields['rate_calculators'] ?? defaults.rules.rateCalculators,
+  const { customerIdentification, rateCalculators } = defaults.rules
+  const sectionOr = (key: string, absent: unknown) => (isUnset(fields[key]) ? absent : fields[key])
+  const identification = compileIdentification(
+    sectionOr('customer_identification_fields', customerIdentification),
+    defaults.countryPrefix,
   )
+  const calculators = compileCalculators(sectionOr('rate_calculators', rateCalculators))
   const { subscriberKey, subscriberValue, services } = request
   const named = subscriberKey === 'none' ? null : { [subscriberKey]: subscriberValue }
   const fieldOf = (service: ServiceRequest) => (name: string) =>
@@ -69,13 +71,11 @@ export function explainRequest(
   return [
     stepOf('subscriber', null, {
       named,
-      candidates: services.map((service) => ({
+      services: services.map((service) => ({
         usaget: service.usaget,
-        ...Object.fromEntries(
-          identification
-            .candidates(service.usaget, fieldOf(service))
-            .map(({ key, value }) => [key, value]),
-        ),
+        looked_for: identification
+          .candidates(service.usaget, fieldOf(service))
+          .map(({ key, value }) => `${key} ${value}`),
       })),
     }),
     stepOf('rating', null, {
@@ -143,7 +143,11 @@ function serviceStep(
   const usaget = usagetOf(rule, scope, findings)
   const { name, unit, type, source } = mappingOf(processor, rule, at)
   const used = realtime.of(rule.usaget, 'used_usagev_field').value
-  const requested = rule.requested.read(scope, findings)
+  const asking = realtime.general('requested_field').value
+  const isAsking = isUnset(asking) || valueAt(String(asking), scope.entry, scope.message)
+  const asks = record.kind !== 'release' && (record.kind !== 'update' || Boolean(isAsking))
+  const requested = asks ? rule.requested.read(scope, findings) : -1
+  const absent = asks ? rule.defaults[record.kind] : -1
   const filtered = compileFilters(filters, 'filters')({ ...scope, usaget, recordType: record.name })
   const read = (names: unknown) => valuesOf(names, scope.entry, scope.message)
   return stepOf(step, findings, {
@@ -153,7 +157,7 @@ function serviceStep(
     requested: {
       ...(type === 'value' ? { constant: source } : { fields: read(source) }),
       base_units: requested < 0 ? null : requested,
-      default: requested < 0 && rule.defaults[record.kind] >= 0 ? rule.defaults[record.kind] : null,
+      default: requested >= 0 || absent < 0 ? null : absent,
     },
     used: {
       fields: read(used),

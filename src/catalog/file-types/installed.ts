@@ -35,16 +35,17 @@ export function installedFileTypes(
     const nothing = { name: '', document: stored, fileType: null }
     installed.push({ ...nothing, origin: 'stored', replaces: false, problem })
   }
-  for (const [index, document] of (Array.isArray(stored) ? stored : []).entries()) {
+  const documents: readonly unknown[] = Array.isArray(stored) ? stored : []
+  for (const [index, document] of documents.entries()) {
     const path = pathOfFileType(document, index)
     const name = nameOfFileType(document)
-    const isTwice = taken.has(name)
-    const compiled: Compiled = isTwice
-      ? { fileType: null, problem: { path: `${path}.file_type`, reason: 'is there twice' } }
+    const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
+    const compiled: Compiled = isTaken
+      ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
       : compiledOrNot(() => checkedFileType(document, defaults, path))
     const replaces = builtIn.has(name)
     installed.push({ name, origin: 'stored', replaces, document, ...compiled })
-    if (name !== '') taken.add(name)
+    taken.add(name)
   }
   for (const [name, document] of builtIn) {
     if (taken.has(name)) continue
