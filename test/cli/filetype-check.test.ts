@@ -102,7 +102,7 @@ describe('tollgate filetype check', () => {
     })
   })
 
-  it('shows of each service which entry matched, and its volumes raw and in base units', async () => {
+  it('shows of each service which entry matched, and its volumes', async () => {
     const { of } = await check(GY, START)
     expect(of('services.0')?.result).toEqual({
       mapping: 'processor.usaget_mapping.1',
