@@ -1,6 +1,9 @@
 /** The roles of the product and what each is made of. */
+import type { CheckReport } from './catalog/file-types/check-report.ts'
 import type { RoleContext, RunningRole } from './cli/role.ts'
-import { type ExitCode, runCommandLine, type Tools } from './cli/run.ts'
+import { type ExitCode, runCommandLine } from './cli/run.ts'
+import type { Config } from './config/schema.ts'
+import { systemClock } from './runtime/clock.ts'
 
 /**
  * Runs a command line (without `node` and the program) and gives its exit code; undefined if it
@@ -39,4 +42,33 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
   return { close: () => running.stop(context.drainMs) }
 }
 
-const checkFileType: Tools['checkFileType'] = async () => ({ ok: false, steps: [] })
+/** What `tollgate filetype check` shows; of nothing that charges. */
+async function checkFileType(
+  document: unknown,
+  sample: Buffer,
+  config: Config,
+): Promise<CheckReport> {
+  const { fileTypeOrProblem } = await import('./catalog/file-types/installed.ts')
+  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
+  const { explainMessage, explainRequest } = await import('./catalog/file-types/explain.ts')
+  const { checkMessage, refusedDocument } = await import('./realtime/check.ts')
+  const defaults = fileTypeDefaultsOf(config)
+  const { fileType, problem } = fileTypeOrProblem(document, defaults)
+  if (fileType === null) return refusedDocument(problem.path, problem.reason)
+  const { servicesMax } = config.realtime
+  return checkMessage(
+    sample,
+    {
+      fileType,
+      explainMessage: (message) => explainMessage(document, message),
+      explainRequest: (request) => explainRequest(document, request, defaults),
+      validityMs: config.session.validityMs,
+    },
+    {
+      ...{ origin: 'check', nowMs: systemClock.nowMs(), zone: config.rating.timeZone, servicesMax },
+      // Samples were kept at some time.
+      ...{ eventAgeMsMax: Number.MAX_SAFE_INTEGER, eventFutureMsMax: Number.MAX_SAFE_INTEGER },
+      ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+    },
+  )
+}

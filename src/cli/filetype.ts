@@ -7,6 +7,7 @@ import {
   type InstalledFileType,
   installedFileTypes,
   nameOfFileType,
+  pathOfFileType,
 } from '../catalog/file-types/installed.ts'
 import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
@@ -152,6 +153,6 @@ function checkedDocuments(value: unknown, source: string, config: Config): Map<s
 
 function documentsIn(value: unknown): { document: unknown; path: string }[] {
   const list = isObject(value) && Object.hasOwn(value, 'file_types') ? value['file_types'] : value
-  if (!Array.isArray(list)) return [{ document: list, path: 'document' }]
-  return list.map((document, index) => ({ document, path: `file_types.${index}` }))
+  const documents: readonly unknown[] = Array.isArray(list) ? list : [list]
+  return documents.map((document, index) => ({ document, path: pathOfFileType(document, index) }))
 }

@@ -97,7 +97,7 @@ export function optionalText(options: OptionValues, name: string): string | unde
   return typeof value === 'string' ? value : undefined
 }
 
-/** The members of an option that is a list with commas. Throws `UsageError`; undefined: not given. */
+/** The members of a list with commas; undefined if it is not given. Throws `UsageError`. */
 export function optionalList(options: OptionValues, name: string): string[] | undefined {
   const text = optionalText(options, name)
   if (text === undefined) return undefined

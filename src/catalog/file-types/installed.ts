@@ -5,16 +5,18 @@ import { builtInFileTypes, PLAIN_JSON } from './built-in.ts'
 import { compileFileType } from './compile.ts'
 import type { FileType, FileTypeDefaults } from './file-type.ts'
 
-export interface InstalledFileType {
+/** Either the file type, or why there is none. */
+export type Compiled =
+  | { readonly fileType: FileType; readonly problem: null }
+  | { readonly fileType: null; readonly problem: { path: string; reason: string } }
+
+export type InstalledFileType = Compiled & {
   /** Empty if the document has none. */
   readonly name: string
   readonly origin: 'builtIn' | 'stored'
   /** Whether it stands in the place of a built-in one. */
   readonly replaces: boolean
   readonly document: unknown
-  /** Null: it cannot be used, and `problem` says why. */
-  readonly fileType: FileType | null
-  readonly problem: { readonly path: string; readonly reason: string } | null
 }
 
 /**
@@ -33,23 +35,37 @@ export function installedFileTypes(
     const nothing = { name: '', document: stored, fileType: null }
     installed.push({ ...nothing, origin: 'stored', replaces: false, problem })
   }
-  for (const [index, document] of (Array.isArray(stored) ? stored : []).entries()) {
-    const path = `file_types.${index}`
+  const documents: readonly unknown[] = Array.isArray(stored) ? stored : []
+  for (const [index, document] of documents.entries()) {
+    const path = pathOfFileType(document, index)
     const name = nameOfFileType(document)
-    const isTwice = taken.has(name)
-    const compiled = isTwice
-      ? { fileType: null, problem: { path: `${path}.file_type`, reason: 'is there twice' } }
+    const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
+    const compiled: Compiled = isTaken
+      ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
       : compiledOrNot(() => checkedFileType(document, defaults, path))
     const replaces = builtIn.has(name)
     installed.push({ name, origin: 'stored', replaces, document, ...compiled })
-    if (name !== '') taken.add(name)
+    taken.add(name)
   }
   for (const [name, document] of builtIn) {
     if (taken.has(name)) continue
-    const compiled = compiledOrNot(() => compileFileType(document, defaults, name))
+    const compiled = compiledOrNot(() => compileFileType(document, defaults, `built in ${name}`))
     installed.push({ name, origin: 'builtIn', replaces: false, document, ...compiled })
   }
   return installed.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+}
+
+const USABLE_NAME = /^\w{1,64}$/
+
+/** Where errors say a document is: by its name, or where that is of no use by its position. */
+export function pathOfFileType(document: unknown, index: number): string {
+  const name = nameOfFileType(document)
+  return `file_types.${USABLE_NAME.test(name) ? name : index}`
+}
+
+/** A file type, or why its document cannot be used. */
+export function fileTypeOrProblem(document: unknown, defaults: FileTypeDefaults): Compiled {
+  return compiledOrNot(() => checkedFileType(document, defaults, pathOfFileType(document, 0)))
 }
 
 /** A file type that may be stored. Throws `RuleError`, whose path begins with `path`. */
@@ -69,7 +85,7 @@ export function nameOfFileType(document: unknown): string {
   return typeof name === 'string' ? name : ''
 }
 
-function compiledOrNot(compile: () => FileType): Pick<InstalledFileType, 'fileType' | 'problem'> {
+function compiledOrNot(compile: () => FileType): Compiled {
   try {
     return { fileType: compile(), problem: null }
   } catch (error) {

@@ -16,7 +16,7 @@ export function codecOf(fileType: FileType): Codec<MappedEnvelope> {
   return createMappedCodec(fileType, parserOf(parser), encoderOf(encoder, response))
 }
 
-function parserOf(settings: ParserSettings): MessageParser {
+export function parserOf(settings: ParserSettings): MessageParser {
   switch (settings.type) {
     case 'json':
       return jsonMessageParser

@@ -1,0 +1,95 @@
+/** What a file type makes of one message, step by step, for the operator who describes it. */
+import type { CheckReport, CheckStep } from '../catalog/file-types/check-report.ts'
+import type { FileType, Message } from '../catalog/file-types/file-type.ts'
+import {
+  type BalanceReport,
+  type ChargeOutcome,
+  plainOutcome,
+  reasons,
+} from '../domain/charge-outcome.ts'
+import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import type { Codec, DecodeContext } from './codecs/codec.ts'
+import { codecOf, parserOf } from './codecs/codec-of.ts'
+
+export interface CheckParts {
+  fileType: FileType
+  /** The steps from the message to its charge request; and who is looked for, and by what rated. */
+  explainMessage(message: Message): CheckStep[]
+  explainRequest(request: ChargeRequest): CheckStep[]
+  /** How long a grant of the sample answer holds. */
+  validityMs: number
+}
+
+/** Never throws, whatever the message. Charges nothing. */
+export function checkMessage(
+  body: Buffer,
+  { fileType, validityMs, ...parts }: CheckParts,
+  context: DecodeContext,
+): CheckReport {
+  const { name, parser, isEnabled } = fileType
+  const accepted = { file_type: name, parser: parser.type, enabled: isEnabled }
+  const steps: CheckStep[] = [{ step: 'document', ok: true, result: accepted }]
+  const codec: Codec<unknown> = codecOf(fileType)
+  const parsed = parserOf(parser).parse(body)
+  if (parsed.ok) {
+    steps.push({ step: 'message', ok: true, result: parsed.message })
+    steps.push(...parts.explainMessage(parsed.message))
+  }
+  const decoded = codec.decode(body, context)
+  if (!decoded.ok) {
+    const { field, why } = decoded.error
+    steps.push({ step: parsed.ok ? 'request' : 'message', ok: false, result: { field, why } })
+    steps.push(answer('answer', codec.encodeError(decoded.error)))
+    return { ok: false, steps }
+  }
+  const { request, envelope } = decoded
+  if (request !== null) steps.push(...parts.explainRequest(request))
+  steps.push({ step: 'request', ok: true, result: shown(request) })
+  const granted = grantedOutcome(request, validityMs, context.nowMs)
+  steps.push(answer('answer if granted', codec.encode(envelope, granted)))
+  if (request !== null) {
+    const denied = plainOutcome('noCredit', reasons.noCredit.text, SAMPLE.aid, SAMPLE.sid)
+    steps.push(answer('answer if denied', codec.encode(envelope, denied)))
+  }
+  return { ok: true, steps }
+}
+
+/** The report of a document that cannot be used, or of one whose dialect is not there. */
+export function refusedDocument(path: string, reason: string): CheckReport {
+  return { ok: false, steps: [{ step: 'document', ok: false, result: { path, reason } }] }
+}
+
+function answer(step: string, text: string): CheckStep {
+  return { step, ok: true, result: text }
+}
+
+function shown(request: ChargeRequest | null): unknown {
+  if (request === null) return 'is not charged: filters keep all of it from that'
+  return { ...request, eventTime: new Date(request.eventTimeMs).toISOString() }
+}
+
+/** Whom the sample answers are about. */
+const SAMPLE = { aid: 17, sid: 18, transactionId: 'sample' }
+
+/** All that is asked for is granted, to somebody who has some money. */
+function grantedOutcome(
+  request: ChargeRequest | null,
+  validityMs: number,
+  nowMs: number,
+): ChargeOutcome {
+  const services = (request?.services ?? []).map((service) => grantedService(service, validityMs))
+  const balance: BalanceReport = {
+    ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '' },
+    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs },
+  }
+  const balances = request?.wantBalances ? [balance] : null
+  return { ...plainOutcome('granted'), ...SAMPLE, services, balances }
+}
+
+function grantedService({ ratingGroup, usaget, requested }: ServiceRequest, validityMs: number) {
+  const granted = Math.max(requested, 0)
+  return {
+    ...{ ratingGroup, usaget, reason: 'granted' as const, granted },
+    ...{ validityMs: granted > 0 ? validityMs : 0, finalUnit: false, cost: 0, quote: null },
+  }
+}

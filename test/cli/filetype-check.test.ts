@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest'
+import type { CheckReport } from '../../src/catalog/file-types/check-report.ts'
+import { useTollgate } from './tollgate.ts'
+
+const tollgate = useTollgate()
+
+/** As spec/realtime.md 1.2 has it: conditions, several units, rules of its own, hidden fields. */
+const GY = {
+  file_type: 'GY',
+  parser: { type: 'json', structure: [{ name: 'debug', checked: false }] },
+  processor: {
+    date_field: 'when',
+    usaget_mapping: [
+      { usaget: 'sms', src_field: 'apn', pattern: '/^sms/', volume_type: 'value', volume_src: 1 },
+      {
+        usaget: 'data',
+        conditions: [{ src_field: 'apn', op: '$regex', pattern: '/^net/' }],
+        unit: 'mb1024',
+        volume_src: ['asked'],
+        rating_group_field: 'rg',
+      },
+    ],
+  },
+  customer_identification_fields: {
+    '*': [{ src_key: 'line', target_key: 'msisdn', clear_regex: '/^tel:/' }],
+  },
+  rate_calculators: {
+    retail: {
+      '*': {
+        priorities: [{ filters: [{ type: 'match', rate_key: 'params.apn', line_key: 'apn' }] }],
+      },
+    },
+  },
+  realtime: {
+    request_type_field: 'type',
+    session_id_fields: ['sess', 'line'],
+    used_usagev_field: ['used'],
+    services_field: 'units',
+    requested_field: 'asked',
+    default_values: { start_request: 1000 },
+  },
+  response: {
+    fields: [
+      { response_field_name: 'code', row_field_name: 'return_code' },
+      { response_field_name: 'given', row_field_name: 'granted_volume' },
+    ],
+  },
+  filters: [{ conditions: [{ field_name: 'free', op: '$eq', value: 'yes' }], skip_calc: ['all'] }],
+}
+
+const START = {
+  type: 1,
+  sess: 's1',
+  line: 'tel:4477',
+  when: '2026-01-02 03:04:05',
+  debug: 'x',
+  apn: 'net.home',
+  units: [{ rg: 7, asked: '2.5' }, { rg: 8 }],
+}
+
+async function check(document: unknown, message: unknown) {
+  const file = tollgate.file('document.json', JSON.stringify(document))
+  const text = typeof message === 'string' ? message : JSON.stringify(message)
+  const sample = ['--sample', tollgate.file('sample', text)]
+  const { code, stdout, stderr } = await tollgate.run(
+    ...['filetype', 'check', file, ...sample, '--json'],
+  )
+  expect(stderr).toBe('')
+  const report = JSON.parse(stdout) as CheckReport
+  const of = (step: string) => report.steps.find((each) => each.step === step)
+  const steps = report.steps.map(({ step }) => step)
+  return { code, ok: report.ok, of, steps }
+}
+
+describe('tollgate filetype check', () => {
+  it('shows step by step how a message is read', async () => {
+    const { code, ok, of, steps } = await check(GY, START)
+    expect([code, ok]).toEqual([0, true])
+    expect(steps).toEqual([
+      ...['document', 'message', 'request type', 'session', 'request number', 'event time'],
+      ...['services.0', 'services.1', 'subscriber', 'rating', 'request'],
+      ...['answer if granted', 'answer if denied'],
+    ])
+    expect(of('message')?.result).toEqual(START)
+    expect(of('request type')?.result).toEqual({
+      fields: { type: 1 },
+      kind: 'start',
+      record_type: 'start_request',
+    })
+    expect(of('session')?.result).toEqual({
+      fields: { sess: 's1', line: 'tel:4477' },
+      session_id: 's1;tel:4477',
+    })
+    expect(of('event time')?.result).toEqual({ fields: { when: '2026-01-02 03:04:05' } })
+    expect(of('request')?.result).toMatchObject({
+      kind: 'start',
+      sessionId: 's1;tel:4477',
+      services: [
+        { ratingGroup: 7, requested: 2_621_440 },
+        { ratingGroup: 8, requested: 1000 },
+      ],
+    })
+  })
+
+  it('shows of each service which entry matched, and its volumes', async () => {
+    const { of } = await check(GY, START)
+    expect(of('services.0')?.result).toEqual({
+      mapping: 'processor.usaget_mapping.1',
+      usaget: 'data',
+      unit: 'mb1024',
+      requested: { fields: { asked: '2.5' }, base_units: 2_621_440, default: null },
+      used: { fields: { used: null }, base_units: 0, is_total: false },
+      filter: 'none',
+    })
+    const requested = { fields: { asked: null }, base_units: null, default: 1000 }
+    expect(of('services.1')?.result).toMatchObject({ requested })
+    const sms = await check(GY, { ...START, apn: 'sms', units: [{}] })
+    expect(sms.of('services.0')?.result).toMatchObject({
+      mapping: 'processor.usaget_mapping.0',
+      requested: { constant: 1, base_units: 1 },
+    })
+    const update = await check(GY, { ...START, type: 2, units: [{ rg: 7, used: 1 }] })
+    expect(update.of('services.0')?.result).toMatchObject({
+      requested: { base_units: null, default: null },
+      used: { fields: { used: 1 }, base_units: 1_048_576 },
+    })
+  })
+
+  it('shows who is looked for, by what it is rated, and both answers', async () => {
+    const { of } = await check(GY, { ...START, units: [{ rg: 7, asked: 1 }] })
+    expect(of('subscriber')?.result).toEqual({
+      named: null,
+      services: [{ usaget: 'data', looked_for: ['msisdn 4477'] }],
+    })
+    expect(of('rating')?.result).toMatchObject({ services: [{ fields: { apn: 'net.home' } }] })
+    expect(of('answer if granted')?.result).toBe('{"code":1,"given":1048576}')
+    expect(of('answer if denied')?.result).toBe('{"code":-1,"given":0}')
+  })
+
+  it('shows what filters keep from being charged', async () => {
+    const { ok, of } = await check(GY, { ...START, free: 'yes', units: [{ rg: 7, asked: 1 }] })
+    expect([ok, of('services.0')?.result]).toMatchObject([true, { filter: 'skip' }])
+    expect(of('request')?.result).toContain('is not charged')
+    expect(of('answer if granted')?.result).toBe('{"code":1,"given":1048576}')
+    expect(of('answer if denied')).toBeUndefined()
+  })
+
+  it('shows what is wrong with a message, and the answer to it', async () => {
+    const { code, ok, of } = await check(GY, { ...START, when: 'soon' })
+    expect([code, ok, of('request')]).toMatchObject([1, false, { ok: false }])
+    expect(of('request')?.result).toMatchObject({ field: 'when' })
+    expect(of('answer')?.result).toContain('when')
+    const typeless = await check(GY, { ...START, type: 9 })
+    expect(typeless.of('request type')).toMatchObject({
+      ok: false,
+      result: { fields: { type: 9 } },
+    })
+    const other = await check(GY, { ...START, apn: 'fax' })
+    expect(other.of('services.0')?.result).toEqual({ mapping: null })
+    const noJson = await check(GY, '{')
+    expect(noJson.steps).toEqual(['document', 'message', 'answer'])
+    expect(noJson.of('message')).toMatchObject({ ok: false, result: { why: 'is not JSON' } })
+  })
+
+  it('shows what is wrong with a document', async () => {
+    const document = { ...GY, parser: { type: 'tap3' } }
+    const { code, steps, of } = await check(document, START)
+    expect([code, steps]).toEqual([1, ['document']])
+    expect(of('document')?.result).toMatchObject({ path: 'file_types.GY.parser.type' })
+  })
+
+  it('writes it for a person, with nothing of the message that a terminal obeys', async () => {
+    const file = tollgate.file('document.json', JSON.stringify(GY))
+    const message = { ...START, '\u001b[2J': '\u001b[2J', units: [] }
+    const ended = await tollgate.pipe(
+      JSON.stringify(message),
+      ...['filetype', 'check', file, '--sample', '-'],
+    )
+    expect(ended.code).toBe(1)
+    expect(ended.stdout).toContain('document\n  file_type: "GY"\n')
+    expect(ended.stdout).toContain('session\n  fields\n    sess: "s1"\n')
+    expect(ended.stdout).toContain('request: not usable\n  field: "units"\n')
+    expect(ended.stdout).not.toContain('\u001b')
+  })
+
+  it.each([
+    [['-', '--sample', '-'], 2, 'only one of FILE and --sample can be standard input'],
+    [['-'], 2, '--sample is missing'],
+    [['-', '--sample', '/nowhere/body'], 1, 'cannot read /nowhere/body'],
+  ])('%j is refused', async (args, code, message) => {
+    const ended = await tollgate.pipe(JSON.stringify(GY), 'filetype', 'check', ...args)
+    expect([ended.code, ended.stdout]).toEqual([code, ''])
+    expect(ended.stderr).toContain(message)
+  })
+})
