@@ -64,7 +64,10 @@ export function avpByCode(code: number, vendor: number): Avp | undefined {
 /** Later entries correct earlier ones of the same code; names that they replace still find it. */
 function compile(entries: readonly AvpEntry[], corrections: readonly AvpEntry[]) {
   const corrected = new Map(corrections.map((entry) => [codeText(entry), entry]))
-  const owners = namedBy([...corrections, ...entries.filter((entry) => !corrected.has(codeText(entry)))])
+  const owners = namedBy([
+    ...corrections,
+    ...entries.filter((entry) => !corrected.has(codeText(entry))),
+  ])
   const byCode = new Map<number, Map<number, Avp>>()
   const byKey = new Map<string, Avp>()
   const add = (entry: AvpEntry, name: string) => {
