@@ -115,8 +115,10 @@ function amountMember(name: string, value: string): WrittenAvp {
   return { name, avp: avpByKey(name), isList: false, values: [value] }
 }
 
-/** Of a number by its digits (`NumberText`), told from a group: no AVP has this name. */
+/** Of a number by its digits (`NumberText`); groups are plain records, whatever is in them. */
 function digitsOf(value: object): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === null || prototype === Object.prototype) return undefined
   const { digits } = value as { digits?: unknown }
   return typeof digits === 'string' ? digits : undefined
 }

@@ -35,7 +35,6 @@ interface From {
   entry: Message
 }
 
-const SUCCESS = 2001
 const MISSING_AVP = 5005
 const INVALID_AVP_VALUE = 5004
 const UNABLE_TO_COMPLY = 5012
@@ -49,9 +48,10 @@ export function createDiameterEncoder(nodes: readonly ResponseNode[]): AnswerEnc
     contentType: 'application/json',
     encode(answer, given) {
       const form = formOf(given)
+      const writer = new AvpWriter(form)
       const from = { answer, service: null, entry: answer.echo.message }
-      const written = writtenOf(members, from, new AvpWriter(form))
-      return wrap(form, new AvpWriter(form).group(written), SUCCESS)
+      const avps = writer.group(writtenOf(members, from, writer))
+      return wrap(form, avps, answer.settings('').returnCodes[answer.outcome.reason])
     },
     encodeError: (error, code, given) => encodeError(error, code, formOf(given)),
   }

@@ -14,6 +14,7 @@ const ANSWERS: ReadonlyMap<string, string> = new Map([
 /** The bits of the command flags (RFC 6733 section 3). */
 const PROXIABLE = 0x40
 const ERROR = 0x20
+const FLAGS = ['flags', 'commandFlags', 'command_flags', 'Command-Flags']
 /** Of these flags answers have others than requests; they are never retransmitted. */
 const REQUEST_FLAGS = ['request', 'isRequest']
 const ERROR_FLAGS = ['error', 'isError']
@@ -52,11 +53,12 @@ function member(name: string, value: unknown, resultCode: number): string[] {
     case 'boolean':
       return [`${key}:${flag(name, value, resultCode)}`]
     case 'number':
-      return [`${key}:${name === 'flags' ? bits(value, resultCode) : value}`]
+      if (!Number.isFinite(value)) return []
+      return [`${key}:${FLAGS.includes(name) ? bits(value, resultCode) : value}`]
     case 'string':
       return value.length > CHARS_MAX ? [] : [`${key}:${quote(ANSWERS.get(value) ?? value)}`]
     default:
-      if (name !== 'flags' || !isRecord(value)) return []
+      if (!FLAGS.includes(name) || !isRecord(value)) return []
       return [`${key}:{${flagsOf(value, resultCode).join(',')}}`]
   }
 }
