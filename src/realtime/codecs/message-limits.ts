@@ -12,5 +12,5 @@ export const messageLimits = {
 export const limitProblems = {
   depth: `is nested deeper than ${messageLimits.depth}`,
   members: `has more than ${messageLimits.members} fields`,
-  nameChars: `has a name of a field with more than ${messageLimits.nameChars} characters`,
+  nameChars: `has a name of more than ${messageLimits.nameChars} characters`,
 } as const
