@@ -29,6 +29,30 @@ export function closedReason(host: string, openTo: OpenTo, setting: string): str
   return `must be loopback (${addresses}) unless ${setting} is network: nobody authenticates yet`
 }
 
+/** Why an address is not of the kind that subscribers are to be sent to; undefined if it is. */
+export function redirectProblem(
+  address: string,
+  type: 'ipv4' | 'ipv6' | 'url' | 'sip',
+): string | undefined {
+  const kinds = {
+    ipv4: { test: isIpv4, expects: 'must be an IPv4 address' },
+    ipv6: {
+      test: (text: string) => ipv6Of(text) !== undefined,
+      expects: 'must be an IPv6 address',
+    },
+    url: { test: isWebUrl, expects: 'must be a URL, as in https://shop.example.net/' },
+    sip: {
+      test: (text: string) => /^sips?:./.test(text),
+      expects: 'must be a SIP URI, as in sip:…',
+    },
+  }
+  return kinds[type].test(address) ? undefined : kinds[type].expects
+}
+
+function isWebUrl(text: string): boolean {
+  return /^https?:\/\/[^/]/.test(text) && URL.canParse(text)
+}
+
 function isIpv4(host: string): boolean {
   const parts = host.split('.')
   const areOctets = parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)

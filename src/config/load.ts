@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
-import { closedReason } from './hosts.ts'
+import { closedReason, redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
@@ -128,6 +128,16 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     'ledger.directoryTtlMs',
     `must be at least ${needMs}, which is ${sum}`,
   )
+  const { finalUnitAction, redirectAddress, redirectAddressType } = session
+  if (finalUnitAction === 'redirect') {
+    const reason = redirectProblem(redirectAddress, redirectAddressType)
+    const type = named('session.redirectAddressType')
+    demand(
+      reason === undefined,
+      'session.redirectAddress',
+      `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
+    )
+  }
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,

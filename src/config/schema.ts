@@ -53,6 +53,7 @@ export const ConfigSchema = section({
     inFlightMax: integer(1, 1_000_000),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
     servicesMax: integer(1, 256),
+    returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),
   admin: section({ host: text('host'), openTo: openTo(), port: port() }),
   ledger: section({
@@ -68,6 +69,12 @@ export const ConfigSchema = section({
   session: section({
     validityMs: integer(SECOND_MS, 7 * DAY_MS),
     graceMs: integer(0, DAY_MS),
+    quotaHoldingMs: integer(0, 7 * DAY_MS),
+    quotaThresholdPercent: integer(0, 99),
+    finalUnitAction: oneOf('none', 'terminate', 'redirect', 'restrict'),
+    redirectAddress: text('redirect-address'),
+    redirectAddressType: oneOf('ipv4', 'ipv6', 'url', 'sip'),
+    restrictionFilters: Type.Array(text('filter'), { maxItems: 100, uniqueItems: true }),
   }),
   rating: section({
     rateKeys: Type.Array(text('rate-key'), { minItems: 1, maxItems: 16, uniqueItems: true }),

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { AnswerSettings } from '../catalog/file-types/file-type.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -7,7 +8,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
-import { jsonCodec } from './codecs/json.ts'
+import { createJsonCodec } from './codecs/json.ts'
 import type { HttpServer } from './http/listening.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
@@ -17,6 +18,8 @@ export interface RealtimeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
+  /** What answers have by the configuration. */
+  readonly answers: AnswerSettings
   /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
   readonly isRedisFit?: () => boolean
   /** Whether Redis has the ledger's data, or a part of it; likewise. */
@@ -100,7 +103,7 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
 }
 
 function startSockets(
-  { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
+  { config, log, metrics, clock, answers, rules = NO_RULES }: RealtimeOptions,
   pool: Pool,
   admission: ReturnType<typeof createAdmission>,
   isReady: () => boolean,
@@ -111,7 +114,7 @@ function startSockets(
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { origin: ORIGIN, servicesMax, ...times, ...rules }
-  const codec = jsonCodec
+  const codec = createJsonCodec(answers)
   return startHttpServer({
     host,
     openTo,

@@ -3,8 +3,8 @@ import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcom
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
-import { jsonCodec } from '../../src/realtime/codecs/json.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { jsonCodec } from './codecs/settings.ts'
 
 /** The stages before and after the worker; the worker's part is played by the test. */
 function chargeOf(inFlightMax: number) {

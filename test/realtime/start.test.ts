@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
+import { answerSettingsOf } from '../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -15,10 +16,12 @@ const silent = createLogger({ name: 'test', level: 'silent' })
 
 async function roomOf(env: Record<string, string> = {}, log = silent) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
+  const config = loadConfig({
+    env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
+  })
   const room = await startRealtime({
-    config: loadConfig({
-      env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
-    }),
+    config,
+    answers: answerSettingsOf(config),
     log,
     metrics,
     clock: systemClock,

@@ -1,9 +1,9 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import type { HttpServer } from '../../../src/realtime/http/listening.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
+import { jsonCodec } from '../codecs/settings.ts'
 
 export const KINDS = ['native', 'javascript'] as const
 export type Kind = (typeof KINDS)[number]
