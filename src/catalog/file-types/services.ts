@@ -117,12 +117,22 @@ function readEntry(
     untaxed: effect === 'untaxed',
     fields: entry === message ? null : keptOf(plan.kept, entry, findings),
   }
+  if (entry === message && isNothing(plan, record, service)) return false
   if (found.services.some((other) => isSameService(other, service))) {
     findings.failEntry('repeats a service: its rating group and usage type are those of another')
   }
   found.services.push(service)
   found.stamps.push(rule.stamp === null ? '' : rule.stamp(scope, findings))
   return true
+}
+
+/** Where messages may have a list, one without it that asks and reports nothing has no service. */
+function isNothing(
+  { list }: ServicesPlan,
+  { kind }: RecordType,
+  { requested, used }: ServiceRequest,
+): boolean {
+  return list !== null && !opens(kind) && requested < 0 && used === 0
 }
 
 function ruleOf(usage: readonly UsageRule[], scope: Scope): UsageRule | null {

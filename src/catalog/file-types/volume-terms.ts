@@ -25,13 +25,23 @@ const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields bef
  * of a plain list some may be absent, as of a group always. Throws `RuleError`.
  */
 export function termAt(value: unknown, path: string, unit: string, isPartial: boolean): VolumeTerm {
-  if (!Array.isArray(value)) return singleAt(value, path, unit)
-  if (!value.some(Array.isArray)) return sumAt(value, path, unit, isPartial)
+  return groupsAt(value, path, { unit, within: '' }, isPartial)
+}
+
+interface Place {
+  readonly unit: string
+  /** Path of the list whose members have the fields, with a point at its end, for errors. */
+  readonly within: string
+}
+
+function groupsAt(value: unknown, path: string, place: Place, isPartial: boolean): VolumeTerm {
+  if (!Array.isArray(value)) return singleAt(value, path, place)
+  if (!value.some(Array.isArray)) return sumAt(value, path, place, isPartial)
   const groups = value.map((group, index) => {
     const at = `${path}.${index}`
     if (!Array.isArray(group)) throw new RuleError(at, 'must be a list, as the others are')
     if (group.some(Array.isArray)) throw new RuleError(at, 'must be a list of fields')
-    return sumAt(group, at, unit, true)
+    return sumAt(group, at, place, true)
   })
   return {
     name: groups[0]?.name ?? '',
@@ -46,13 +56,13 @@ export function termAt(value: unknown, path: string, unit: string, isPartial: bo
   }
 }
 
-function singleAt(value: unknown, path: string, unit: string): VolumeTerm {
-  if (isObject(value)) return eachAt(value, path, unit)
-  return fieldTerm(pathAt(value, path), unit)
+function singleAt(value: unknown, path: string, place: Place): VolumeTerm {
+  if (isObject(value)) return eachAt(value, path, place)
+  return fieldTerm(pathAt(value, path), place)
 }
 
-function fieldTerm(field: Path, unit: string): VolumeTerm {
-  const { name } = field
+function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
+  const name = `${within}${field.name}`
   return {
     name,
     read: (scope, findings) => {
@@ -70,10 +80,10 @@ function fieldTerm(field: Path, unit: string): VolumeTerm {
 function sumAt(
   list: readonly unknown[],
   path: string,
-  unit: string,
+  place: Place,
   isPartial: boolean,
 ): VolumeTerm {
-  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, unit))
+  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, place))
   const [first] = terms
   if (first !== undefined && terms.length === 1) return first
   return {
@@ -92,18 +102,19 @@ function sumAt(
 }
 
 /** `{each: a list, or the record in its place, fields: of each of its members}`. */
-function eachAt(document: object, path: string, unit: string): VolumeTerm {
+function eachAt(document: object, path: string, { unit, within }: Place): VolumeTerm {
   const { each, fields } = objectAt(document, path, ['each', 'fields'])
   const list = pathAt(each, `${path}.each`)
   const at = `${path}.fields`
   if (!isUnset(fields)) listAt(fields, at)
-  const term = termAt(fields, at, unit, true)
+  const place = { unit, within: `${within}${list.name}.` }
+  const term = groupsAt(fields, at, place, true)
   const members = (scope: Scope): readonly Scope[] => {
     const value = list.read(scope)
     const records: readonly unknown[] = Array.isArray(value) ? value : [value]
     return records.filter(isObject).map((entry) => ({ entry, message: entry }))
   }
-  const name = `${list.name}.${term.name}`
+  const { name } = term
   return {
     name,
     read: (scope, findings) => {

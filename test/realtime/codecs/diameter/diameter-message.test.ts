@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DiameterForm } from '../../../../src/realtime/codecs/diameter/diameter-form.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
+import { limitProblems } from '../../../../src/realtime/codecs/message-limits.ts'
 import { byCodes, byNames, entries, pairs, update } from './ccr.ts'
 
 function parse(body: unknown) {
@@ -143,9 +144,9 @@ describe('what is refused', () => {
     ['has an element that is no AVP', '[1]'],
     ['has an element that is no AVP', '[["Session-Id"]]'],
     ['has an element that is no AVP', '[["Session-Id","a"],{"name":"X"}]'],
-    ['is nested deeper than 32', deep(33)],
-    ['has more than 4096 fields', JSON.stringify(long(4096))],
-    ['has a name of a field with more than 256 characters', `{"${'x'.repeat(257)}":1}`],
+    [limitProblems.depth, deep(33)],
+    [limitProblems.members, JSON.stringify(long(4096))],
+    [limitProblems.nameChars, `{"${'x'.repeat(257)}":1}`],
   ])('body %s', (why, body) => {
     expect(messageOf(body)).toEqual({ field: 'body', why })
   })
