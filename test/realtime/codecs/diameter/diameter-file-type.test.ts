@@ -406,7 +406,7 @@ describe('errors', () => {
           JSON.parse(codec.encode(decoded.envelope, plainOutcome('unknownSubscriber')))
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     )
   })
 })
