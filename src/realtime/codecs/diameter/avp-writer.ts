@@ -26,12 +26,17 @@ export class AvpWriter {
   /** A message or a group. */
   group(avps: readonly WrittenAvp[]): string {
     const { layout } = this.#form
-    const members: string[] = []
+    let text = ''
     for (const avp of avps) {
-      if (layout === 'object') members.push(this.#property(avp))
-      else for (const value of avp.values) members.push(this.#element(avp, value))
+      if (layout === 'object') {
+        text += text === '' ? this.#property(avp) : `,${this.#property(avp)}`
+        continue
+      }
+      for (const value of avp.values) {
+        text += text === '' ? this.#element(avp, value) : `,${this.#element(avp, value)}`
+      }
     }
-    return layout === 'object' ? `{${members.join(',')}}` : `[${members.join(',')}]`
+    return layout === 'object' ? `{${text}}` : `[${text}]`
   }
 
   /** Adds the texts of a value; a list is an AVP that is repeated. */
@@ -46,9 +51,9 @@ export class AvpWriter {
   }
 
   #property({ name, avp, isList, values }: WrittenAvp): string {
-    const key = quote(this.#form.isByCode && avp !== undefined ? avp.codeText : name)
-    const [first = ''] = values
-    return `${key}:${isList || values.length > 1 ? `[${values.join(',')}]` : first}`
+    const key = this.#key(name, avp)
+    if (isList || values.length > 1) return `${key}:[${values.join(',')}]`
+    return `${key}:${values[0]}`
   }
 
   #element({ name, avp }: WrittenAvp, value: string): string {
@@ -56,13 +61,19 @@ export class AvpWriter {
     const isCode = isByCode && avp !== undefined
     if (layout === 'pairs') {
       const isNumber = isCode && hasNumberCodes && avp.vendor === 0
-      return `[${isNumber ? avp.code : quote(isCode ? avp.codeText : name)},${value}]`
+      return `[${isNumber ? avp.code : this.#key(name, avp)},${value}]`
     }
     const { key, vendor, group, value: plain } = entryKeys
     const isVendorTold = avp !== undefined && (isCode ? vendor !== '' || avp.vendor > 0 : false)
-    const vendorText = isVendorTold ? `,${quote(vendor || 'vendor')}:${avp.vendor}` : ''
+    const vendorText = isVendorTold ? `,"${vendor || 'vendor'}":${avp.vendor}` : ''
     const valueKey = value.startsWith('[') ? group : plain
-    return `{${quote(key)}:${isCode ? avp.code : quote(name)}${vendorText},${quote(valueKey)}:${value}}`
+    const called = isCode ? avp.code : this.#key(name, avp)
+    return `{"${key}":${called}${vendorText},"${valueKey}":${value}}`
+  }
+
+  #key(name: string, avp: Avp | undefined): string {
+    if (avp === undefined) return quote(name)
+    return this.#form.isByCode ? avp.codeJson : avp.nameJson
   }
 
   #scalar(value: string | number | boolean, avp: Avp | undefined): string {

@@ -25,6 +25,9 @@ export interface Avp {
   readonly vendor: number
   /** As keys of messages have it: `263`, or `10415:1016` with a vendor. */
   readonly codeText: string
+  /** Both as JSON. */
+  readonly nameJson: string
+  readonly codeJson: string
   readonly type: AvpType
   /** Whether a receiver that does not know it must refuse the message (M flag). */
   readonly isMandatory: boolean
@@ -128,6 +131,8 @@ function avpOf(entry: AvpEntry, name: string, codeText: string): Avp {
     code,
     vendor,
     codeText,
+    nameJson: JSON.stringify(name),
+    codeJson: JSON.stringify(codeText),
     type: entry.type ?? 'OctetString',
     isMandatory: entry.flags?.mandatory ?? false,
     values: isNamed ? values : null,
