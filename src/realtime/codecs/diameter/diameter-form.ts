@@ -37,7 +37,7 @@ export interface DiameterForm {
   hasNamedValues: boolean
   entryKeys: EntryKeys
   envelope: Envelope | null
-  /** What answers repeat, also of a message that is refused: `Session-Id` and the like, if known. */
+  /** What answers repeat, also of a refused message: `Session-Id` and the like, if known. */
   echo: readonly (readonly [name: string, value: string | number])[]
 }
 
