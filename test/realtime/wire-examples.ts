@@ -21,9 +21,9 @@ function outcomeOf(content: string): ChargeOutcome {
   return { ...outcome, cost: outcome.cost ?? 0, services, balances: balances ?? null }
 }
 
-/** The examples of docs/WIRE.md by name. */
-export function wireExamples(): Map<string, WireExample> {
-  const text = readFileSync(new URL('../../docs/WIRE.md', import.meta.url), 'utf8')
+/** The examples of a document, by default docs/WIRE.md, by name. */
+export function wireExamples(file = 'WIRE.md'): Map<string, WireExample> {
+  const text = readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
   const examples = new Map<string, WireExample>()
   for (const [, part = '', name = '', content = ''] of text.matchAll(BLOCK)) {
     const example = examples.get(name) ?? {}

@@ -15,10 +15,11 @@ import {
 import { compileEventTime, DATE_KEYS } from './dates.ts'
 import type { FileType, FileTypeDefaults, ParserSettings } from './file-type.ts'
 import { compileFilters } from './filters.ts'
+import { fieldFlag, flagAt } from './flags.ts'
 import { compileHidden } from './hidden.ts'
 import { builtInPath, type MapPlan, mapMessage } from './map.ts'
 import { compileParser } from './parser-section.ts'
-import { optionalPathAt, type Path, pathAt, pathsAt } from './paths.ts'
+import { optionalPathAt, type Path, pathAt } from './paths.ts'
 import {
   booleanAt,
   type Placed,
@@ -32,6 +33,7 @@ import type { ServicesPlan } from './services.ts'
 import { compileSessionId } from './session.ts'
 import { compileSubscriberFields } from './subscriber.ts'
 import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
+import { termAt, type VolumeTerm } from './volume-terms.ts'
 
 const KEYS = [
   ...['file_type', 'type', 'enabled', 'parser', 'processor', 'customer_identification_fields'],
@@ -148,9 +150,9 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     hide: compileHidden(structure, `${path}.parser.structure`),
     requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
     eventTime: compileEventTime(processor, `${path}.processor`, parser.type, timeZone),
-    pretend: pathOr(realtime.general('pretend_field'), 'pretend'),
-    refund: optionalPath(realtime.general('refund_field')),
-    balances: optionalPath(realtime.general('balances_field')),
+    pretend: flagAt(realtime.general('pretend_field')) ?? fieldFlag(builtInPath('pretend')),
+    refund: flagAt(realtime.general('refund_field')),
+    balances: flagAt(realtime.general('balances_field')),
     wantsBalances: response.wantsBalances,
     naming: compileSubscriberFields(realtime.general('subscriber_fields')),
     rules,
@@ -189,7 +191,10 @@ function compileServices(
 }
 
 /** All `used_usagev_field`. Without them no session would ever be charged. */
-function reportsOf(realtime: RealtimeSection, { usagets, isOpen }: Mappings): readonly Path[] {
+function reportsOf(
+  realtime: RealtimeSection,
+  { usagets, isOpen }: Mappings,
+): readonly VolumeTerm[] {
   const key = 'used_usagev_field'
   const general = realtime.general(key)
   const own = usagets.map((usaget) => realtime.of(usaget, key))
@@ -199,6 +204,8 @@ function reportsOf(realtime: RealtimeSection, { usagets, isOpen }: Mappings): re
     throw new RuleError(missing.path, 'is missing: nothing else tells what was used')
   }
   const given = [...own, general].filter(({ value }) => !isUnset(value))
-  const byPath = new Map(given.map(({ value, path }) => [path, pathsAt(value, path)]))
-  return [...byPath.values()].flat()
+  const byPath = new Map(
+    given.map(({ value, path }) => [path, termAt(value, path, 'counter', true)]),
+  )
+  return [...byPath.values()]
 }

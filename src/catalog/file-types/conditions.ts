@@ -68,11 +68,20 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
     return operator === '$in' ? isListed : (given) => !isListed(given)
   }
   const wanted = scalarAt(value, at)
-  const isEqual = anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+  const equal = anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+  const isEqual = numbersFirst(value, (order) => order === 0, equal)
   if (operator === '$eq') return isEqual
   if (operator === '$ne') return (given) => !isEqual(given)
   const isMet = ORDERS[operator] as (order: number) => boolean
-  return anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+  return numbersFirst(value, isMet, met)
+}
+
+/** The same without the way over texts where both are numbers. */
+function numbersFirst(wanted: unknown, isMet: (order: number) => boolean, test: Test): Test {
+  if (!Number.isSafeInteger(wanted)) return test
+  const number = wanted as number
+  return (given) => (Number.isSafeInteger(given) ? isMet((given as number) - number) : test(given))
 }
 
 const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {

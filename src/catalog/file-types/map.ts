@@ -6,6 +6,7 @@ import { type ChargeRequest, opens } from '../../domain/charge-request.ts'
 import type { EventTime } from './dates.ts'
 import type { FieldProblem, MapContext, MappedRequest, Message } from './file-type.ts'
 import { Findings, TEXT_CHARS_MAX } from './findings.ts'
+import type { Flag } from './flags.ts'
 import { compilePath, type Path } from './paths.ts'
 import type { RecordType } from './record-types.ts'
 import type { FileTypeRules } from './rules.ts'
@@ -27,10 +28,10 @@ export interface MapPlan {
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
-  readonly pretend: Path
-  readonly refund: Path | null
+  readonly pretend: Flag
+  readonly refund: Flag | null
   /** Null: every answer has balances if the document maps them. */
-  readonly balances: Path | null
+  readonly balances: Flag | null
   readonly wantsBalances: boolean
   readonly naming: readonly NamingField[]
   readonly rules: FileTypeRules
@@ -48,7 +49,7 @@ export function mapMessage(
   const givenId = plan.session.read(original, findings)
   const message = plan.hide(original)
   const requestNumber = findings.whole(plan.requestNumber.in(message), plan.requestNumber.name)
-  const pretend = findings.flag(plan.pretend.in(message), plan.pretend.name)
+  const pretend = plan.pretend.read(message, findings)
   const refund = readRefund(plan, record, message, findings)
   const eventTimeMs = plan.eventTime(message, context, findings)
   const { services, skipped, entries, stamps } = readServices(
@@ -58,7 +59,8 @@ export function mapMessage(
     findings,
   )
   // One service that nothing stamps, and only the whole content tells requests apart.
-  const stamp = stamps.includes('') ? '' : joinParts(stamps)
+  const isAlone = stamps.length === 1 && plan.services.list === null
+  const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
   const sessionId = givenId || sessionless(plan, record, stamp, context, findings)
   if (findings.problem !== null) return findings.problem
 
@@ -104,7 +106,7 @@ function readRefund(
   message: Message,
   findings: Findings,
 ): boolean {
-  if (refund === null || !findings.flag(refund.in(message), refund.name)) return false
+  if (refund === null || !refund.read(message, findings)) return false
   if (record.kind !== 'event') findings.fail(refund.name, 'is for an event_request only')
   return true
 }
@@ -112,7 +114,7 @@ function readRefund(
 function readBalances(plan: MapPlan, message: Message, findings: Findings): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return findings.flag(balances.in(message), balances.name) && wantsBalances
+  return balances.read(message, findings) && wantsBalances
 }
 
 /**
@@ -128,7 +130,7 @@ function sessionless(
 ): string {
   if (record.kind !== 'event') findings.fail(plan.session.name, 'is required')
   if (stamp === '') return context.bodyDigest()
-  const id = joinParts(['event', stamp])
+  const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {
     findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }

@@ -52,6 +52,27 @@ export function optionalPathAt(value: unknown, path: string): Path | null {
   return isUnset(value) ? null : pathAt(value, path)
 }
 
+/** One path, or several of which the first counts that is present. */
+export function firstPathAt(value: unknown, path: string): Path {
+  const paths = pathsAt(value, path)
+  const [first] = paths
+  if (first === undefined) throw new RuleError(path, 'must have at least one field')
+  if (paths.length === 1) return first
+  return {
+    name: first.name,
+    in: (record) => firstOf(paths, (each) => each.in(record)),
+    read: (scope) => firstOf(paths, (each) => each.read(scope)),
+  }
+}
+
+function firstOf(paths: readonly Path[], read: (path: Path) => unknown): unknown {
+  for (const path of paths) {
+    const value = read(path)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
 /** One path or a list of them. */
 export function pathsAt(value: unknown, path: string): readonly Path[] {
   if (!Array.isArray(value)) return [pathAt(value, path)]

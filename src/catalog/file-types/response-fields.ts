@@ -81,12 +81,15 @@ function sourceOf(field: Readonly<Record<string, unknown>>, path: string): Answe
   return () => value
 }
 
+/** A field of the message, not of the answer. */
+const IN_MESSAGE = /^[uc]f\./
+
 /** A row field by its name, a method, or with `uf.` in front a field of the message. */
 function rowReader(row: unknown, path: string): AnswerReader {
   if (isObject(row)) return methodReader(row, path)
   const name = textAt(row, path)
   if (Object.hasOwn(answerFields, name)) return answerFields[name as AnswerFieldName]
-  if (!/^[uc]f\./.test(name)) {
+  if (!IN_MESSAGE.test(name)) {
     throw new RuleError(path, `must be a field of answers, or uf. and a path, is '${name}'`)
   }
   const { read } = pathAt(name, path)
@@ -141,8 +144,12 @@ interface AnswerScope {
   entry: Message
 }
 
-/** Conditions compare texts and numbers. */
+/** Conditions compare texts and numbers, and what is of the message as it is there. */
 function conditionReader(name: string, path: string): (scope: AnswerScope) => unknown {
+  if (IN_MESSAGE.test(name)) {
+    const { read } = pathAt(name, path)
+    return ({ answer, entry }) => read({ entry, message: answer.echo.message })
+  }
   const read = rowReader(name, path)
   return ({ answer, service, entry }) => {
     const value = read(answer, service, entry)

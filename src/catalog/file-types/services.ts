@@ -3,12 +3,13 @@ import { opens, type ServiceRequest } from '../../domain/charge-request.ts'
 import { isObject } from '../../rating/rule-fields.ts'
 import type { Message, SkippedService } from './file-type.ts'
 import type { FilterEffect, ServiceScope } from './filters.ts'
-import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
+import type { Findings } from './findings.ts'
 import type { Path, Scope } from './paths.ts'
 import type { RecordType } from './record-types.ts'
 import type { KeptField } from './rules.ts'
 import { keptOf } from './subscriber.ts'
 import { type UsageRule, usagetOf } from './usage.ts'
+import type { VolumeTerm } from './volume-terms.ts'
 
 export interface ServicesPlan {
   /** Path of the list; null where messages have one service. */
@@ -17,7 +18,7 @@ export interface ServicesPlan {
   readonly asking: Path | null
   readonly usage: readonly UsageRule[]
   /** All fields that report usage. */
-  readonly reports: readonly Path[]
+  readonly reports: readonly VolumeTerm[]
   readonly filter: (scope: ServiceScope) => FilterEffect
   readonly kept: readonly KeptField[]
 }
@@ -111,17 +112,27 @@ function readEntry(
     requested,
     used: readUsed(rule, scope, record, findings),
     isTotal: rule.isTotal,
-    calledNumber: readCalledNumber(rule, scope, findings),
+    calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
     untaxed: effect === 'untaxed',
     fields: entry === message ? null : keptOf(plan.kept, entry, findings),
   }
+  if (entry === message && isNothing(plan, record, service)) return false
   if (found.services.some((other) => isSameService(other, service))) {
     findings.failEntry('repeats a service: its rating group and usage type are those of another')
   }
   found.services.push(service)
   found.stamps.push(rule.stamp === null ? '' : rule.stamp(scope, findings))
   return true
+}
+
+/** Where messages may have a list, one without it that asks and reports nothing has no service. */
+function isNothing(
+  { list }: ServicesPlan,
+  { kind }: RecordType,
+  { requested, used }: ServiceRequest,
+): boolean {
+  return list !== null && !opens(kind) && requested < 0 && used === 0
 }
 
 function ruleOf(usage: readonly UsageRule[], scope: Scope): UsageRule | null {
@@ -139,10 +150,13 @@ function isSameService(one: ServiceRequest, other: ServiceRequest): boolean {
 
 /** Anything but zero: usage that nobody would charge must not pass. */
 function reportsUsage({ reports }: ServicesPlan, scope: Scope): boolean {
-  return reports.some((path) => {
-    const value = path.read(scope)
-    return value !== undefined && value !== '' && Number(value) !== 0
-  })
+  return reports.some((report) => report.values(scope).some(isNotZero))
+}
+
+/** What is no number at all is reported, too; a record cannot be made one. */
+function isNotZero(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false
+  return typeof value === 'object' || Number(value) !== 0
 }
 
 /** Units asked for; -1 if none are. */
@@ -181,9 +195,4 @@ function readUsed(
 function readRatingGroup({ ratingGroup }: UsageRule, scope: Scope, findings: Findings): number {
   if (ratingGroup === null) return -1
   return findings.whole(ratingGroup.read(scope), ratingGroup.name, RATING_GROUP_MAX)
-}
-
-function readCalledNumber({ calledNumber }: UsageRule, scope: Scope, findings: Findings): string {
-  if (calledNumber === null) return ''
-  return findings.text(calledNumber.read(scope), calledNumber.name, NUMBER_CHARS_MAX)
 }

@@ -2,9 +2,10 @@
 import { RuleError } from '../../rating/rule-error.ts'
 import type { RuleFields } from '../../rating/rule-fields.ts'
 import { checkName, isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { type CalledNumber, compileCalledNumber } from './called-number.ts'
 import { compileCondition, compileConditions } from './conditions.ts'
 import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
-import { optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
+import { firstPathAt, optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
 import { booleanAt, type RealtimeSection } from './realtime-section.ts'
 import { compileStamp, type Stamp } from './session.ts'
 import { unitAt } from './units.ts'
@@ -28,7 +29,7 @@ export interface UsageRule {
   /** Whether `used` is what the session has used so far. */
   readonly isTotal: boolean
   readonly defaults: DefaultVolumes
-  readonly calledNumber: Path | null
+  readonly calledNumber: CalledNumber | null
   readonly ratingGroup: Path | null
   readonly stamp: Stamp | null
 }
@@ -43,7 +44,9 @@ interface Mapping {
   readonly fields: Pick<UsageRule, 'calledNumber' | 'ratingGroup' | 'stamp'>
 }
 
-const FIELD_KEYS = ['called_number_field', 'rating_group_field', 'stamp_fields']
+const FIELD_KEYS = [
+  ...['called_number_field', 'called_number_format', 'rating_group_field', 'stamp_fields'],
+]
 const MAPPING_KEYS = [
   ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src'],
   ...FIELD_KEYS,
@@ -165,10 +168,13 @@ function fieldsOf(
   path: string,
   general: Mapping['fields'] | null,
 ): Mapping['fields'] {
-  const pathOf = (key: string) => optionalPathAt(section[key], `${path}.${key}`)
+  const placed = (key: string) => ({ value: section[key], path: `${path}.${key}` })
+  const called = compileCalledNumber(placed('called_number_field'), placed('called_number_format'))
+  const group = placed('rating_group_field')
+  const ratingGroup = isUnset(group.value) ? null : firstPathAt(group.value, group.path)
   return {
-    calledNumber: pathOf('called_number_field') ?? general?.calledNumber ?? null,
-    ratingGroup: pathOf('rating_group_field') ?? general?.ratingGroup ?? null,
+    calledNumber: called ?? general?.calledNumber ?? null,
+    ratingGroup: ratingGroup ?? general?.ratingGroup ?? null,
     stamp: compileStamp(section['stamp_fields'], `${path}.stamp_fields`) ?? general?.stamp ?? null,
   }
 }

@@ -3,9 +3,10 @@ import type { RequestKind } from '../../domain/charge-request.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset, objectAt, oneOfAt, type RuleFields } from '../../rating/rule-fields.ts'
 import type { Findings } from './findings.ts'
-import { type Path, pathsAt, type Scope } from './paths.ts'
+import type { Scope } from './paths.ts'
 import type { Placed, RealtimeSection } from './realtime-section.ts'
 import { toBaseUnits } from './units.ts'
+import { termAt } from './volume-terms.ts'
 
 /** Base units; -1 if any of the fields is absent. */
 export type VolumeReader = (scope: Scope, findings: Findings) => number
@@ -16,13 +17,11 @@ export interface Volume {
   readonly name: string
 }
 
-const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields before'
-
 /** `type` and `source`: of a mapping, `volume_type` and `volume_src`. Throws `RuleError`. */
 export function compileRequested(type: Placed, source: Placed, unit: string): Volume {
   const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
   if (isUnset(source.value)) throw new RuleError(source.path, 'is missing')
-  if (kind === 'field') return sumOf(pathsAt(source.value, source.path), unit)
+  if (kind === 'field') return termAt(source.value, source.path, unit, false)
   const list: readonly unknown[] = Array.isArray(source.value) ? source.value : [source.value]
   const constant = toBaseUnits(list.length === 1 ? list[0] : undefined, unit)
   if (typeof constant === 'string') throw new RuleError(source.path, constant)
@@ -32,51 +31,11 @@ export function compileRequested(type: Placed, source: Placed, unit: string): Vo
 /** Without a field, what is requested is never in the message. */
 export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
 
-function sumOf(paths: readonly Path[], unit: string): Volume {
-  const [first] = paths
-  const name = first?.name ?? ''
-  if (first !== undefined && paths.length === 1) {
-    return { read: (scope, findings) => volumeIn(first, unit, scope, findings), name }
-  }
-  const read: VolumeReader = (scope, findings) => {
-    let sum = 0
-    for (const path of paths) {
-      const units = volumeIn(path, unit, scope, findings)
-      if (units < 0) return -1
-      sum = added(sum, units, path, findings)
-    }
-    return sum
-  }
-  return { read, name }
-}
-
-function volumeIn(path: Path, unit: string, scope: Scope, findings: Findings): number {
-  const value = path.read(scope)
-  if (value === undefined || value === '') return -1
-  const units = toBaseUnits(value, unit)
-  if (typeof units === 'number') return units
-  findings.fail(path.name, units)
-  return 0
-}
-
-function added(sum: number, units: number, path: Path, findings: Findings): number {
-  if (Number.isSafeInteger(sum + units)) return sum + units
-  findings.fail(path.name, TOO_LARGE)
-  return sum
-}
-
 /** Compiles `used_usagev_field`: the sum of those that a message has, 0 if it has none. */
 export function compileUsed({ value, path }: Placed, unit: string): Volume {
-  const paths = isUnset(value) ? [] : pathsAt(value, path)
-  const read: VolumeReader = (scope, findings) => {
-    let sum = 0
-    for (const each of paths) {
-      const units = volumeIn(each, unit, scope, findings)
-      if (units > 0) sum = added(sum, units, each, findings)
-    }
-    return sum
-  }
-  return { read, name: paths[0]?.name ?? 'used_usagev' }
+  if (isUnset(value)) return { read: () => 0, name: 'used_usagev' }
+  const { name, read } = termAt(value, path, unit, true)
+  return { name, read: (scope, findings) => Math.max(0, read(scope, findings)) }
 }
 
 /** Keys of `default_values` for a kind of request, the interface's and the older one. */

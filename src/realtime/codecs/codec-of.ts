@@ -5,6 +5,8 @@ import type {
   ResponseNode,
 } from '../../catalog/file-types/file-type.ts'
 import type { Codec } from './codec.ts'
+import { diameterMessageParser } from './diameter/diameter-message.ts'
+import { createDiameterEncoder } from './diameter/encode-diameter.ts'
 import { createJsonEncoder } from './encode-json.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 import { jsonMessageParser } from './json-message.ts'
@@ -20,6 +22,8 @@ export function parserOf(settings: ParserSettings): MessageParser {
   switch (settings.type) {
     case 'json':
       return jsonMessageParser
+    case 'diameter':
+      return diameterMessageParser
     default:
       throw new Error(`there is no parser of ${settings.type} messages`)
   }
@@ -29,6 +33,8 @@ function encoderOf(settings: EncoderSettings, nodes: readonly ResponseNode[]): A
   switch (settings.type) {
     case 'json':
       return createJsonEncoder(nodes)
+    case 'diameter':
+      return createDiameterEncoder(nodes)
     default:
       throw new Error(`there is no encoder of ${settings.type} answers`)
   }

@@ -1,0 +1,157 @@
+/**
+ * Answers to credit-control requests as JSON, in the shape of the request: names or codes of AVPs,
+ * layout, envelope.
+ */
+import type {
+  Answer,
+  AnswerReader,
+  AnswerValue,
+  Message,
+  ResponseNode,
+} from '../../../catalog/file-types/file-type.ts'
+import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
+import type { DecodeError } from '../codec.ts'
+import type { AnswerEncoder } from '../encoder.ts'
+import { AvpWriter, type WrittenAvp } from './avp-writer.ts'
+import { type DiameterForm, plainForm } from './diameter-form.ts'
+import { type Avp, avpByKey } from './dictionary.ts'
+import { wrap } from './envelope.ts'
+
+/** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
+interface Member {
+  name: string
+  avp: Avp | undefined
+  /** A list in the layout `object`, also if there is only one of it. */
+  isList: boolean
+  sources: readonly Source[]
+}
+
+/** Adds the texts of its values, none where there is nothing to tell. */
+type Source = (values: string[], from: From, writer: AvpWriter) => void
+
+interface From {
+  answer: Answer
+  service: ServiceOutcome | null
+  entry: Message
+}
+
+const MISSING_AVP = 5005
+const INVALID_AVP_VALUE = 5004
+const UNABLE_TO_COMPLY = 5012
+/** Return codes below are of another dialect. */
+const RESULT_CODE_MIN = 1001
+const CREDIT_CONTROL_APPLICATION = 4
+
+export function createDiameterEncoder(nodes: readonly ResponseNode[]): AnswerEncoder {
+  const members = membersOf(nodes)
+  return {
+    contentType: 'application/json',
+    encode(answer, given) {
+      const form = formOf(given)
+      const writer = new AvpWriter(form)
+      const from = { answer, service: null, entry: answer.echo.message }
+      const avps = writer.group(writtenOf(members, from, writer))
+      return wrap(form, avps, answer.settings('').returnCodes[answer.outcome.reason])
+    },
+    encodeError: (error, code, given) => encodeError(error, code, formOf(given)),
+  }
+}
+
+function formOf(form: unknown): DiameterForm {
+  return form === null || form === undefined ? plainForm() : (form as DiameterForm)
+}
+
+function membersOf(nodes: readonly ResponseNode[]): Member[] {
+  const byName = new Map<string, { avp: Avp | undefined; nodes: ResponseNode[] }>()
+  for (const node of nodes) {
+    const avp = avpByKey(node.name)
+    const name = avp?.name ?? node.name
+    const member = byName.get(name)
+    if (member === undefined) byName.set(name, { avp, nodes: [node] })
+    else member.nodes.push(node)
+  }
+  return [...byName].map(([name, member]) => ({
+    name,
+    avp: member.avp,
+    isList: member.nodes.some(({ kind }) => kind === 'services'),
+    sources: member.nodes.map((node) => sourceOf(node, member.avp)),
+  }))
+}
+
+function sourceOf(node: ResponseNode, avp: Avp | undefined): Source {
+  switch (node.kind) {
+    case 'value':
+      return valueSource(node.read, avp)
+    case 'group':
+      return groupSource(membersOf(node.children))
+    case 'services':
+      return servicesSource(membersOf(node.children))
+  }
+}
+
+function valueSource(read: AnswerReader, avp: Avp | undefined): Source {
+  return (values, { answer, service, entry }, writer) => {
+    const value = read(answer, service, entry)
+    if (value !== undefined) writer.values(values, value, avp)
+  }
+}
+
+function groupSource(members: readonly Member[]): Source {
+  return (values, from, writer) => {
+    const written = writtenOf(members, from, writer)
+    if (written.length > 0) values.push(writer.group(written))
+  }
+}
+
+/** Left out of answers to messages that have no list of services, but are one themselves. */
+function servicesSource(members: readonly Member[]): Source {
+  return (values, { answer }, writer) => {
+    const { echo, outcome } = answer
+    if (echo.entries[0] === echo.message) return
+    for (const [index, service] of outcome.services.entries()) {
+      const entry = echo.entries[index] ?? echo.message
+      values.push(writer.group(writtenOf(members, { answer, service, entry }, writer)))
+    }
+  }
+}
+
+function writtenOf(members: readonly Member[], from: From, writer: AvpWriter): WrittenAvp[] {
+  const written: WrittenAvp[] = []
+  for (const { name, avp, isList, sources } of members) {
+    const values: string[] = []
+    for (const source of sources) source(values, from, writer)
+    if (values.length > 0) written.push({ name, avp, isList, values })
+  }
+  return written
+}
+
+/** What of the request is known is repeated; `Error-Message` says what is wrong with it. */
+function encodeError(error: DecodeError, code: number, form: DiameterForm): string {
+  const writer = new AvpWriter(form)
+  const resultCode = resultCodeOf(error, code)
+  const known = new Map(form.echo)
+  const avps: [name: string, value: AnswerValue | undefined][] = [
+    ['Session-Id', known.get('Session-Id')],
+    ['Result-Code', resultCode],
+    ['Auth-Application-Id', CREDIT_CONTROL_APPLICATION],
+    ['CC-Request-Type', known.get('CC-Request-Type')],
+    ['CC-Request-Number', known.get('CC-Request-Number')],
+    ['Error-Message', `${error.field} ${error.why}`],
+  ]
+  const written: WrittenAvp[] = []
+  for (const [name, value] of avps) {
+    if (value === undefined) continue
+    const avp = avpByKey(name)
+    const values: string[] = []
+    writer.values(values, value, avp)
+    written.push({ name, avp, isList: false, values })
+  }
+  return wrap(form, writer.group(written), resultCode)
+}
+
+/** A code that is not simply "malformed" stands; else RFC 8506 section 9, RFC 6733 section 7.1. */
+function resultCodeOf({ field, why }: DecodeError, code: number): number {
+  if (code >= RESULT_CODE_MIN && code !== INVALID_AVP_VALUE) return code
+  if (field === 'body') return UNABLE_TO_COMPLY
+  return why.includes('is required') ? MISSING_AVP : INVALID_AVP_VALUE
+}

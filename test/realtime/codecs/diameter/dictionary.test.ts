@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { avpByCode, avpByKey } from '../../../../src/realtime/codecs/diameter/dictionary.ts'
+
+describe('the dictionary of AVPs', () => {
+  it.each([
+    ['Session-Id', 263, 0, 'OctetString'],
+    ['Event-Timestamp', 55, 0, 'Time'],
+    ['Subscription-Id', 443, 0, 'Grouped'],
+    ['Subscription-Id-Type', 450, 0, 'Unsigned32'],
+    ['Subscription-Id-Data', 444, 0, 'OctetString'],
+    ['Multiple-Services-Credit-Control', 456, 0, 'Grouped'],
+    ['Granted-Service-Unit', 431, 0, 'Grouped'],
+    ['Requested-Service-Unit', 437, 0, 'Grouped'],
+    ['Used-Service-Unit', 446, 0, 'Grouped'],
+    ['CC-Time', 420, 0, 'Unsigned32'],
+    ['CC-Total-Octets', 421, 0, 'Unsigned64'],
+    ['CC-Service-Specific-Units', 417, 0, 'Unsigned64'],
+    ['Rating-Group', 432, 0, 'Unsigned32'],
+    ['Service-Identifier', 439, 0, 'Unsigned32'],
+    ['Validity-Time', 448, 0, 'Unsigned32'],
+    ['Final-Unit-Indication', 430, 0, 'Grouped'],
+    ['Restriction-Filter-Rule', 438, 0, 'OctetString'],
+    ['Redirect-Server', 434, 0, 'Grouped'],
+    ['QoS-Final-Unit-Indication', 669, 0, 'Grouped'],
+    ['Cost-Information', 423, 0, 'Grouped'],
+    ['Value-Digits', 447, 0, 'Integer64'],
+    ['Failed-AVP', 279, 0, 'Grouped'],
+    ['Quota-Holding-Time', 871, 10415, 'Unsigned32'],
+    ['Volume-Quota-Threshold', 869, 10415, 'Unsigned32'],
+    ['Time-Quota-Threshold', 868, 10415, 'Unsigned32'],
+    ['Service-Information', 873, 10415, 'Grouped'],
+    ['QoS-Information', 1016, 10415, 'Grouped'],
+    ['Recipient-Info', 2026, 10415, 'Grouped'],
+    ['Recipient-Address', 1201, 10415, 'Grouped'],
+  ])('%s is %i of %i, %s', (name, code, vendor, type) => {
+    const avp = avpByKey(name)
+    expect(avp).toMatchObject({ name, code, vendor, type })
+    expect(avpByCode(code, vendor)).toBe(avp)
+    expect(avpByKey(`${vendor}:${code}`)).toBe(avp)
+    expect(avpByKey(avp?.codeText ?? '')).toBe(avp)
+    expect(avp?.codeText).toBe(vendor === 0 ? String(code) : `${vendor}:${code}`)
+  })
+
+  it('calls an AVP by its code whose name is that of another', () => {
+    expect(avpByCode(553, 193)).toMatchObject({ name: '193:553', type: 'Grouped' })
+    expect(avpByCode(610, 193)?.name).toBe('193:610')
+    expect(avpByCode(1108, 10415)?.name).toBe('10415:1108')
+  })
+
+  it('finds by the spelling of the package, too', () => {
+    expect(avpByKey('Restricted-Filter-Rule')?.name).toBe('Restriction-Filter-Rule')
+    expect(avpByKey('Destination-Interface')?.code).toBe(2002)
+  })
+
+  it('has named values both ways', () => {
+    const type = avpByKey('CC-Request-Type')
+    expect(type?.values?.get('TERMINATION_REQUEST')).toBe(3)
+    expect(type?.valueNames?.get(4)).toBe('EVENT_REQUEST')
+    expect(avpByKey('Subscription-Id-Type')?.values?.get('END_USER_IMSI')).toBe(1)
+    expect(avpByKey('Result-Code')?.valueNames?.get(4012)).toBe('DIAMETER_CREDIT_LIMIT_REACHED')
+    expect(avpByKey('Session-Id')?.values).toBeNull()
+  })
+
+  it('knows nothing that nobody described, and no inherited names', () => {
+    for (const key of ['', '4294967295', '10415:263', 'session-id', 'toString', '__proto__']) {
+      expect(avpByKey(key)).toBeUndefined()
+    }
+    expect(avpByCode(263, 10415)).toBeUndefined()
+  })
+
+  it('gives every name and code to one AVP', () => {
+    for (let code = 0; code < 5000; code += 1) {
+      for (const vendor of [0, 193, 10415]) {
+        const avp = avpByCode(code, vendor)
+        if (avp === undefined) continue
+        expect(avpByKey(avp.name)).toBe(avp)
+        expect(avp).toMatchObject({ code, vendor })
+      }
+    }
+  })
+})
