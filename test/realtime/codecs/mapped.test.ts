@@ -16,10 +16,10 @@ import {
 } from '../../../src/domain/charge-request.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
 import { echoOf, granted, service, settings } from '../../catalog/file-types/answers.ts'
 import { wireExamples } from '../wire-examples.ts'
+import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
   ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
