@@ -17,8 +17,10 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   const { keptFields, identification } = compileRules(context.config.rating)
   const identifies = (usaget: string) => identification.covers(usaget)
   const rules = { keptFields, identifyingFields: identification.fieldsNeeded(), identifies }
+  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
+  const defaults = fileTypeDefaultsOf(context.config)
   const { startRealtime } = await import('./realtime/start.ts')
-  return startRealtime({ ...context, rules })
+  return startRealtime({ ...context, defaults, rules })
 }
 
 async function admin(context: RoleContext): Promise<RunningRole> {

@@ -38,9 +38,21 @@ export const FORMATS = {
     test: (text) => /^\d{1,32}\*?$/.test(text),
     expects: 'must be a list of different numbers: digits (quoted in YAML), with * for all beyond',
   },
+  'redirect-address': {
+    test: (text) => /^[\x21-\x7e]{0,255}$/.test(text),
+    expects: 'must be an address of at most 255 characters without blanks, or empty',
+  },
+  filter: {
+    test: (text) => /^[\x20-\x7e]{1,255}$/.test(text),
+    expects: 'must be a list of different filters, each of 1 to 255 characters of ASCII',
+  },
   'entity-key': {
     test: (text) => /^[A-Z0-9_]+$/.test(text),
     expects: 'must be capital letters, digits and _',
+  },
+  'file-type': {
+    test: (text) => /^[a-zA-Z0-9_]{1,64}$/.test(text),
+    expects: 'must be the name of a file type: 1 to 64 letters, digits or _',
   },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),

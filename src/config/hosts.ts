@@ -1,7 +1,10 @@
-/** Addresses to listen on, and the rule that nobody gets in who does not authenticate. */
+/** Addresses to listen on, and who gets in there without authentication. */
 
 /** Who may use a port without authentication: this machine, or everybody who reaches it. */
 export type OpenTo = 'loopback' | 'network'
+
+/** The same where one can authenticate; then it may also be nobody. */
+export type ChargingOpenTo = OpenTo | 'nobody'
 
 /** Whether it is an IP address (IPv6 without a zone) or a host name (RFC 1123). */
 export function isHost(host: string): boolean {
@@ -20,13 +23,45 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Why a port must not listen on a host, or undefined if it may: nobody authenticates yet, so it is
+ * Whether everybody must authenticate who uses a port. Who listens beyond loopback is reached from
+ * there too, but cannot be told from others by the address alone: proxies are on loopback.
+ */
+export function mustAuthenticate(host: string, openTo: ChargingOpenTo): boolean {
+  return openTo === 'nobody' || (openTo === 'loopback' && !isLoopback(host))
+}
+
+/**
+ * Why a port where nobody can authenticate must not listen on a host, or undefined if it may: it is
  * closed to the network unless the operator has opened it by `setting`.
  */
 export function closedReason(host: string, openTo: OpenTo, setting: string): string | undefined {
   if (isLoopback(host) || openTo === 'network') return undefined
   const addresses = 'localhost, ::1 or an address in 127.0.0.0/8'
   return `must be loopback (${addresses}) unless ${setting} is network: nobody authenticates yet`
+}
+
+/** Why an address is not of the kind that subscribers are to be sent to; undefined if it is. */
+export function redirectProblem(
+  address: string,
+  type: 'ipv4' | 'ipv6' | 'url' | 'sip',
+): string | undefined {
+  const kinds = {
+    ipv4: { test: isIpv4, expects: 'must be an IPv4 address' },
+    ipv6: {
+      test: (text: string) => ipv6Of(text) !== undefined,
+      expects: 'must be an IPv6 address',
+    },
+    url: { test: isWebUrl, expects: 'must be a URL, as in https://shop.example.net/' },
+    sip: {
+      test: (text: string) => /^sips?:./.test(text),
+      expects: 'must be a SIP URI, as in sip:…',
+    },
+  }
+  return kinds[type].test(address) ? undefined : kinds[type].expects
+}
+
+function isWebUrl(text: string): boolean {
+  return /^https?:\/\/[^/]/.test(text) && URL.canParse(text)
 }
 
 function isIpv4(host: string): boolean {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
-import { closedReason } from './hosts.ts'
+import { closedReason, redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
@@ -116,11 +116,9 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
   const { redis, realtime, session, ledger, shutdown } = config
-  for (const section of ['realtime', 'admin'] as const) {
-    const { host, openTo } = config[section]
-    const reason = closedReason(host, openTo, `${section}.openTo`)
-    demand(reason === undefined, `${section}.host`, `${reason}, not '${host}'`)
-  }
+  const { host, openTo } = config.admin
+  const reason = closedReason(host, openTo, 'admin.openTo')
+  demand(reason === undefined, 'admin.host', `${reason}, not '${host}'`)
   const needMs = session.validityMs + session.graceMs + ledger.replayMs
   const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
   demand(
@@ -128,6 +126,16 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     'ledger.directoryTtlMs',
     `must be at least ${needMs}, which is ${sum}`,
   )
+  const { finalUnitAction, redirectAddress, redirectAddressType } = session
+  if (finalUnitAction === 'redirect') {
+    const reason = redirectProblem(redirectAddress, redirectAddressType)
+    const type = named('session.redirectAddressType')
+    demand(
+      reason === undefined,
+      'session.redirectAddress',
+      `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
+    )
+  }
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,

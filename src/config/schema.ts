@@ -23,7 +23,6 @@ const rules = (member: TSchema, description: string) =>
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
-const openTo = () => oneOf('loopback', 'network')
 const port = () => integer(0, 65_535)
 
 export const ConfigSchema = section({
@@ -42,8 +41,9 @@ export const ConfigSchema = section({
   }),
   realtime: section({
     host: text('host'),
-    openTo: openTo(),
+    openTo: oneOf('loopback', 'network', 'nobody'),
     port: port(),
+    defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
@@ -53,8 +53,13 @@ export const ConfigSchema = section({
     inFlightMax: integer(1, 1_000_000),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
     servicesMax: integer(1, 256),
+    returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),
-  admin: section({ host: text('host'), openTo: openTo(), port: port() }),
+  admin: section({
+    host: text('host'),
+    openTo: oneOf('loopback', 'network'),
+    port: port(),
+  }),
   ledger: section({
     partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     commitAttemptsMax: integer(1, 100),
@@ -68,6 +73,12 @@ export const ConfigSchema = section({
   session: section({
     validityMs: integer(SECOND_MS, 7 * DAY_MS),
     graceMs: integer(0, DAY_MS),
+    quotaHoldingMs: integer(0, 7 * DAY_MS),
+    quotaThresholdPercent: integer(0, 99),
+    finalUnitAction: oneOf('none', 'terminate', 'redirect', 'restrict'),
+    redirectAddress: text('redirect-address'),
+    redirectAddressType: oneOf('ipv4', 'ipv6', 'url', 'sip'),
+    restrictionFilters: Type.Array(text('filter'), { maxItems: 100, uniqueItems: true }),
   }),
   rating: section({
     rateKeys: Type.Array(text('rate-key'), { minItems: 1, maxItems: 16, uniqueItems: true }),

@@ -12,7 +12,6 @@ import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
 import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
-import type { Identification } from '../rating/identify.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
@@ -21,6 +20,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
+import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { type ProfileReader, Profiles } from './profiles.ts'
@@ -59,8 +59,12 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
-  if (worker === 0) await indexIdentifiers(catalog, identification, log)
+  const fileTypes = watchFileTypeRules({
+    ...{ catalog, config, log, rules },
+    onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
+  })
   await feed.start()
+  await fileTypes.start()
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
@@ -70,7 +74,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ledger,
     profiles,
     rules,
-    findRules: async () => undefined,
+    findRules: () => fileTypes.look(),
     needsPool,
     clock,
     context: (nowMs) => {
@@ -85,12 +89,8 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
 }
 
 /** Without MongoDB, or where they are too many, looking up by further fields is slow at first. */
-async function indexIdentifiers(
-  catalog: Catalog,
-  identification: Identification,
-  log: Logger,
-): Promise<void> {
-  const further = identification.targetKeys().filter((key) => !INDEXED.includes(key))
+async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger): Promise<void> {
+  const further = rules.targetKeys().filter((key) => !INDEXED.includes(key))
   if (further.length === 0) return
   await catalog
     .ensureIndexes(further)

@@ -150,7 +150,13 @@ describe('what is wrong', () => {
   })
 
   it.each([
-    ['TOLLGATE_REALTIME_OPEN_TO', 'all', 'realtime.openTo must be one of loopback, network'],
+    [
+      'TOLLGATE_REALTIME_OPEN_TO',
+      'all',
+      'realtime.openTo must be one of loopback, network, nobody',
+    ],
+    ['TOLLGATE_REALTIME_DEFAULT_FILE_TYPE', 'a-b', 'realtime.defaultFileType must be the name of'],
+    ['TOLLGATE_REALTIME_DEFAULT_FILE_TYPE', '', 'realtime.defaultFileType must be the name of'],
     ['TOLLGATE_LEDGER_PARTITIONS', '48', 'ledger.partitions must be one of 1, 2, 4'],
     ['TOLLGATE_REALTIME_PORT', '1.5', 'realtime.port must be an integer'],
     ['TOLLGATE_REALTIME_PORT', '', 'realtime.port must be an integer'],
@@ -202,6 +208,43 @@ describe('what is wrong', () => {
     const { problems } = problemsOf({ file: fileWith('ledger: { backlogWarnPercent: 60 }') })
     expect(problems[0]?.key).toBe('ledger.backlogRefusePercent')
     expect(problems[0]?.reason).toContain('must be more than 60')
+  })
+
+  it.each([
+    ['url', '', 'must be a URL, as in https://shop.example.net/'],
+    ['url', 'ftp://shop.example.net/', 'must be a URL, as in https://shop.example.net/'],
+    ['url', 'https:///', 'must be a URL, as in https://shop.example.net/'],
+    ['ipv4', '::1', 'must be an IPv4 address'],
+    ['ipv4', '10.0.0.256', 'must be an IPv4 address'],
+    ['ipv6', '10.0.0.1', 'must be an IPv6 address'],
+    ['sip', 'shop@example.net', 'must be a SIP URI, as in sip:…'],
+  ])('a redirection to %s %j is refused', (type, address, reason) => {
+    const { problems } = problemsOf({
+      file: fileWith(`session: { finalUnitAction: redirect, redirectAddressType: ${type} }`),
+      env: { TOLLGATE_SESSION_REDIRECT_ADDRESS: address },
+    })
+    expect(problems.map(({ key }) => key)).toEqual(['session.redirectAddress'])
+    expect(problems[0]?.reason).toContain(`${reason}, for session.finalUnitAction (`)
+  })
+
+  it.each([
+    ['url', 'https://shop.example.net/top-up'],
+    ['ipv4', '10.0.0.1'],
+    ['ipv6', '2001:db8::1'],
+    ['sip', 'sips:shop@example.net'],
+  ])('a redirection to %s %s is taken', (type, address) => {
+    const redirect = `finalUnitAction: redirect, redirectAddressType: ${type}`
+    const file = fileWith(`session: { ${redirect}, redirectAddress: '${address}' }`)
+    expect(loadConfig({ file, env: {} }).session.redirectAddress).toBe(address)
+  })
+
+  it.each([
+    ['session: { redirectAddress: "a b" }', 'session.redirectAddress must be an address of'],
+    ['session: { restrictionFilters: [""] }', 'session.restrictionFilters must be a list of'],
+    ['session: { quotaThresholdPercent: 100 }', 'session.quotaThresholdPercent must be an integer'],
+    ['realtime: { returnCodes: { ok: x } }', 'realtime.returnCodes must be an object of outcomes'],
+  ])('%s is refused', (document, problem) => {
+    expect(problemsOf({ file: fileWith(document), env: {} }).message).toContain(problem)
   })
 
   it('a shutdown that is shorter than a request, or a Redis that is slower, is refused', () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { jsonCodec } from '../../src/realtime/codecs/json.ts'
+import { serviceRequest } from '../../src/domain/charge-request.ts'
+import { createJsonCodec } from '../../src/realtime/codecs/json.ts'
+import { ANSWERS, jsonCodec } from './codecs/settings.ts'
 import { wireExamples } from './wire-examples.ts'
 
 const context = {
@@ -13,16 +15,14 @@ const context = {
   identifyingFields: [],
   identifies: () => false,
 }
-const service = {
-  ratingGroup: -1,
-  usaget: 'data',
-  used: 0,
-  calledNumber: '',
-  isTotal: false,
-  rateKey: '',
-  untaxed: false,
-  fields: null,
-}
+const service = serviceRequest({ usaget: 'data' })
+/** What the example `redirect` says of its settings. */
+const redirectCodec = createJsonCodec({
+  ...ANSWERS,
+  quotaHoldingMs: 600_000,
+  thresholdPercent: 20,
+  finalUnit: { action: 'redirect', addressType: 'url', address: 'https://shop.example.net/top-up' },
+})
 const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
 
 describe('docs/WIRE.md', () => {
@@ -32,6 +32,8 @@ describe('docs/WIRE.md', () => {
       'update',
       'release',
       'services',
+      'cost',
+      'redirect',
       'late',
       'event',
       'refund',
@@ -45,14 +47,15 @@ describe('docs/WIRE.md', () => {
     ])
   })
 
-  it.each(examples)('%s: the response, byte for byte', (_name, { request, outcome, response }) => {
-    const decoded = jsonCodec.decode(Buffer.from(request ?? ''), context)
+  it.each(examples)('%s: the response, byte for byte', (name, { request, outcome, response }) => {
+    const codec = name === 'redirect' ? redirectCodec : jsonCodec
+    const decoded = codec.decode(Buffer.from(request ?? ''), context)
     if (decoded.ok) {
       expect(outcome).toBeDefined()
-      expect(jsonCodec.encode(decoded.envelope, outcome!)).toBe(response)
+      expect(codec.encode(decoded.envelope, outcome!)).toBe(response)
     } else {
       expect(outcome).toBeUndefined()
-      expect(jsonCodec.encodeError(decoded.error)).toBe(response)
+      expect(codec.encodeError(decoded.error)).toBe(response)
     }
     expect(() => JSON.parse(response ?? '')).not.toThrow()
   })

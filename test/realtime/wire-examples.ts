@@ -15,12 +15,16 @@ const BLOCK =
 /** What most outcomes do not have is left out in the document. */
 function outcomeOf(content: string): ChargeOutcome {
   const outcome = JSON.parse(content) as ChargeOutcome
-  const services = outcome.services.map((service) => ({ ...service, quote: service.quote ?? null }))
+  const services = outcome.services.map((service) => ({
+    ...service,
+    cost: service.cost ?? 0,
+    quote: service.quote ?? null,
+  }))
   const balances = outcome.balances?.map((balance) => ({
     ...balance,
     counter: balance.counter ?? '',
   }))
-  return { ...outcome, services, balances: balances ?? null }
+  return { ...outcome, cost: outcome.cost ?? 0, services, balances: balances ?? null }
 }
 
 /** The examples of a file in docs by name. */

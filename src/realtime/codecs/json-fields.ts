@@ -1,19 +1,17 @@
-import { parseInstant } from '../../domain/time.ts'
 import type { DecodeContext, DecodeError } from './codec.ts'
+import { isUnusable } from './json-text.ts'
+import { instantMs } from './json-time.ts'
 
 /** A parsed JSON object, before anything about it is known. */
 export type JsonObject = Record<string, unknown>
 
 export const SUBSCRIBER_CHARS_MAX = 64
 const DIGITS = /^\d{1,16}$/
-const UNIX_SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
-const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/
-/** Control characters, and halves of surrogate pairs: neither survives in a key or in UTF-8. */
-const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
 
 /**
- * Reads fields and keeps the first problem, so that a decoder is one straight line with one check
- * at its end. After a problem the values returned are placeholders. `null` counts as absent.
+ * Checks values of fields and keeps the first problem, so that a decoder is one straight line with
+ * one check at its end. After a problem the values returned are placeholders. `null` counts as
+ * absent. Values are handed over, not looked up here: a look-up that each field shares is slow.
  */
 export class FieldReader {
   error: DecodeError | null = null
@@ -26,11 +24,11 @@ export class FieldReader {
   }
 
   /** A whole number from 0 to `max`, as JSON number or as digits; `absent` if there is none. */
-  integer(object: JsonObject, field: string, absent: number, max = Number.MAX_SAFE_INTEGER) {
-    const value = object[field]
+  integer(value: unknown, field: string, absent: number, max = Number.MAX_SAFE_INTEGER): number {
     if (value === undefined || value === null) return absent
     const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) {
+      // Minus zero is none to anybody.
       return number === 0 ? 0 : number
     }
     this.fail(field, max === Number.MAX_SAFE_INTEGER ? NOT_AN_INTEGER : notUpTo(max))
@@ -38,15 +36,14 @@ export class FieldReader {
   }
 
   /** Text, or a whole number as its text; empty if absent. */
-  text(object: JsonObject, field: string, charsMax: number): string {
-    const value = object[field]
+  text(value: unknown, field: string, charsMax: number): string {
     if (value === undefined || value === null) return ''
     if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
     if (typeof value !== 'string') {
       this.fail(field, 'must be a text or a whole number')
     } else if (value.length === 0 || value.length > charsMax) {
       this.fail(field, `must have 1 to ${charsMax} characters`)
-    } else if (UNUSABLE.test(value)) {
+    } else if (isUnusable(value)) {
       this.fail(field, 'has control characters or half characters')
     } else {
       return value
@@ -54,16 +51,14 @@ export class FieldReader {
     return ''
   }
 
-  boolean(object: JsonObject, field: string): boolean {
-    const value = object[field]
+  boolean(value: unknown, field: string): boolean {
     if (value === undefined || value === null || value === false) return false
     if (value !== true) this.fail(field, 'must be true or false')
     return true
   }
 
   /** Event time in epoch ms, within the bounds of the context; -1 if absent. */
-  eventTimeMs(object: JsonObject, field: string, context: DecodeContext): number {
-    const value = object[field]
+  eventTimeMs(value: unknown, field: string, context: DecodeContext): number {
     if (value === undefined || value === null) return -1
     const atMs = instantMs(value, context.zone)
     if (atMs === null) {
@@ -85,11 +80,10 @@ function notUpTo(max: number): string {
   return `must be a whole number from 0 to ${max}`
 }
 
-function instantMs(value: unknown, zone: string): number | null {
-  if (typeof value === 'number') return Math.round(value * 1000)
-  if (typeof value !== 'string') return null
-  if (UNIX_SECONDS.test(value)) return Math.round(Number(value) * 1000)
-  // With an offset no calendar of a zone is needed, which is some twenty times faster.
-  const isUtc = zone === 'UTC' && !ENDS_WITH_OFFSET.test(value)
-  return parseInstant(isUtc ? `${value}Z` : value, zone)
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }

@@ -1,6 +1,27 @@
-const NEEDS_ESCAPE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/
-
 /** A text as JSON. */
 export function quote(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    const isPlain = code >= 0x20 && code <= 0x7e && code !== QUOTE && code !== BACKSLASH
+    if (!isPlain) return JSON.stringify(text)
+  }
+  return `"${text}"`
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
+
+/** Control characters, and halves of surrogate pairs: neither survives in a key or in UTF-8. */
+export function isUnusable(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20) return true
+    if (code < 0x7f) continue
+    if (code <= 0x9f) return true
+    // Only an expression in Unicode mode tells whether each pair is whole.
+    if (code >= 0xd800 && code <= 0xdfff) return UNUSABLE.test(text)
+  }
+  return false
 }

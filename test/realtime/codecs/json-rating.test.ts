@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
   ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3, zone: 'UTC' },
@@ -95,6 +95,7 @@ it('an answer has the balances by their kind', () => {
     sessionId: 's',
     requestNumber: -1,
     isServiceList: false,
+    wantsCost: false,
   }
   const balance = { prepaidIncludeId: 0, usaget: '', reserved: 0, toMs: 0 }
   const units = { ...balance, kind: 'units' as const, free: 5 }

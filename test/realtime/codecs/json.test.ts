@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../src/domain/charge-outcome.ts'
+import { serviceRequest } from '../../../src/domain/charge-request.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import { httpStatus } from '../../../src/realtime/codecs/result-codes.ts'
+import { jsonCodec } from './settings.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)
 const context: DecodeContext = {
@@ -44,15 +45,36 @@ describe('record_type', () => {
     ['release_request', 'release'],
     ['final_request', 'release'],
     ['event_request', 'event'],
-  ])('%s is %s', (recordType, kind) => {
+    ['postpay_charge_request', 'event'],
+    [1, 'start'],
+    ['1', 'start'],
+    [2, 'update'],
+    ['2', 'update'],
+    [3, 'release'],
+    ['3', 'release'],
+    [4, 'event'],
+    ['4', 'event'],
+  ])('%j is %s, and is answered as it was sent', (recordType, kind) => {
     const decoded = decodeText(JSON.stringify({ ...start, record_type: recordType }))
-    expect(decoded).toMatchObject({ request: { kind }, envelope: { recordType } })
+    if (!decoded.ok) throw new Error(decoded.error.why)
+    expect(decoded.request.kind).toBe(kind)
+    const answer = JSON.parse(jsonCodec.encode(decoded.envelope, plainOutcome('granted')))
+    expect(answer.requestType).toBe(recordType)
   })
 
-  it.each([[undefined], [null], [''], ['START_REQUEST'], ['__proto__'], [1], [['start_request']]])(
-    'refuses %j',
-    (value) => expect(fieldOf({ ...start, record_type: value })).toBe('record_type'),
-  )
+  it.each([
+    [undefined],
+    [null],
+    [''],
+    ['START_REQUEST'],
+    ['__proto__'],
+    [['start_request']],
+    [0],
+    [5],
+    [1.5],
+    ['01'],
+    [true],
+  ])('refuses %j', (value) => expect(fieldOf({ ...start, record_type: value })).toBe('record_type'))
 })
 
 describe('body', () => {
@@ -153,14 +175,7 @@ describe('volumes', () => {
     ['0012', 12],
   ])('takes %j', (value, used) => {
     const [service] = requestOf({ ...update, usaget: 'data', used_usagev: value }).services
-    expect(service).toEqual({
-      ratingGroup: -1,
-      usaget: 'data',
-      requested: -1,
-      used,
-      calledNumber: '',
-      ...{ isTotal: false, rateKey: '', untaxed: false, fields: null },
-    })
+    expect(service).toEqual(serviceRequest({ usaget: 'data', used }))
   })
 
   it('takes minus zero for zero', () => {
@@ -280,7 +295,8 @@ describe('urt', () => {
   )
 })
 
-it('balances and pretend are booleans', () => {
+it('balances, cost and pretend are booleans', () => {
+  expect(fieldOf({ ...start, cost: 1 })).toBe('cost')
   expect(requestOf({ ...start, balances: true, pretend: true })).toMatchObject({
     wantBalances: true,
     pretend: true,
@@ -295,6 +311,7 @@ describe('answers', () => {
     sessionId: 'a"b\\c\u2028é',
     requestNumber: -1,
     isServiceList: false,
+    wantsCost: false,
   }
 
   it('is JSON whatever is in the texts', () => {

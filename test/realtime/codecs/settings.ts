@@ -1,0 +1,16 @@
+import type { AnswerSettings } from '../../../src/catalog/file-types/file-type.ts'
+import { reasons } from '../../../src/domain/charge-outcome.ts'
+import { createJsonCodec } from '../../../src/realtime/codecs/json.ts'
+
+const codes = Object.entries(reasons).map(([reason, { code }]) => [reason, code])
+
+/** What answers have where nothing is configured. */
+export const ANSWERS: AnswerSettings = {
+  quotaHoldingMs: 0,
+  thresholdPercent: 0,
+  finalUnit: { action: 'terminate' },
+  returnCodes: Object.fromEntries(codes),
+}
+
+/** The plain JSON dialect where nothing is configured. */
+export const jsonCodec = createJsonCodec(ANSWERS)
