@@ -29,7 +29,7 @@ export interface MapPlan {
   readonly eventTime: EventTime
   readonly pretend: Path
   readonly refund: Path | null
-  /** Null: every answer has balances if the document maps them. */
+  /** Says whether balances are asked for; null: always, if the document maps them. */
   readonly balances: Path | null
   readonly wantsBalances: boolean
   readonly naming: readonly NamingField[]
@@ -113,7 +113,7 @@ function readRefund(
 function readBalances(plan: MapPlan, message: Message, findings: Findings): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return findings.flag(balances.in(message), balances.name) && wantsBalances
+  return findings.flag(balances.in(message), balances.name)
 }
 
 /**
