@@ -87,14 +87,15 @@ describe('flags', () => {
     expect([request?.pretend, echo.pretend]).toEqual([expected, expected])
   })
 
-  it('tell whether balances are wanted, where the answer has them', () => {
+  it('tell whether balances are wanted; without a field the document does', () => {
     const fields = [{ response_field_name: 'b', row_field_name: 'balances' }]
     const wants = (realtime: Fields, response: unknown, message: Fields) =>
       requestOf(withRealtime(realtime, { response }), { ...START, ...message }).wantBalances
     expect(wants({}, { fields }, {})).toBe(true)
     expect(wants({ balances_field: 'q' }, { fields }, {})).toBe(false)
     expect(wants({ balances_field: 'q' }, { fields }, { q: 1 })).toBe(true)
-    expect(wants({ balances_field: 'q' }, undefined, { q: 1 })).toBe(false)
+    expect(wants({}, undefined, {})).toBe(false)
+    expect(wants({ balances_field: 'q' }, undefined, { q: 1 })).toBe(true)
   })
 
   it('of the document say whether requests may come by GET, and are taken at all', () => {
