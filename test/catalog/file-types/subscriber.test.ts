@@ -76,6 +76,8 @@ describe('a subscriber', () => {
     const one = keyOf({ data: [{ src_key: 'a', target_key: 'b' }] })
     expect(keyOf({ data: [{ target_key: 'b', src_key: 'a' }] }).rulesKey).toBe(one.rulesKey)
     expect(keyOf({ data: [{ target_key: 'b', src_key: 'c' }] }).rulesKey).not.toBe(one.rulesKey)
+    const unset = { src_key: 'a', target_key: 'b', clear_regex: undefined }
+    expect(keyOf({ data: [unset] }).rulesKey).toBe(one.rulesKey)
     const filters = [[{ type: 'match', rate_key: 'key', line_key: 'x' }]]
     const matching = keyOf(undefined, { retail: { data: filters } })
     expect(matching.rules).toEqual({
