@@ -5,6 +5,7 @@ import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 /** Files that the planted imports may name. */
 const NEIGHBOURS: readonly SourceFile[] = [
   ...Object.keys(ROOMS).map((room) => ({ path: `src/${room}/a.ts`, text: '' })),
+  { path: 'src/catalog/file-types/a.ts', text: '' },
   { path: 'src/main.ts', text: '' },
 ]
 
@@ -93,7 +94,7 @@ describe('an import is refused', () => {
     expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
   })
 
-  it('of catalog by realtime, unless it is a type, or of the file types', () => {
+  it('of catalog by realtime, unless it is a type or of file types', () => {
     const rule = 'realtime may import only types from catalog'
     const compiled = "import { x } from '../catalog/file-types/a.ts'"
     expect(problems('src/realtime/b.ts', compiled)).toEqual([])
@@ -101,6 +102,8 @@ describe('an import is refused', () => {
     expect(problems('src/realtime/b.ts', mixed)).toEqual([rule])
     expect(problems('src/realtime/b.ts', "import { type X } from '../catalog/a.ts'")).toEqual([])
     expect(problems('src/realtime/b.ts', "import type { X } from '../catalog/a.ts'")).toEqual([])
+    const pure = "import { x } from '../catalog/file-types/a.ts'"
+    expect(problems('src/realtime/b.ts', pure)).toEqual([])
   })
 })
 

@@ -2,7 +2,6 @@
  * What answers have beside the outcome, by the section `realtime` of a file type: of a usage type,
  * then of all, then of the installation (the read rule of spec/realtime.md 1.5).
  */
-import { isIPv4, isIPv6 } from 'node:net'
 import { RuleError } from '../../rating/rule-error.ts'
 import {
   isObject,
@@ -26,6 +25,8 @@ export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT] as const
 /** Seconds, as the network takes them (32 bits). */
 const HOLDING_SECONDS_MAX = 2 ** 32 - 1
 const ACTIONS = ['none', 'terminate', 'redirect', 'restrict'] as const
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
+const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`)
 const ADDRESS_TYPES = ['ipv4', 'ipv6', 'url', 'sip'] as const
 
 /** Settings by usage type. Throws `RuleError` with the path of what cannot be used. */
@@ -98,9 +99,9 @@ function redirectAddress(section: RuleFields, path: string) {
   const addressType = oneOfAt(section['address_type'], `${path}.address_type`, ADDRESS_TYPES)
   const address = textAt(section['address'], `${path}.address`)
   const isRight = {
-    ipv4: isIPv4,
-    ipv6: isIPv6,
-    url: URL.canParse,
+    ipv4: (text: string) => IPV4.test(text),
+    ipv6: (text: string) => /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`),
+    url: (text: string) => URL.canParse(text),
     sip: (text: string) => /^sips?:\S+$/i.test(text),
   }[addressType]
   if (isRight(address)) return { addressType, address }

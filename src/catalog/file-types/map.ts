@@ -114,7 +114,7 @@ function readRefund(
 function readBalances(plan: MapPlan, message: Message, findings: Findings): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return balances.read(message, findings) && wantsBalances
+  return balances.read(message, findings)
 }
 
 /**
@@ -128,7 +128,10 @@ function sessionless(
   context: MapContext,
   findings: Findings,
 ): string {
-  if (record.kind !== 'event') findings.fail(plan.session.name, 'is required')
+  if (record.kind !== 'event') {
+    findings.fail(plan.session.name, 'is required')
+    return ''
+  }
   if (stamp === '') return context.bodyDigest()
   const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {

@@ -56,7 +56,7 @@ export function compileResponseField(document: unknown, path: string): ResponseF
 
 const NAME = /^[A-Za-z0-9_:@-]+$/
 
-/** The steps of a dotted name; a number would be a position in a list, which answers have none of. */
+/** The steps of a dotted name. A number would be a position in a list: there are none to fill. */
 export function namesAt(value: unknown, path: string): readonly string[] {
   const names = textAt(value, path).split('.')
   for (const name of names) {

@@ -30,7 +30,7 @@ class MessageProblem implements DecodeError {
 
 const NO_SERVICES: readonly ServiceRequest[] = []
 
-/** The dialect that a file type describes: its mapping between a syntax and another, or the same. */
+/** The dialect of a file type: its mapping between the syntax of requests and that of answers. */
 export function createMappedCodec(
   fileType: FileType,
   parser: MessageParser,

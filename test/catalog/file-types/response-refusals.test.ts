@@ -2,6 +2,24 @@ import { describe, expect, it } from 'vitest'
 import { RuleError } from '../../../src/rating/rule-error.ts'
 import { compile, constant, field, type Given } from './responses.ts'
 
+describe('an address that is not of its type', () => {
+  it.each([
+    ['ipv4', '10.0.0.256'],
+    ['ipv4', '10.0.1'],
+    ['ipv4', '10.0.0.01'],
+    ['ipv6', '10.0.0.1'],
+    ['ipv6', '1:2:3'],
+    ['ipv6', '::1]/['],
+    ['url', '/path'],
+    ['sip', 'tel:1'],
+  ])('is refused: %s %s', (address_type, address) => {
+    const final_unit = { action: 'redirect', address_type, address }
+    expect(() => compile(undefined, { realtime: { final_unit } })).toThrow(
+      `realtime.final_unit.address is not an address of the type ${address_type}`,
+    )
+  })
+})
+
 describe('a broken response', () => {
   /** The path and the reason of what is refused. */
   function refusal(section: unknown, given: Given = {}): string {
@@ -56,8 +74,8 @@ describe('a broken response', () => {
     [field('a', 'sid', { conditions: {} }), 'response.fields.0.conditions must be a list'],
     [
       field('a', 'sid', { conditions: [{ field_name: 'x', value: 1 }] }),
-      'response.fields.0.conditions.0.field_name must be a field of answers, or uf. and a path, is ' +
-        "'x'",
+      'response.fields.0.conditions.0.field_name must be a field of answers, or uf. and a path, ' +
+        "is 'x'",
     ],
     [
       field('a', 'sid', { unit: 'byte' }),
