@@ -121,6 +121,9 @@ describe('services of an answer', () => {
   })
 
   it('are denied each where the denial is of the whole', () => {
+    expect(answered({ charged: [call] }, plainOutcome('barred'))).toBe(
+      '{"code":-11,"s":[{"id":"a","code":-11,"v":0,"t":"call"}]}',
+    )
     expect(
       answered({ charged: [data, call], skipped: [skip(1, 5)] }, plainOutcome('unknownSubscriber')),
     ).toBe(
