@@ -25,7 +25,7 @@ COPY --from=build /app/dist/config dist/config
 COPY --from=build /app/dist/src dist/src
 COPY LICENSE LICENSE
 USER node
-# Charging, and the control plane. Both listen on loopback until their openTo opens them.
+# Charging, and the control plane. Both listen on loopback unless their host says otherwise.
 EXPOSE 8181 8182
 # Of charging; the other roles have another port, or none.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

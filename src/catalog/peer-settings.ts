@@ -36,6 +36,8 @@ const KEY_FIELDS = ['sha256', 'created', 'label']
 
 /** Names are labels of metrics, and stand in logs and URLs. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+/** Origin of sessions without authentication (realtime/http/charging.ts). */
+const ANONYMOUS = 'http'
 const FILE_TYPE = /^[A-Za-z0-9_]+$/
 const SHA256 = /^[0-9a-f]{64}$/
 const RATE_MAX = 10_000_000
@@ -62,6 +64,9 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
   if (!NAME.test(name)) {
     const allowed = 'letters, digits, _, - and ., a letter or digit first'
     throw new RuleError(`${path}.name`, `must be 1 to 64 ${allowed}`)
+  }
+  if (name === ANONYMOUS) {
+    throw new RuleError(`${path}.name`, `must not be ${ANONYMOUS}, which is who has no key`)
   }
   const { burst, disabled = false } = fields
   if (typeof disabled !== 'boolean')

@@ -29,6 +29,8 @@ export interface RealtimeOptions {
   readonly isLedgerThere?: () => boolean
   /** What the configured rules want of a request; nothing if not given. */
   readonly rules?: RequestRules
+  /** File types and peers; without it those that MongoDB has. */
+  readonly stored?: StoredSettings
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
 }
@@ -63,7 +65,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const admission = createAdmission(config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
   const plain = createJsonCodec(options.defaults.answers)
-  const stored = await watchStoredSettings({ ...options, plain })
+  const stored = options.stored ?? (await watchStoredSettings({ ...options, plain }))
   let isReady = true
   let pool: Pool | undefined
   let server: HttpServer

@@ -20,7 +20,7 @@ export interface StoredSettingsOptions {
 export interface StoredSettings {
   readonly dialects: Dialects
   /** Those of now; null as long as they were never read. */
-  peers(): Peers | null
+  peers(): Pick<Peers, 'byKey'> | null
   close(): Promise<void>
 }
 

@@ -20,8 +20,8 @@ export type RefusalCause =
 export type RequestMetrics = {
   /**
    * Counts one answered request; the duration is from the last byte in to the answer handed on.
-   * `peer`: who has authenticated, '' if nobody has. `fileType`: of its dialect. Both are names that
-   * the operator has given, so that there are few.
+   * `peer`: who has authenticated, '' if nobody has. `fileType`: of its dialect. The operator has
+   * given both names, so that there are few.
    */
   request(
     outcome: RequestOutcome,

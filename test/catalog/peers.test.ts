@@ -97,6 +97,7 @@ const BROKEN: [string, unknown, string][] = [
   ['no object', [3], 'peers.0 must be an object'],
   ['no name', [{}], 'peers.0.name is missing'],
   ['a name with a blank', [{ name: 'a b' }], 'peers.0.name must be 1 to 64 letters'],
+  ['the name of who has none', [{ name: 'http' }], 'peers.0.name must not be http'],
   ['an unknown field', [{ name: 'a', adresses: [] }], 'peers.0.adresses is not known'],
   ['a key', [{ name: 'a', keys: ['tgk_x'] }], 'peers.0.keys.0 must be an object'],
   [

@@ -1,6 +1,9 @@
 import { afterEach, expect, it } from 'vitest'
 import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
+import { compilePeers } from '../../src/catalog/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { createJsonCodec } from '../../src/realtime/codecs/json.ts'
+import { createDialects } from '../../src/realtime/dialects.ts'
 import type { PeersNow } from '../../src/realtime/http/authenticate.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -15,18 +18,25 @@ afterEach(async () => {
 
 const silent = createLogger({ name: 'test', level: 'silent' })
 
-async function roomOf(env: Record<string, string> = {}, log = silent, peers?: PeersNow) {
+async function roomOf(
+  env: Record<string, string> = {},
+  log = silent,
+  peers: PeersNow = () => compilePeers([]),
+) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
     env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
   })
+  const defaults = fileTypeDefaultsOf(config)
+  const plain = createJsonCodec(defaults.answers)
+  const dialects = createDialects({ defaultName: 'json', plain, defaults })
   const room = await startRealtime({
     config,
-    defaults: fileTypeDefaultsOf(config),
+    defaults,
     log,
     metrics,
     clock: systemClock,
-    ...(peers === undefined ? {} : { peers }),
+    stored: { dialects, peers, close: async () => undefined },
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
   })
   open.push(room)

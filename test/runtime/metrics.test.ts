@@ -27,13 +27,14 @@ describe('metrics', () => {
     metrics.streamMemory(1_048_576, 0.25)
     metrics.openSessions(7)
     const text = await mergeSnapshots([await metrics.snapshot()])
+    const peer = 'tollgate_peer_requests_total{peer="PGW"'
     const labels = 'node="n1",role="realtime"'
     for (const line of [
       `tollgate_requests_total{outcome="granted",code="1",${labels}} 2`,
       `tollgate_requests_total{outcome="denied",code="-1",${labels}} 4`,
       `tollgate_peer_requests_total{peer="",file_type="",outcome="granted",code="1",${labels}} 2`,
-      `tollgate_peer_requests_total{peer="PGW",file_type="gy",outcome="denied",code="-1",${labels}} 2`,
-      `tollgate_peer_requests_total{peer="PGW",file_type="json",outcome="denied",code="-1",${labels}} 1`,
+      `${peer},file_type="gy",outcome="denied",code="-1",${labels}} 2`,
+      `${peer},file_type="json",outcome="denied",code="-1",${labels}} 1`,
       `tollgate_requests_refused_total{peer="PGW",cause="rate",${labels}} 1`,
       `tollgate_requests_refused_total{peer="",cause="credentials",${labels}} 2`,
       `tollgate_request_duration_seconds_bucket{le="0.0002",${labels}} 0`,

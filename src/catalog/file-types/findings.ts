@@ -5,6 +5,7 @@ import type { FieldProblem } from './file-type.ts'
 export const NUMBER_CHARS_MAX = 64
 /** Longest text that rules may compare, and longest session id. */
 export const TEXT_CHARS_MAX = 256
+export const UNUSABLE = 'has control characters or half characters'
 const DIGITS_MAX = 16
 
 /**
@@ -31,7 +32,7 @@ export class Findings {
     if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
     if (typeof value !== 'string') this.fail(field, 'must be a text or a whole number')
     else if (value.length > charsMax) this.fail(field, `must have at most ${charsMax} characters`)
-    else if (!isUsable(value)) this.fail(field, 'has control characters or half characters')
+    else if (!isUsable(value)) this.fail(field, UNUSABLE)
     else return value
     return ''
   }

@@ -32,7 +32,7 @@ function hiddenAt(path: string): (member: unknown, index: number) => readonly st
   }
 }
 
-/** A copy without the field, in each member where lists are passed; the value itself if it has none. */
+/** A copy without the field, in each member of a list on the way; or the value that has none. */
 function without(value: unknown, steps: readonly string[], at: number): unknown {
   const step = steps[at] as string
   const isLast = at === steps.length - 1

@@ -127,7 +127,10 @@ function sessionless(
   context: MapContext,
   findings: Findings,
 ): string {
-  if (record.kind !== 'event') findings.fail(plan.session.name, 'is required')
+  if (record.kind !== 'event') {
+    findings.fail(plan.session.name, 'is required')
+    return ''
+  }
   if (stamp === '') return context.bodyDigest()
   const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {

@@ -1,4 +1,4 @@
-/** The section `realtime` of a document: its keys, and those that usage types have for themselves. */
+/** The section `realtime` of a document: its keys, and those that usage types have of their own. */
 import { RuleError } from '../../rating/rule-error.ts'
 import { isObject, isUnset, objectAt, type RuleFields } from '../../rating/rule-fields.ts'
 

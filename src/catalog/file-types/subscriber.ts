@@ -2,7 +2,7 @@
 import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../../domain/charge-request.ts'
 import { isUnset, objectAt } from '../../rating/rule-fields.ts'
 import type { Message } from './file-type.ts'
-import { type Findings, NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from './findings.ts'
+import { type Findings, isUsable, NUMBER_CHARS_MAX, TEXT_CHARS_MAX, UNUSABLE } from './findings.ts'
 import { type Path, pathAt } from './paths.ts'
 import type { Placed } from './realtime-section.ts'
 import type { FileTypeRules, KeptField } from './rules.ts'
@@ -61,7 +61,7 @@ export function keptOf(
     if (typeof text !== 'string') continue
     if (text.length > TEXT_CHARS_MAX) {
       findings.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
-    }
+    } else if (!isUsable(text)) findings.fail(path.name, UNUSABLE)
     fields ??= {}
     fields[name] = text
   }

@@ -129,7 +129,7 @@ export class Charging {
     }
   }
 
-  /** The dialect of a name ('': the default), if this peer may use it; null if that was answered. */
+  /** The dialect of a name ('': the default) if this peer may use it; null: that was answered. */
   #dialect(exchange: Exchange, given: string, peer: Peer | null): Dialect | null {
     const { dialects, metrics } = this.#options
     const name = given === '' ? dialects.defaultName : given

@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { SocketAddress } from 'node:net'
 import {
   type AnswerOptions,
   type Exchange,
@@ -96,8 +95,8 @@ export class NativeExchange implements Exchange {
 const NO_OPTIONS: AnswerOptions = {}
 
 /**
- * Must be called before the handler of the request returns. `method` in capitals; `path` without the
- * query.
+ * Must be called before the handler of the request returns. `method` is in capitals, `path` without
+ * the query.
  */
 export function readHead(request: HttpRequest, method: string, path: string): Head {
   let contentType = ''
@@ -139,7 +138,8 @@ function addressText(bytes: Uint8Array): string {
   const hextets = Array.from({ length: HEXTETS }, (_, index) =>
     view.getUint16(index * 2).toString(16),
   )
-  return new SocketAddress({ address: hextets.join(':'), family: 'ipv6' }).address
+  // The shortest form, in brackets.
+  return new URL(`http://[${hextets.join(':')}]/`).hostname.slice(1, -1)
 }
 
 /** Whether an IPv6 address is an IPv4 one, as `::ffff:127.0.0.1` is. */

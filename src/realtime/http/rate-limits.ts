@@ -1,11 +1,7 @@
+import type { Peer } from '../../catalog/peers.ts'
+
 /** How many requests a peer may send. */
-export type Rate = {
-  readonly name: string
-  /** Requests that each second allows; 0 for no bound. */
-  readonly requestsPerSecond: number
-  /** Requests that may come at once; 0 for those of one second. */
-  readonly burst: number
-}
+export type Rate = Pick<Peer, 'name' | 'requestsPerSecond' | 'burst'>
 
 export interface RateLimits {
   /** Takes one request: 0 if it may pass, else whole seconds until there is room for it. */
@@ -28,7 +24,7 @@ export function createRateLimits(elapsedMs: () => number): RateLimits {
     take({ name, requestsPerSecond, burst }) {
       if (requestsPerSecond <= 0) return 0
       const nowMs = elapsedMs()
-      const size = Math.max(1, burst > 0 ? burst : requestsPerSecond)
+      const size = Math.max(1, burst)
       let bucket = buckets.get(name)
       if (bucket === undefined) {
         bucket = { tokens: size, atMs: nowMs }

@@ -51,10 +51,8 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: Answer) {
     /** A name without a dialect: not there, or not known yet. */
     refuseName(exchange: Exchange, name: string, { missing, why }: MissingDialect) {
       const field = `file_type ${name}`
-      if (missing === 'notLoaded') storeDown(exchange, { field, why: 'is not known yet' })
-      else if (missing === 'unusable') {
-        refuse(exchange, 404, { field, why: `cannot be used: ${why}` })
-      } else refuse(exchange, 404, { field, why: `is ${missing}` })
+      if (missing === 'notLoaded') storeDown(exchange, { field, why })
+      else refuse(exchange, 404, { field, why })
     },
     /** Somebody who may not send this, or not now. */
     refusePeer(exchange: Exchange, refusal: Refusal) {

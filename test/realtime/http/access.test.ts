@@ -156,7 +156,10 @@ describe.each(KINDS)('an address: %s', (kind) => {
 describe.each(KINDS)('a rate: %s', (kind) => {
   it('that is exceeded gets 429, until there is room; others are not held up', async () => {
     let elapsedMs = 5_000
-    const keys = { slow: peerOf('SLOW', { requestsPerSecond: 0.5 }), other: peerOf('OTHER') }
+    const keys = {
+      slow: peerOf('SLOW', { requestsPerSecond: 0.5, burst: 1 }),
+      other: peerOf('OTHER'),
+    }
     const authenticator = accessOf({ byKey: keys, elapsedMs: () => elapsedMs })
     const { port, refused } = await serverOf(kind, { authenticator })
     const ask = (key: string) => charge(port, [`X-Api-Key: ${key}`])

@@ -7,7 +7,7 @@ function limitsOf() {
   const limits = createRateLimits(() => clock.ms)
   const take = (count: number, rate: Partial<Parameters<typeof limits.take>[0]> = {}) =>
     Array.from({ length: count }, () =>
-      limits.take({ name: 'PGW', requestsPerSecond: 4, burst: 0, ...rate }),
+      limits.take({ name: 'PGW', requestsPerSecond: 4, burst: 4, ...rate }),
     )
   return { clock, take }
 }
@@ -40,7 +40,7 @@ it('lets a burst pass that is larger, or smaller', () => {
 
 it('says how long to wait, also where it is long', () => {
   const { clock, take } = limitsOf()
-  const slow = { requestsPerSecond: 0.1 }
+  const slow = { requestsPerSecond: 0.1, burst: 0 }
   expect(take(2, slow)).toEqual([0, 10])
   clock.ms += 9_000
   expect(take(1, slow)).toEqual([1])
@@ -53,10 +53,10 @@ it('knows each peer, whatever the others do, and follows a new rate', () => {
   take(100)
   expect(take(1, { name: 'other' })).toEqual([0])
   clock.ms += 100
-  expect(take(3, { requestsPerSecond: 20 })).toEqual([0, 0, 1])
+  expect(take(3, { requestsPerSecond: 20, burst: 20 })).toEqual([0, 0, 1])
 })
 
 it('bounds nothing without a rate', () => {
   const { take } = limitsOf()
-  expect(new Set(take(10_000, { requestsPerSecond: 0 }))).toEqual(new Set([0]))
+  expect(new Set(take(10_000, { requestsPerSecond: 0, burst: 0 }))).toEqual(new Set([0]))
 })

@@ -44,16 +44,16 @@ const found = new Map<string, Dialect | MissingDialect>(
       allowsGet: true,
     },
     asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
-    off: { missing: 'disabled', why: '' },
-    broken: { missing: 'unusable', why: 'parser.type must be text' },
-    later: { missing: 'notLoaded', why: '' },
+    off: { missing: 'disabled', why: 'is disabled' },
+    broken: { missing: 'unusable', why: 'cannot be used: parser.type must be text' },
+    later: { missing: 'notLoaded', why: 'is not known yet' },
   } satisfies Record<string, Dialect | MissingDialect>),
 )
 
 /** Dialects of every kind, and reasons to have none. */
 export const dialects: Dialects = {
   defaultName: 'json',
-  find: (name) => found.get(name) ?? { missing: 'unknown', why: '' },
+  find: (name) => found.get(name) ?? { missing: 'unknown', why: 'is unknown' },
 }
 
 export interface AccessOptions {
