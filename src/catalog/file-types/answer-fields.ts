@@ -4,7 +4,12 @@
  * what was granted, if anything, is not known. Outside of a list of services a field that belongs
  * to a service is that of the first one.
  */
-import { type Reason, reasons, type ServiceOutcome } from '../../domain/charge-outcome.ts'
+import {
+  type ChargeOutcome,
+  type Reason,
+  reasons,
+  type ServiceOutcome,
+} from '../../domain/charge-outcome.ts'
 import { explain } from '../../domain/explain.ts'
 import { groupUnits } from '../../domain/lines.ts'
 import { decimalText } from '../../domain/money.ts'
@@ -17,6 +22,9 @@ import {
   NumberText,
 } from './file-type.ts'
 import { answerValueOf } from './message-values.ts'
+
+/** In place of a cost that nobody has added up; such an outcome is made to be answered only. */
+export const COST_UNKNOWN = Number.NaN
 
 /** Of a denied request whose services were never looked at. */
 const NO_SERVICE: ServiceOutcome = {
@@ -78,15 +86,15 @@ const readers = {
   },
   /** Seconds without usage after which a grant is to be given back, rounded up. */
   quota_holding_time: (answer, service) => {
-    const grant = grantOf(answer, service)
-    if (grant === undefined || grant.granted === 0) return undefined
+    const grant = heldOf(answer, service)
+    if (grant === undefined) return undefined
     const { quotaHoldingMs } = answer.settings(grant.usaget)
     return quotaHoldingMs === 0 ? undefined : Math.ceil(quotaHoldingMs / 1000)
   },
   /** Units of the grant that may be left when more is asked for, rounded down. */
   threshold: (answer, service) => {
-    const grant = grantOf(answer, service)
-    if (grant === undefined || grant.granted === 0) return undefined
+    const grant = heldOf(answer, service)
+    if (grant === undefined) return undefined
     const { thresholdPercent } = answer.settings(grant.usaget)
     return thresholdPercent === 0 ? undefined : percentOf(grant.granted, thresholdPercent)
   },
@@ -106,15 +114,15 @@ const readers = {
     const end = actionOf(answer, service)
     return end?.action === 'redirect' ? end.addressType : undefined
   },
-  /** List of texts. */
+  /** List of texts, not empty. */
   restriction_filters: (answer, service) => {
     const end = actionOf(answer, service)
-    return end?.action === 'restrict' ? end.filters : undefined
+    return end?.action === 'restrict' && end.filters.length > 0 ? end.filters : undefined
   },
-  /** Money before tax of the session so far, of a service in the list its own. */
+  /** Money before tax of the session so far, of a service in the list its own; if known. */
   cost: ({ outcome }, service) => {
-    if (isFailed(outcome.reason)) return undefined
-    return new NumberText(decimalText(service === null ? outcome.cost : service.cost))
+    const cost = service === null ? costOf(outcome) : service.cost
+    return Number.isNaN(cost) ? undefined : new NumberText(decimalText(cost))
   },
   /** Of a request that only pretends, as all that follows: money, with embedded taxes. */
   aprice: (answer, service) => {
@@ -199,6 +207,15 @@ function settingsOf(answer: Answer, service: ServiceOutcome | null): AnswerSetti
   return answer.settings((service ?? answer.outcome.services[0] ?? NO_SERVICE).usaget)
 }
 
+/**
+ * Of a denial that never came to the session's services nobody has added up the cost, and of a
+ * failure it is not known.
+ */
+function costOf({ reason, services, cost }: ChargeOutcome): number {
+  const isKnown = reason === 'granted' || (services.length > 0 && !isFailed(reason))
+  return isKnown ? cost : COST_UNKNOWN
+}
+
 function isFailed(reason: Reason): boolean {
   return reasons[reason].status === 'failed'
 }
@@ -207,6 +224,12 @@ function isFailed(reason: Reason): boolean {
 function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
   if (isFailed(outcome.reason)) return undefined
   return service ?? outcome.services[0] ?? NO_SERVICE
+}
+
+/** A grant that is held: an event is over as soon as it is granted. */
+function heldOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+  const grant = grantOf(answer, service)
+  return grant !== undefined && grant.granted > 0 && grant.validityMs > 0 ? grant : undefined
 }
 
 /** What happens at the end of the last grant; undefined while there may be another. */

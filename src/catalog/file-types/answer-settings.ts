@@ -39,7 +39,7 @@ export function compileAnswerSettings(
   const general = settingsOf(realtime, path, { ...defaults, returnCodes })
   const apart = new Map<string, AnswerSettings>()
   for (const [usaget, section] of Object.entries(realtime)) {
-    if (usaget === FINAL_UNIT || !isObject(section)) continue
+    if (!isObject(section)) continue
     if (!answerSettingKeys.some((key) => Object.hasOwn(section, key))) continue
     apart.set(usaget, settingsOf(section, `${path}.${usaget}`, general))
   }

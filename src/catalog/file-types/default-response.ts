@@ -4,7 +4,13 @@
 const grant = fieldsOf({
   grantedVolume: 'granted_volume',
   validityTime: 'validity_time',
+  quotaHoldingTime: 'quota_holding_time',
+  threshold: 'threshold',
   finalUnit: 'final_unit',
+  finalUnitAction: 'final_unit_action',
+  redirectAddress: 'redirect_address',
+  redirectAddressType: 'redirect_address_type',
+  restrictionFilters: 'restriction_filters',
   aprice: 'aprice',
   finalCharge: 'final_charge',
   taxData: 'tax_data',

@@ -1,5 +1,4 @@
 /** Requests of the plain JSON dialect (docs/WIRE.md), bytes to `ChargeRequest`. */
-import { isUtf8 } from 'node:buffer'
 import { fieldAt } from '../../domain/catalogue.ts'
 import {
   type ChargeRequest,
@@ -9,13 +8,8 @@ import {
   type SubscriberKey,
 } from '../../domain/charge-request.ts'
 import type { DecodeContext, Decoded, DecodeError } from './codec.ts'
-import {
-  FieldReader,
-  isGiven,
-  isObject,
-  type JsonObject,
-  SUBSCRIBER_CHARS_MAX,
-} from './json-fields.ts'
+import { FieldReader, isGiven, type JsonObject, SUBSCRIBER_CHARS_MAX } from './json-fields.ts'
+import { parseObject } from './json-parse.ts'
 import { readServices } from './json-services.ts'
 
 /** What the answer repeats from the request, and what it is to have. */
@@ -104,23 +98,6 @@ export function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelo
   return reader.error === null
     ? { ok: true, request, envelope }
     : { ok: false, error: reader.error }
-}
-
-/** What stands for bytes that are not UTF-8; a text may have it of its own, too. */
-const REPLACEMENT = '\ufffd'
-
-/** The object in the body, or why there is none. */
-function parseObject(body: Buffer): JsonObject | string {
-  if (body.length === 0) return 'is empty'
-  const text = body.toString('utf8')
-  if (text.includes(REPLACEMENT) && !isUtf8(body)) return 'is not UTF-8'
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'is not JSON'
-  }
-  return isObject(value) ? value : 'is not a JSON object'
 }
 
 function recordTypeError(value: unknown): DecodeError {

@@ -1,5 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonObject } from './json-fields.ts'
+import { isObject, type JsonObject } from './json-fields.ts'
+
+/** What stands for bytes that are not UTF-8; a text may have it of its own, too. */
+const REPLACEMENT = '\ufffd'
 
 /** Why what was parsed from the text is refused; empty: it is not. */
 export type Check = (object: JsonObject, text: string) => string
@@ -10,8 +13,8 @@ export type Check = (object: JsonObject, text: string) => string
  */
 export function parseObject(body: Buffer, check: Check | null = null): JsonObject | string {
   if (body.length === 0) return 'is empty'
-  if (!isUtf8(body)) return 'is not UTF-8'
   const text = body.toString('utf8')
+  if (text.includes(REPLACEMENT) && !isUtf8(body)) return 'is not UTF-8'
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -21,9 +24,4 @@ export function parseObject(body: Buffer, check: Check | null = null): JsonObjec
   if (!isObject(value)) return 'is not a JSON object'
   const why = check === null ? '' : check(value, text)
   return why === '' ? value : why
-}
-
-/** Whether it is neither a list nor null, nor anything simple. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

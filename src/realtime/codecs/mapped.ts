@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { COST_UNKNOWN } from '../../catalog/file-types/answer-fields.ts'
 import type { Answer, Echo, FileType, SkippedService } from '../../catalog/file-types/file-type.ts'
 import { type ChargeOutcome, reasons, type ServiceOutcome } from '../../domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../domain/charge-request.ts'
@@ -83,17 +84,18 @@ function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome): Char
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }
   }
   const { services: asked, skipped } = envelope
-  const isBare = outcome.services.length === 0 && asked.length > 0
-  if (!isBare && skipped.length === 0) return outcome
+  const isBare = outcome.services.length === 0
+  if (skipped.length === 0 && (!isBare || asked.length === 0)) return outcome
   const charged = isBare
     ? asked.map((service) => ungranted(service, outcome.reason))
     : outcome.services
-  return { ...outcome, services: inPlace(charged, skipped) }
+  const cost = isBare && outcome.reason !== 'granted' ? COST_UNKNOWN : outcome.cost
+  return { ...outcome, cost, services: inPlace(charged, skipped) }
 }
 
 function ungranted(service: ServiceRequest, reason: ServiceOutcome['reason']): ServiceOutcome {
   const { ratingGroup, usaget } = service
-  return { ...NOTHING, ratingGroup, usaget, reason }
+  return { ...NOTHING, ratingGroup, usaget, reason, cost: COST_UNKNOWN }
 }
 
 const NOTHING = { granted: 0, validityMs: 0, finalUnit: false, cost: 0, quote: null }

@@ -88,8 +88,9 @@ describe('a field of an answer', () => {
     ['sid', plainOutcome('unknownSubscriber')],
     ['aid', plainOutcome('unknownSubscriber')],
     ['usaget', plainOutcome('unknownSubscriber')],
-    ['quota_holding_time', granted([service({ granted: 5 })])],
-    ['threshold', granted([service({ granted: 5 })])],
+    ['quota_holding_time', granted([service({ granted: 5, validityMs: 1 })])],
+    ['threshold', granted([service({ granted: 5, validityMs: 1 })])],
+    ['cost', plainOutcome('outOfOrder')],
   ] as const)('%s is left out where there is none', (name, without) => {
     expect(read(name, answerOf(without))).toBeUndefined()
   })
@@ -125,6 +126,8 @@ describe('the end of the last grant', () => {
     expect(told({ action: 'terminate' })).toEqual(['terminate', undefined, undefined])
     expect(told(redirect)).toEqual(['redirect', 'http://a', undefined])
     expect(told({ action: 'restrict', filters: ['f'] })).toEqual(['restrict', undefined, ['f']])
+    const unfiltered = ['restrict', undefined, undefined]
+    expect(told({ action: 'restrict', filters: [] })).toEqual(unfiltered)
   })
 
   it('is not told before', () => {
@@ -133,9 +136,17 @@ describe('the end of the last grant', () => {
   })
 })
 
+const held = (units: number) => service({ granted: units, validityMs: 1000 })
+
+it.each(['threshold', 'quota_holding_time'] as const)('%s is not told of an event', (name) => {
+  expect(read(name, answerOf(granted([held(5)]), {}, rich))).toBeGreaterThan(0)
+  expect(read(name, answerOf(granted([service({ granted: 5 })]), {}, rich))).toBeUndefined()
+  expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
+})
+
 describe('threshold', () => {
   const thresholdOf = (volume: number, thresholdPercent: number) =>
-    read('threshold', answerOf(granted([service({ granted: volume })]), {}, { thresholdPercent }))
+    read('threshold', answerOf(granted([held(volume)]), {}, { thresholdPercent }))
 
   it.each([
     [100, 20, 20],

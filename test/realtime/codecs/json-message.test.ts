@@ -57,7 +57,7 @@ describe('a JSON message', () => {
   ])('may have names of 256 characters (%j, %j)', (before, character) => {
     const name = (length: number) => {
       const part = character === '"' ? 'n' : character
-      return `{"a":[{${before}"${part.repeat(length)}":1}],"b":"${'t'.repeat(1000)}"}`
+      return `{"a":[{${before}"${part.repeat(length)}":1}],"b":"${'t '.repeat(40)}"}`
     }
     expect(whyNot(name(256))).toBe('accepted')
     expect(whyNot(name(257))).toBe('has a name of more than 256 characters')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type {
+  AnswerSettings,
   FileType,
   MapContext,
   MappedRequest,
@@ -16,10 +17,11 @@ import {
 } from '../../../src/domain/charge-request.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
+import { createJsonCodec } from '../../../src/realtime/codecs/json.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
 import { echoOf, granted, service, settings } from '../../catalog/file-types/answers.ts'
 import { wireExamples } from '../wire-examples.ts'
-import { jsonCodec } from './settings.ts'
+import { ANSWERS } from './settings.ts'
 
 const context: DecodeContext = {
   ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
@@ -30,9 +32,9 @@ const context: DecodeContext = {
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
 
 /** A file type that maps as it is told, and answers by the section. */
-function fileType(map: Map, section?: unknown, hasServices = false): FileType {
+function fileType(map: Map, section?: unknown, hasServices = false, defaults = settings): FileType {
   const parser = { type: 'json' } as const
-  const options = { path: 'response', parser, hasServices, defaults: settings, realtime: {} }
+  const options = { path: 'response', parser, hasServices, defaults, realtime: {} }
   const { encoder, nodes, settings: settingsOf } = compileResponse(section, options)
   return {
     ...{ name: 'GY', isEnabled: true, parser, encoder, allowsGet: false },
@@ -65,8 +67,11 @@ function answered(
   const row = (name: string, from: string) => ({ response_field_name: name, row_field_name: from })
   const fields = [row('id', 'uf.id'), row('code', 'return_code'), row('v', 'usagev')]
   const section = {
-    fields: [row('code', 'return_code')],
-    services: { field: 's', fields: [...fields, row('t', 'usaget'), row('g', 'rating_group')] },
+    fields: [row('code', 'return_code'), row('cost', 'cost')],
+    services: {
+      field: 's',
+      fields: [...fields, row('t', 'usaget'), row('g', 'rating_group'), row('cost', 'cost')],
+    },
   }
   const codec = codecOf(fileType(map, section, true))
   const decoded = codec.decode(bytesOf({}), context)
@@ -86,39 +91,44 @@ describe('services of an answer', () => {
   const call = serviceRequest({ usaget: 'call' })
   const ofData = service({ ratingGroup: 10, granted: 7 })
   const ofCall = service({ usaget: 'call', reason: 'noCredit' })
-  const a = '{"id":"a","code":1,"v":7,"t":"data","g":10}'
+  const a = '{"id":"a","code":1,"v":7,"t":"data","g":10,"cost":0}'
 
   it('are those of the outcome', () => {
     expect(answered({ charged: [data, call] }, granted([ofData, ofCall]))).toBe(
-      `{"code":1,"s":[${a},{"id":"b","code":-1,"v":0,"t":"call"}]}`,
+      `{"code":1,"cost":0,"s":[${a},{"id":"b","code":-1,"v":0,"t":"call","cost":0}]}`,
     )
   })
 
   it('have what was skipped in its place, granted', () => {
-    const between = '{"id":"b","code":1,"v":50,"t":"free","g":1}'
+    const between = '{"id":"b","code":1,"v":50,"t":"free","g":1,"cost":0}'
     expect(
       answered({ charged: [data, call], skipped: [skip(1, 50)] }, granted([ofData, ofCall])),
-    ).toBe(`{"code":1,"s":[${a},${between},{"id":"c","code":-1,"v":0,"t":"call"}]}`)
+    ).toBe(
+      `{"code":1,"cost":0,"s":[${a},${between},{"id":"c","code":-1,"v":0,"t":"call","cost":0}]}`,
+    )
     const around = [skip(0, 5), skip(2, 0)]
     expect(answered({ charged: [call], skipped: around }, granted([ofCall]))).toBe(
-      '{"code":1,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0},' +
-        '{"id":"b","code":-1,"v":0,"t":"call"},{"id":"c","code":1,"v":0,"t":"free","g":2}]}',
+      '{"code":1,"cost":0,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0,"cost":0},' +
+        '{"id":"b","code":-1,"v":0,"t":"call","cost":0},{"id":"c","code":1,"v":0,"t":"free","g":2,"cost":0}]}',
     )
   })
 
   it('may all be skipped', () => {
     expect(answered({ skipped: [skip(0, 5), skip(1, 6)] }, plainOutcome('granted'))).toBe(
-      '{"code":1,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0},' +
-        '{"id":"b","code":1,"v":6,"t":"free","g":1}]}',
+      '{"code":1,"cost":0,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0,"cost":0},' +
+        '{"id":"b","code":1,"v":6,"t":"free","g":1,"cost":0}]}',
     )
   })
 
   it('are denied each where the denial is of the whole', () => {
+    expect(answered({ charged: [call] }, plainOutcome('barred'))).toBe(
+      '{"code":-11,"s":[{"id":"a","code":-11,"v":0,"t":"call"}]}',
+    )
     expect(
       answered({ charged: [data, call], skipped: [skip(1, 5)] }, plainOutcome('unknownSubscriber')),
     ).toBe(
       '{"code":-2,"s":[{"id":"a","code":-2,"v":0,"t":"data","g":10},' +
-        '{"id":"b","code":1,"v":5,"t":"free","g":1},{"id":"c","code":-2,"v":0,"t":"call"}]}',
+        '{"id":"b","code":1,"v":5,"t":"free","g":1,"cost":0},{"id":"c","code":-2,"v":0,"t":"call"}]}',
     )
   })
 
@@ -206,20 +216,32 @@ describe('what mapping is given', () => {
 })
 
 describe('without a response in its document', () => {
+  const redirect: AnswerSettings = {
+    ...{ ...ANSWERS, quotaHoldingMs: 600_000, thresholdPercent: 20 },
+    finalUnit: {
+      action: 'redirect',
+      addressType: 'url',
+      address: 'https://shop.example.net/top-up',
+    },
+  }
+  const plain = createJsonCodec(ANSWERS)
+
   /** Maps as the plain dialect decodes. */
   const plainMap: Map = (message) => {
-    const decoded = jsonCodec.decode(bytesOf(message), context)
+    const decoded = plain.decode(bytesOf(message), context)
     if (!decoded.ok) return decoded.error
-    const { recordType, sessionId, requestNumber } = decoded.envelope
+    const { recordType: requestType, sessionId, requestNumber } = decoded.envelope
     const list = message['services'] as Message[] | undefined
-    const echo = { ...echoOf(message, list), recordType, sessionId, requestNumber }
-    return { request: decoded.request, skipped: [], echo: { ...echo, requestType: recordType } }
+    const echo = { ...echoOf(message, list), sessionId, requestNumber, requestType }
+    return { request: decoded.request, skipped: [], echo }
   }
-  const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
+  // It has no field that asks for the cost.
+  const examples = [...wireExamples()].filter(([name]) => !/^http-|^cost$/.test(name))
 
-  it.each(examples)('it answers as the plain dialect: %s', (_name, example) => {
+  it.each(examples)('it answers as the plain dialect: %s', (name, example) => {
     const { outcome, request: text = '', response } = example
-    const codec = codecOf(fileType(plainMap, undefined, text.includes('"services"')))
+    const defaults = name === 'redirect' ? redirect : ANSWERS
+    const codec = codecOf(fileType(plainMap, undefined, text.includes('"services"'), defaults))
     const decoded = codec.decode(Buffer.from(text), context)
     const answer = decoded.ok
       ? codec.encode(decoded.envelope, outcome!)
