@@ -12,6 +12,9 @@ import {
 } from './message-limits.ts'
 
 const INDEX_MAX = 255
+/** A leading zero makes a name of it. */
+const INDEX = /^(?:0|[1-9]\d*)$/
+const CLOSING = ']'.charCodeAt(0)
 const TWO_KINDS = 'is used in two ways: as text, as list or as record'
 const AGAIN = 'is given several times'
 const NO_NAME = 'has an empty name beside a dot'
@@ -108,7 +111,8 @@ export class KeyValueTree {
   }
 
   #set(record: MessageRecord, name: string, value: Value, key: string): boolean {
-    if (name.endsWith('[]')) return this.#append(record, name.slice(0, -2), value, key)
+    const isAppended = name.charCodeAt(name.length - 1) === CLOSING && name.endsWith('[]')
+    if (isAppended) return this.#append(record, name.slice(0, -2), value, key)
     const present = record[name]
     if (present === undefined) {
       record[name] = value
@@ -143,6 +147,3 @@ export class KeyValueTree {
     return false
   }
 }
-
-/** A leading zero makes a name of it. */
-const INDEX = /^(?:0|[1-9]\d*)$/

@@ -3,8 +3,8 @@ import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
-import { KeyValueTree } from './key-value-tree.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
+import { KeyValueTree } from './key-value-tree.ts'
 import { refused } from './message-limits.ts'
 import { decodePercent, type PercentProblem } from './percent.ts'
 
@@ -28,6 +28,7 @@ export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
   }
 }
 
+const NO_KEY = 'has a pair without a key'
 const BYTE_ORDER_MARK = 0xfeff
 const CARRIAGE_RETURN = 0x0d
 
@@ -60,7 +61,7 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
       const start = split + valueSeparator.length
       const key = decode(at, start <= end ? split : end)
       const value = start < end ? decode(start, end) : null
-      if (typeof key !== 'string') return key === null ? NO_KEY : { field: 'body', why: key.why }
+      if (typeof key !== 'string') return { field: 'body', why: key?.why ?? NO_KEY }
       if (typeof value === 'object' && value !== null) return { field: key, why: value.why }
       if (!tree.put(key, value)) return tree.error
     }
@@ -68,8 +69,6 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
   }
   return null
 }
-
-export const NO_KEY: DecodeError = { field: 'body', why: 'has a pair without a key' }
 
 function indexOrEnd(text: string, wanted: string, from: number): number {
   const found = text.indexOf(wanted, from)
@@ -81,7 +80,7 @@ type Decode = (from: number, to: number) => string | null | PercentProblem
 
 function decoderOf(text: string, { quoting }: KeyValueSyntax): Decode {
   const plain: Decode = (from, to) => (from < to ? text.slice(from, to) : null)
-  if (quoting !== 'percent') return plain
+  if (quoting !== 'percent' || !(text.includes('%') || text.includes('+'))) return plain
   const percents = new Finder(text, '%')
   const pluses = new Finder(text, '+')
   return (from, to) => {
