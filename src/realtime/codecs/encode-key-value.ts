@@ -9,7 +9,7 @@ import { NumberText } from '../../catalog/file-types/file-type.ts'
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import type { AnswerEncoder } from './encoder.ts'
 import { malformedText } from './error-text.ts'
-import { encodePercent } from './percent.ts'
+import { encodePercent, percentCodes } from './percent.ts'
 
 /**
  * Encoder of answers as `key=value` text: members of groups and lists have dots in their keys, as
@@ -112,19 +112,20 @@ class Pairs {
 /** How a text is written so that it is read as it was; `none` loses what would end it. */
 function escapeOf({ quoting, pairSeparator, valueSeparator }: KeyValueSyntax) {
   if (quoting === 'none') return withoutSeparator(pairSeparator)
-  const isKept = new Uint8Array(65_536).fill(quoting === 'percent' ? 0 : 1)
-  if (quoting === 'percent') for (const char of KEPT_IN_FORMS) isKept[char.charCodeAt(0)] = 1
-  for (const char of `${pairSeparator}${valueSeparator}"\r\n`) isKept[char.charCodeAt(0)] = 0
-  return quoting === 'percent'
-    ? (text: string) => encodePercent(text, isKept)
-    : (text: string) => (isAllKept(text, isKept) ? text : `"${text.replaceAll('"', '""')}"`)
+  const separators = pairSeparator + valueSeparator
+  if (quoting === 'quotes') return quoted(separators)
+  const codes = percentCodes(separators)
+  return (text: string) => encodePercent(text, codes)
 }
 
-const KEPT_IN_FORMS = '*-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
-
-function isAllKept(text: string, isKept: Uint8Array): boolean {
-  for (let at = 0; at < text.length; at += 1) if (isKept[text.charCodeAt(at)] !== 1) return false
-  return true
+function quoted(separators: string) {
+  const isKept = new Uint8Array(65_536).fill(1)
+  for (const char of `${separators}"\r\n`) isKept[char.charCodeAt(0)] = 0
+  return (text: string) => {
+    let at = 0
+    while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1
+    return at === text.length ? text : `"${text.replaceAll('"', '""')}"`
+  }
 }
 
 /** Puts a blank in the place of what ends a pair: there is no way to write that. */

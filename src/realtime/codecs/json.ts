@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { fieldAt } from '../../domain/catalogue.ts'
 import {
   type ChargeOutcome,
@@ -16,6 +15,7 @@ import {
 import type { Codec, DecodeContext, Decoded, DecodeError } from './codec.ts'
 import { encodeBalances } from './json-balances.ts'
 import { FieldReader, type JsonObject, SUBSCRIBER_CHARS_MAX } from './json-fields.ts'
+import { isObject, parseObject } from './json-parse.ts'
 import { encodeQuote } from './json-quote.ts'
 import { quote } from './json-text.ts'
 
@@ -96,23 +96,6 @@ function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, Cha
   const recordType = object['record_type'] as string
   const isServiceList = isGiven(object['services'])
   return { ok: true, request, envelope: { recordType, sessionId, requestNumber, isServiceList } }
-}
-
-/** The object in the body, or why there is none. */
-function parseObject(body: Buffer): JsonObject | string {
-  if (body.length === 0) return 'is empty'
-  if (!isUtf8(body)) return 'is not UTF-8'
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString('utf8'))
-  } catch {
-    return 'is not JSON'
-  }
-  return isObject(value) ? value : 'is not a JSON object'
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isGiven(value: unknown): boolean {

@@ -1,15 +1,7 @@
 import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
-import {
-  DEPTH_MAX,
-  emptyRecord,
-  MEMBERS_MAX,
-  type MessageRecord,
-  NAME_CHARS_MAX,
-  NAME_TOO_LONG,
-  TOO_DEEP,
-  TOO_MANY,
-} from './message-limits.ts'
+import { limitProblems, messageLimits } from './message-limits.ts'
+import { emptyRecord, type MessageRecord } from './message-record.ts'
 
 const INDEX_MAX = 255
 /** A leading zero makes a name of it. */
@@ -51,8 +43,8 @@ export class KeyValueTree {
   /** Whether the pair could be taken; else there is an error. */
   put(key: string, value: Value): boolean {
     this.pairs += 1
-    if (this.pairs > MEMBERS_MAX) return this.#fail('body', TOO_MANY)
-    if (key.length > NAME_CHARS_MAX) return this.#fail('body', NAME_TOO_LONG)
+    if (this.pairs > messageLimits.members) return this.#fail('body', limitProblems.members)
+    if (key.length > messageLimits.nameChars) return this.#fail('body', limitProblems.nameChars)
     const dot = key.indexOf('.')
     return dot < 0 ? this.#set(this.message, key, value, key) : this.#putNested(key, dot, value)
   }
@@ -77,7 +69,7 @@ export class KeyValueTree {
     let start = 0
     let dot = firstDot
     for (let depth = 1; dot >= 0; depth += 1) {
-      if (depth >= DEPTH_MAX) return this.#fail('body', TOO_DEEP)
+      if (depth >= messageLimits.depth) return this.#fail('body', limitProblems.depth)
       const end = key.indexOf('.', dot + 1)
       const next = end < 0 ? key.slice(dot + 1) : key.slice(dot + 1, end)
       if (dot === start || next === '') return this.#fail(key, NO_NAME)

@@ -5,7 +5,7 @@ import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
-import { refused } from './message-limits.ts'
+import { refused } from './message-record.ts'
 import { decodePercent, type PercentProblem } from './percent.ts'
 
 /**

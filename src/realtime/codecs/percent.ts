@@ -77,19 +77,32 @@ function pointAt(text: string, at: number, to: number, length: number): number {
   return isSurrogate || isOutside ? -1 : point
 }
 
-/** A text as forms encode it, where `isKept` says which ASCII characters stay as they are. */
-export function encodePercent(text: string, isKept: Uint8Array): string {
+/** How each byte is written: as its character, or escaped. */
+export interface PercentCodes {
+  readonly isKept: Uint8Array
+  readonly byByte: readonly string[]
+}
+
+const KEPT_IN_FORMS = /[\w*.-]/
+
+/** As forms encode texts, with the characters of `separators` escaped, too. */
+export function percentCodes(separators: string): PercentCodes {
+  const chars = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
+  const isKept = chars.map((char) => KEPT_IN_FORMS.test(char) && !separators.includes(char))
+  const blank = separators.includes('+') ? '%20' : '+'
+  const byByte = chars.map((char, byte) => {
+    if (char === ' ') return blank
+    return isKept[byte] ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  return { isKept: Uint8Array.from(isKept, Number), byByte }
+}
+
+/** Half characters become U+FFFD, as wherever texts become UTF-8. */
+export function encodePercent(text: string, { isKept, byByte }: PercentCodes): string {
   let at = 0
   while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1
   if (at === text.length) return text
   let encoded = text.slice(0, at)
-  for (const byte of Buffer.from(text.slice(at))) {
-    encoded += isKept[byte] === 1 ? CHARS[byte] : ESCAPES[byte]
-  }
+  for (const byte of Buffer.from(text.slice(at))) encoded += byByte[byte]
   return encoded
 }
-
-const CHARS = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
-const ESCAPES = CHARS.map((char, byte) =>
-  char === ' ' ? '+' : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
-)
