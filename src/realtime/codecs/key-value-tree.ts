@@ -6,6 +6,8 @@ import { emptyRecord, type MessageRecord } from './message-record.ts'
 const INDEX_MAX = 255
 /** A leading zero makes a name of it. */
 const INDEX = /^(?:0|[1-9]\d*)$/
+/** Before an index as the name of a member: names that are numbers would need room up to them. */
+const IN_LIST = '.'
 const CLOSING = ']'.charCodeAt(0)
 const TWO_KINDS = 'is used in two ways: as text, as list or as record'
 const AGAIN = 'is given several times'
@@ -34,7 +36,7 @@ export class KeyValueTree {
   pairs = 0
   readonly #repeated: KeyValueSyntax['repeated']
   /** By what they are until `close`, containing ones before those in them. */
-  #lists: Map<unknown, IndexedList> | null = null
+  #lists: Map<MessageRecord, IndexedList> | null = null
 
   constructor(repeated: KeyValueSyntax['repeated']) {
     this.#repeated = repeated
@@ -53,11 +55,11 @@ export class KeyValueTree {
   close(): boolean {
     if (this.#lists === null) return true
     for (const [members, { parent, name, path }] of [...this.#lists].reverse()) {
-      const list = Object.values(members as MessageRecord)
-      for (let index = 0; index < list.length; index += 1) {
-        if ((members as MessageRecord)[index] === undefined) {
-          return this.#fail(`${path}.${index}`, HAS_GAP)
-        }
+      const list: unknown[] = []
+      for (const _ of Object.keys(members)) {
+        const member = members[IN_LIST + list.length]
+        if (member === undefined) return this.#fail(`${path}.${list.length}`, HAS_GAP)
+        list.push(member)
       }
       parent[name] = list
     }
@@ -66,6 +68,7 @@ export class KeyValueTree {
 
   #putNested(key: string, firstDot: number, value: Value): boolean {
     let record = this.message
+    let prefix = ''
     let start = 0
     let dot = firstDot
     for (let depth = 1; dot >= 0; depth += 1) {
@@ -75,7 +78,7 @@ export class KeyValueTree {
       if (dot === start || next === '') return this.#fail(key, NO_NAME)
       const isList = INDEX.test(next)
       if (isList && Number(next) > INDEX_MAX) return this.#fail(key, INDEX_TOO_HIGH)
-      const name = key.slice(start, dot)
+      const name = prefix + key.slice(start, dot)
       const present = record[name]
       if (present !== undefined && !this.#isContainer(present, isList)) {
         return this.#fail(key.slice(0, dot), TWO_KINDS)
@@ -86,15 +89,16 @@ export class KeyValueTree {
         record[name] = into
       }
       record = into
+      prefix = isList ? IN_LIST : ''
       start = dot + 1
       dot = end
     }
-    return this.#set(record, key.slice(start), value, key)
+    return this.#set(record, prefix + key.slice(start), value, key)
   }
 
   #isContainer(present: unknown, isList: boolean): boolean {
     if (typeof present !== 'object' || present === null || Array.isArray(present)) return false
-    return (this.#lists?.has(present) ?? false) === isList
+    return (this.#lists?.has(present as MessageRecord) ?? false) === isList
   }
 
   #addList(members: MessageRecord, list: IndexedList): void {
