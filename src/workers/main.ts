@@ -24,6 +24,7 @@ import { startBacklogWatch } from './backlog-watch.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { type ProfileReader, Profiles } from './profiles.ts'
+import { RuleBook } from './rule-book.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -44,11 +45,13 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const { url, database, timeoutMs } = config.mongo
   const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
   const { calculators, identification, taxPriorities } = compileRules(config.rating)
-  const finder = new RateFinder(calculators, config.rating.rateKeys)
+  const { rateKeys, countryPrefix } = config.rating
+  const finder = new RateFinder(calculators, rateKeys)
+  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
   const feed = createCatalogFeed({
     ...{ catalog, pollMs: config.catalog.pollMs, log, clock },
-    identifiers: identification.targetKeys(),
-    onRates: (changed) => finder.update(changed),
+    identifiers: () => rules.targetKeys(),
+    onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
   const profiles = new Profiles(profileReader(catalog, needsPool), {
@@ -61,12 +64,13 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
-  const context = ratingContext(config, finder)
+  const context = ratingContext(config)
   const mappingOf = createTaxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
-    identification,
+    rules,
+    findRules: async () => undefined,
     needsPool,
     clock,
     context: (nowMs) => {
@@ -114,9 +118,8 @@ function tellSkipped(feed: CatalogFeed, everyMs: number): void {
 }
 
 /** What of the context stays the same as long as the thread lives. */
-function ratingContext({ rating, session, ledger }: Config, finder: RateFinder) {
+function ratingContext({ rating, session, ledger }: Config) {
   return {
-    finder,
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     zone: rating.timeZone,
     defaultTax: rating.defaultTax,

@@ -39,7 +39,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/pool.ts'],
-  'node:net': ['realtime/diameter/', 'embedded/'],
+  'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
   'node:tls': ['realtime/diameter/', 'embedded/'],
   'node:http': ['external/', 'realtime/http/javascript-'],
   'node:https': ['external/'],

@@ -13,7 +13,16 @@ const context = {
   identifyingFields: [],
   identifies: () => false,
 }
-const service = { ratingGroup: -1, usaget: 'data', used: 0, calledNumber: '', rateKey: '' }
+const service = {
+  ratingGroup: -1,
+  usaget: 'data',
+  used: 0,
+  calledNumber: '',
+  isTotal: false,
+  rateKey: '',
+  untaxed: false,
+  fields: null,
+}
 const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
 
 describe('docs/WIRE.md', () => {

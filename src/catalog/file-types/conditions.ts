@@ -33,7 +33,8 @@ export function compileConditions<S>(
 
 const CONDITION_KEYS = ['src_field', 'field_name', 'op', 'pattern', 'value']
 
-function compileCondition<S>(
+/** Compiles one of them. */
+export function compileCondition<S>(
   document: unknown,
   path: string,
   readerOf: ReaderOf<S>,

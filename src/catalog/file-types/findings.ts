@@ -20,6 +20,11 @@ export class Findings {
     this.problem ??= { field: `${this.prefix}${field}`, why }
   }
 
+  /** Of the entry that is read as a whole, or of the message. */
+  failEntry(why: string): void {
+    this.problem ??= { field: this.prefix === '' ? 'body' : this.prefix.slice(0, -1), why }
+  }
+
   /** Text, or a whole number as its text; empty if absent. */
   text(value: unknown, field: string, charsMax: number): string {
     if (value === undefined || value === '') return ''

@@ -88,15 +88,19 @@ function fromDecimal(value: unknown, factor: bigint): number | string {
   return Number.isSafeInteger(units) ? units : TOO_LARGE
 }
 
-const CLOCK = /^(?:(\d{1,12}):([0-5]\d):([0-5]\d)|(\d{0,12}?)([0-5]?\d)([0-5]\d))$/
+const CLOCK = /^\d{1,11}:[0-5]\d:[0-5]\d$/
+const NOT_A_CLOCK = 'must be hours, minutes and seconds as HHMMSS or HH:MM:SS'
 
+/** Digits alone are read from their end, so that `130` is a minute and a half. */
 function fromClock(value: unknown): number | string {
-  const text = typeof value === 'number' ? String(value).padStart(3, '0') : value
-  const match = typeof text === 'string' && text.length <= CHARS_MAX ? CLOCK.exec(text) : null
-  if (match === null) return 'must be hours, minutes and seconds as HHMMSS or HH:MM:SS'
-  const [, hours, minutes, seconds, shortHours = '', shortMinutes, shortSeconds] = match
-  const inHours = Number(hours ?? shortHours) * 3600
-  return inHours + Number(minutes ?? shortMinutes) * 60 + Number(seconds ?? shortSeconds)
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string' || text === '' || text.length > CHARS_MAX) return NOT_A_CLOCK
+  const digits = CLOCK.test(text) ? text.replaceAll(':', '') : text
+  if (digitsOf(digits) < 0) return NOT_A_CLOCK
+  const padded = digits.padStart(6, '0')
+  const [minutes, seconds] = [Number(padded.slice(-4, -2)), Number(padded.slice(-2))]
+  if (minutes > 59 || seconds > 59) return NOT_A_CLOCK
+  return Number(padded.slice(0, -4)) * 3600 + minutes * 60 + seconds
 }
 
 /** Decimals of an amount in a unit; the rest is less than any base unit. */

@@ -159,7 +159,7 @@ describe('volumes', () => {
       requested: -1,
       used,
       calledNumber: '',
-      rateKey: '',
+      ...{ isTotal: false, rateKey: '', untaxed: false, fields: null },
     })
   })
 
