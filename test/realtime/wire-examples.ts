@@ -10,7 +10,7 @@ export interface WireExample {
 }
 
 const BLOCK =
-  /^(?:```json|<!--) (document|request|outcome|response)=(\S+)\n([\s\S]*?)\n(?:```|-->)$/gm
+  /^(?:```(?:json|text|xml)|<!--) (document|request|outcome|response)=(\S+)\n([\s\S]*?)\n(?:```|-->)$/gm
 
 /** What most outcomes do not have is left out in the document. */
 function outcomeOf(content: string): ChargeOutcome {
