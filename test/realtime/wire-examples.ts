@@ -9,8 +9,11 @@ export interface WireExample {
   response?: string
 }
 
-const BLOCK =
-  /^(?:```json|<!--) (document|request|outcome|response)=(\S+)\n([\s\S]*?)\n(?:```|-->)$/gm
+const START = /(?:```(?:json|text|xml)|<!--)/.source
+const BLOCK = new RegExp(
+  `^${START} (document|request|outcome|response)=(\\S+)\\n([^]*?)\\n(?:\`\`\`|-->)$`,
+  'gm',
+)
 
 /** What most outcomes do not have is left out in the document. */
 function outcomeOf(content: string): ChargeOutcome {

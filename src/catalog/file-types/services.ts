@@ -91,7 +91,7 @@ function readEntry(
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
   const rule = ruleOf(plan.usage, scope)
   if (rule === null) {
-    const isRequired = opens(record.kind) || reportsUsage(plan, scope)
+    const isRequired = (opens(record.kind) && !form.refund) || reportsUsage(plan, scope)
     if (isRequired) findings.failEntry('is of no usage type of the file type')
     return false
   }

@@ -8,9 +8,13 @@ import type { Codec } from './codec.ts'
 import { diameterMessageParser } from './diameter/diameter-message.ts'
 import { createDiameterEncoder } from './diameter/encode-diameter.ts'
 import { createJsonEncoder } from './encode-json.ts'
+import { createKeyValueEncoder } from './encode-key-value.ts'
+import { createXmlEncoder } from './encode-xml.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 import { jsonMessageParser } from './json-message.ts'
+import { createKeyValueParser } from './key-value.ts'
 import { createMappedCodec, type MappedEnvelope } from './mapped.ts'
+import { xmlParser } from './xml.ts'
 
 /** The dialect of a file type, with the parser and the encoder that its document names. */
 export function codecOf(fileType: FileType): Codec<MappedEnvelope> {
@@ -24,8 +28,10 @@ export function parserOf(settings: ParserSettings): MessageParser {
       return jsonMessageParser
     case 'diameter':
       return diameterMessageParser
-    default:
-      throw new Error(`there is no parser of ${settings.type} messages`)
+    case 'key_value':
+      return createKeyValueParser(settings)
+    case 'xml':
+      return xmlParser
   }
 }
 
@@ -35,7 +41,9 @@ function encoderOf(settings: EncoderSettings, nodes: readonly ResponseNode[]): A
       return createJsonEncoder(nodes)
     case 'diameter':
       return createDiameterEncoder(nodes)
-    default:
-      throw new Error(`there is no encoder of ${settings.type} answers`)
+    case 'key_value':
+      return createKeyValueEncoder(nodes, settings)
+    case 'xml':
+      return createXmlEncoder(nodes, settings.root)
   }
 }

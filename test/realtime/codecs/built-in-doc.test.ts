@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
+import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
+import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
+import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
+import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { settings } from '../../catalog/file-types/answers.ts'
+import { wireExamples } from '../wire-examples.ts'
+
+const context: DecodeContext = {
+  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
+  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
+  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+}
+
+const FILE = 'wire-key-value-xml.md'
+const examples = wireExamples(FILE)
+
+/** The dialect of a file type that comes with the product. */
+function builtIn(name: string) {
+  const rules = { rateCalculators: {}, customerIdentification: {} }
+  const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+  return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
+}
+
+const dialects = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
+
+describe(`docs/${FILE}`, () => {
+  it('has the examples that the tests expect', () => {
+    const names = ['kv-start', 'kv-services', 'kv-gap', 'xml-start', 'xml-services', 'xml-doctype']
+    expect([...examples.keys()]).toEqual(names)
+  })
+
+  it.each([...examples])('%s: the response, byte for byte', (name, example) => {
+    const codec = dialects[name.startsWith('kv-') ? 'keyvalue' : 'xml']
+    const { outcome, request = '', response } = example
+    const decoded = codec.decode(Buffer.from(request), context)
+    expect(decoded.ok).toBe(outcome !== undefined)
+    if (decoded.ok) expect(codec.encode(decoded.envelope, outcome!)).toBe(response)
+    else expect(codec.encodeError(decoded.error)).toBe(response)
+  })
+})
+
+describe('the built-in file types', () => {
+  const messages = [...wireExamples()]
+    .filter(([, { outcome, request }]) => outcome !== undefined && request !== undefined)
+    .filter(([name]) => !name.startsWith('http-'))
+    .map(([name, { request = '' }]) => [name, JSON.parse(request)] as const)
+
+  /** Pairs of a JSON message. */
+  function pairsOf(value: unknown, key = ''): string[] {
+    if (typeof value !== 'object' || value === null) {
+      return [`${key}=${encodeURIComponent(String(value))}`]
+    }
+    return Object.entries(value).flatMap(([name, member]) =>
+      pairsOf(member, key === '' ? name : `${key}.${name}`),
+    )
+  }
+
+  function elementsOf(name: string, value: unknown): string {
+    if (Array.isArray(value)) return value.map((member) => elementsOf(name, member)).join('')
+    if (typeof value !== 'object' || value === null) return `<${name}>${value}</${name}>`
+    const content = Object.entries(value).map(([key, member]) => elementsOf(key, member))
+    return `<${name}>${content.join('')}</${name}>`
+  }
+
+  it.each(messages)('make of %s in docs/WIRE.md the same request', (_name, message) => {
+    const plain = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
+    if (!plain.ok) throw new Error(plain.error.why)
+    const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
+    for (const name of ['keyvalue', 'xml'] as const) {
+      const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+      const origin = `test/${name}`
+      expect(decoded).toMatchObject({ ok: true, request: { ...plain.request, origin } })
+    }
+  })
+})
