@@ -31,7 +31,10 @@ export const ROOMS = {
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
 
 /** Rooms in which nothing from outside the house is known; exceptions by name. */
-const PURE: Readonly<Record<string, readonly string[]>> = { domain: [], rating: ['decimal.js'] }
+const PURE: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  rating: ['decimal.js', 're2js'],
+}
 
 /** Packages with a home: a path prefix of src under which alone they may be imported. */
 export const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -39,6 +42,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/pool.ts'],
+  re2js: ['rating/rule-regex.ts'],
   'node:net': ['realtime/diameter/', 'embedded/'],
   'node:tls': ['realtime/diameter/', 'embedded/'],
   'node:http': ['external/', 'realtime/http/javascript-'],
