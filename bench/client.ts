@@ -22,9 +22,9 @@ export class Client {
   private readonly port: number
   private readonly head: string
 
-  constructor(port: number, path = '/realtime') {
+  constructor(port: number, path = '/realtime', contentType = 'application/json') {
     this.port = port
-    const headers = 'Host: localhost\r\nContent-Type: application/json\r\n'
+    const headers = `Host: localhost\r\nContent-Type: ${contentType}\r\n`
     this.head = `POST ${path} HTTP/1.1\r\n${headers}Content-Length: `
   }
 

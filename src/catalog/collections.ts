@@ -34,6 +34,17 @@ export interface InstallationDocument {
   epoch: string
 }
 
+/** One category of the stored configuration; only stored-config.ts writes it. */
+export interface ConfigDocument {
+  _id: string
+  /** Another one with each change. */
+  rev: number
+  value: unknown
+  changed: Date
+  /** Who has changed it last: `cli`, or a user. */
+  changed_by: string
+}
+
 export interface Collections {
   /** Subscribers and accounts, told apart by `type`. */
   readonly subscribers: Collection<SubscriberDocument | AccountDocument>
@@ -48,6 +59,7 @@ export interface Collections {
   readonly balances: Collection<BalanceDocument>
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
+  readonly config: Collection<ConfigDocument>
 }
 
 export interface EntityDocuments {
@@ -93,6 +105,7 @@ export function collectionsOf(db: Db): Collections {
     balances: db.collection('balances'),
     counters: db.collection('counters'),
     installation: db.collection('installation'),
+    config: db.collection('config'),
   }
 }
 

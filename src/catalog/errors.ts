@@ -41,6 +41,11 @@ export class EntityConflictError extends Error {
   override name = 'EntityConflictError'
 }
 
+/** The stored configuration is being changed by so many others that a change found no place. */
+export class ConfigConflictError extends Error {
+  override name = 'ConfigConflictError'
+}
+
 /** More subscribers share the pools of an account than are read for one request. */
 export class PoolTooLargeError extends Error {
   override name = 'PoolTooLargeError'

@@ -15,12 +15,15 @@ import type { Catalog } from './connection.ts'
  */
 export const LATE_WRITES_MAX = 128
 
-export function counterId(collection: EntityCollection): string {
+/** What is numbered: the entities, and the stored configuration. */
+export type Numbered = EntityCollection | 'config'
+
+export function counterId(collection: Numbered): string {
   return `feed:${collection}`
 }
 
 /** Takes the next number of a collection. */
-export async function bump(catalog: Catalog, collection: EntityCollection): Promise<number> {
+export async function bump(catalog: Catalog, collection: Numbered): Promise<number> {
   const increase = () =>
     catalog.run(`count up ${collection}`, () =>
       catalog.counters.findOneAndUpdate(

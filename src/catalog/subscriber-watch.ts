@@ -35,7 +35,7 @@ export interface SubscriberWatch {
 interface Dependencies {
   catalog: Catalog
   clock: Clock
-  identifiers: readonly string[]
+  identifiers: () => readonly string[]
   tell: (change: SubscriberChange) => void
 }
 
@@ -48,7 +48,7 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
   const tellOnce = (document: RawDocument): void => {
     const id = String(document._id)
     if (told.get(id) === document.rev) return
-    tell(changeOf(document, identifiers))
+    tell(changeOf(document, identifiers()))
     told.set(id, document.rev)
   }
 

@@ -7,9 +7,16 @@ export interface OptionSpec {
   readonly help: string
 }
 
+/** What stands behind the command without a dash, such as a file; it must be given. */
+export interface OperandSpec {
+  readonly name: string
+  readonly help: string
+}
+
 export interface CommandSpec {
   readonly name: string
   readonly help: string
+  readonly operands?: readonly OperandSpec[]
   readonly options: Readonly<Record<string, OptionSpec>>
 }
 
@@ -22,6 +29,77 @@ const common = {
 }
 const json = toggle('answer in JSON')
 const sid = text('N', 'subscriber number')
+const nameOf = (what: string): OperandSpec => ({ name: 'NAME', help: `name of the ${what}` })
+const documentFile = (what: string): OperandSpec => ({
+  name: 'FILE',
+  help: `${what} (JSON or YAML), - for standard input`,
+})
+
+const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'filetype set',
+    help: 'Create or replace file types: what they say holds at once, in all processes.',
+    operands: [documentFile('a document, a list of them, or file_types with one')],
+    options: common,
+  },
+  {
+    name: 'filetype list',
+    help: 'Show the file types that there are, and whether each can be used.',
+    options: { json, ...common },
+  },
+  {
+    name: 'filetype show',
+    help: 'Show the document of a file type, in YAML.',
+    operands: [nameOf('file type')],
+    options: { json, ...common },
+  },
+  {
+    name: 'filetype remove',
+    help: 'Remove a stored file type; what is built in under its name holds again.',
+    operands: [nameOf('file type')],
+    options: common,
+  },
+  {
+    name: 'filetype check',
+    help: 'Show what a document makes of a message, step by step. No store is needed.',
+    operands: [documentFile('a document')],
+    options: { sample: text('BODY', 'file with the bytes of a message'), json, ...common },
+  },
+]
+
+const PEER_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'peer add',
+    help: 'Let a network element in: makes its key, which is shown once.',
+    operands: [nameOf('network element')],
+    options: {
+      address: text(
+        'CIDR,...',
+        'addresses and ranges it may come from; from anywhere if not given',
+      ),
+      rate: text('N', 'requests per second it may send; without limit if not given'),
+      'file-type': text('A,B', 'file types it may speak; all if not given'),
+      ...common,
+    },
+  },
+  {
+    name: 'peer list',
+    help: 'Show the network elements that may charge, with the beginnings of the hashes of keys.',
+    options: { json, ...common },
+  },
+  {
+    name: 'peer rotate',
+    help: 'Make one more key for a network element, which is shown once.',
+    operands: [nameOf('network element')],
+    options: { 'drop-old': toggle('its other keys hold no longer'), ...common },
+  },
+  {
+    name: 'peer remove',
+    help: 'Shut a network element out, with all its keys.',
+    operands: [nameOf('network element')],
+    options: common,
+  },
+]
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -86,6 +164,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...common,
     },
   },
+  ...FILE_TYPE_COMMANDS,
+  ...PEER_COMMANDS,
   { name: 'version', help: 'Show the version.', options: { help: common.help } },
   { name: 'help', help: 'Show all commands.', options: { help: common.help } },
 ]
@@ -105,9 +185,14 @@ export function helpText(): string {
 }
 
 /** Help on one command. */
-export function commandHelpText({ name, help, options }: CommandSpec): string {
-  const lines = Object.entries(options).map(
-    ([option, spec]) => `  ${`--${option} ${spec.value}`.padEnd(COLUMN - 2)}${spec.help}`,
-  )
-  return [`Usage: tollgate ${name} [OPTIONS]`, '', help, '', ...lines].join('\n')
+export function commandHelpText({ name, help, operands = [], options }: CommandSpec): string {
+  const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
+  const lines = [
+    ...operands.map((operand) => line(operand.name, operand.help)),
+    ...Object.entries(options).map(([option, { value, help: what }]) =>
+      line(`--${option} ${value}`, what),
+    ),
+  ]
+  const usage = ['Usage: tollgate', name, ...operands.map((operand) => operand.name), '[OPTIONS]']
+  return [usage.join(' '), '', help, '', ...lines].join('\n')
 }

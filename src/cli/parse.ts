@@ -8,6 +8,8 @@ export type OptionValues = Readonly<Record<string, string | boolean | undefined>
 
 export interface Invocation {
   readonly command: CommandSpec
+  /** By the names that the command gives them: all of them, except where help is asked for. */
+  readonly operands: Readonly<Record<string, string>>
   readonly options: OptionValues
 }
 
@@ -21,7 +23,7 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
   }
   if (first === undefined || first.startsWith('-')) return parseCommandLine(['start', ...argv])
   const command = findCommand(argv)
-  return { command, options: parseOptions(command, argv.slice(wordsOf(command).length)) }
+  return { command, ...parseArguments(command, argv.slice(wordsOf(command).length)) }
 }
 
 function wordsOf({ name }: CommandSpec): string[] {
@@ -48,21 +50,38 @@ function findCommand(argv: readonly string[]): CommandSpec {
   throw new UsageError(`unknown command '${first}': ${hint}`)
 }
 
-function parseOptions(command: CommandSpec, args: readonly string[]): OptionValues {
+function parseArguments(
+  command: CommandSpec,
+  args: readonly string[],
+): Pick<Invocation, 'operands' | 'options'> {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: [...args],
       options: command.options,
       strict: true,
-      allowPositionals: false,
+      allowPositionals: true,
     })
-    return values as OptionValues
+    const options = values as OptionValues
+    const operands = operandsOf(command, positionals, options['help'] === true)
+    return { operands, options }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    // The advice after the first sentence is on positional arguments, which no command has.
-    const reason = error.message.replace(/\. (To specify a positional|This command).*$/s, '')
+    // The advice after the first sentence is on arguments that begin with a dash.
+    const reason = error.message.replace(/\. To specify a positional.*$/s, '')
     throw new UsageError(`${command.name}: ${reason.replaceAll('\n', ' ')}`)
   }
+}
+
+function operandsOf(
+  { name, operands = [] }: CommandSpec,
+  given: readonly string[],
+  isHelp: boolean,
+): Record<string, string> {
+  const extra = given[operands.length]
+  if (extra !== undefined) throw new UsageError(`${name}: Unexpected argument '${extra}'`)
+  const missing = operands[given.length]
+  if (missing !== undefined && !isHelp) throw new UsageError(`${name}: ${missing.name} is missing`)
+  return Object.fromEntries(given.map((value, index) => [operands[index]?.name ?? '', value]))
 }
 
 /** A text option that must be given. Throws `UsageError`. */
@@ -76,6 +95,15 @@ export function requiredText(options: OptionValues, name: string): string {
 export function optionalText(options: OptionValues, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/** The members of an option that is a list with commas. Throws `UsageError`; undefined: not given. */
+export function optionalList(options: OptionValues, name: string): string[] | undefined {
+  const text = optionalText(options, name)
+  if (text === undefined) return undefined
+  const members = text.split(',').map((member) => member.trim())
+  if (members.every((member) => member !== '')) return members
+  throw new UsageError(`--${name} must be a list with commas, without empty members`)
 }
 
 /** A number of a subscriber, account or include. Throws `UsageError`; undefined if not given. */

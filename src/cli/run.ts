@@ -1,4 +1,6 @@
 /** Runs one command line, and says with words and an exit code how it ended. */
+import type { CheckReport } from '../catalog/file-types/check-report.ts'
+import type { Config } from '../config/schema.ts'
 import { InvariantError } from '../domain/assert.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
@@ -9,18 +11,28 @@ import { versionOf } from './version.ts'
 
 export type Roles = Readonly<Record<RoleName, StartRole>>
 
+/** What commands need of rooms that this one may not enter. */
+export interface Tools {
+  /** What a document makes of a message. Rejects with nothing that is wrong with either. */
+  checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
+}
+
 /** The exit code, or undefined: the command runs on until it is stopped by a signal. */
 export type ExitCode = 0 | 1 | 2 | undefined
 
 /** Never rejects. */
-export async function runCommandLine(argv: readonly string[], roles: Roles): Promise<ExitCode> {
+export async function runCommandLine(
+  argv: readonly string[],
+  roles: Roles,
+  tools: Tools,
+): Promise<ExitCode> {
   try {
     const invocation = parseCommandLine(argv)
     if (invocation.options['help'] === true) {
       print(commandHelpText(invocation.command))
       return 0
     }
-    return await dispatch(invocation, roles)
+    return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${describe(error)}`)
     return error instanceof UsageError ? 2 : 1
@@ -39,7 +51,12 @@ function describe(error: unknown): string {
 }
 
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */
-async function dispatch({ command, options }: Invocation, roles: Roles): Promise<ExitCode> {
+async function dispatch(
+  { command, operands, options }: Invocation,
+  roles: Roles,
+  tools: Tools,
+): Promise<ExitCode> {
+  const { NAME = '', FILE = '' } = operands
   const file = optionalText(options, 'config')
   switch (command.name) {
     case 'start':
@@ -60,6 +77,24 @@ async function dispatch({ command, options }: Invocation, roles: Roles): Promise
       return (await import('./audit.ts')).audit(options, file)
     case 'ledger rebuild':
       return (await import('./ledger-rebuild.ts')).rebuildLedger(options, file)
+    case 'filetype set':
+      return (await import('./filetype.ts')).setFileTypes(FILE, file)
+    case 'filetype list':
+      return (await import('./filetype.ts')).listFileTypes(options, file)
+    case 'filetype show':
+      return (await import('./filetype.ts')).showFileType(NAME, options, file)
+    case 'filetype remove':
+      return (await import('./filetype.ts')).removeFileType(NAME, file)
+    case 'filetype check':
+      return (await import('./filetype-check.ts')).checkFileType(FILE, options, file, tools)
+    case 'peer add':
+      return (await import('./peer.ts')).addPeer(NAME, options, file)
+    case 'peer list':
+      return (await import('./peer.ts')).listPeers(options, file)
+    case 'peer rotate':
+      return (await import('./peer.ts')).rotatePeer(NAME, options, file)
+    case 'peer remove':
+      return (await import('./peer.ts')).removePeer(NAME, file)
     case 'version':
       print(versionOf())
       return 0

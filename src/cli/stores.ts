@@ -112,6 +112,22 @@ export function outageInWords(error: unknown): unknown {
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
+/** Does something with MongoDB alone, and closes it in any case. Throws `CommandError`. */
+export async function withCatalog<T>(
+  config: Config,
+  act: (catalog: Catalog) => Promise<T>,
+): Promise<T> {
+  const { mongo } = withStoreUrls(config)
+  const catalog = await openCatalog({ ...mongo, appName: 'tollgate-cli' })
+  try {
+    return await act(catalog)
+  } catch (error) {
+    throw outageInWords(error)
+  } finally {
+    await catalog.close()
+  }
+}
+
 /** Does something with the stores, and closes them in any case. */
 export async function withStores<T>(
   config: Config,

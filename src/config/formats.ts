@@ -50,6 +50,10 @@ export const FORMATS = {
     test: (text) => /^[A-Z0-9_]+$/.test(text),
     expects: 'must be capital letters, digits and _',
   },
+  'file-type': {
+    test: (text) => /^[a-zA-Z0-9_]{1,64}$/.test(text),
+    expects: 'must be the name of a file type: 1 to 64 letters, digits or _',
+  },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),
     expects: 'must be 1 to 63 letters, digits, _ or -',

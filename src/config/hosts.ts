@@ -1,7 +1,10 @@
-/** Addresses to listen on, and the rule that nobody gets in who does not authenticate. */
+/** Addresses to listen on, and who gets in there without authentication. */
 
 /** Who may use a port without authentication: this machine, or everybody who reaches it. */
 export type OpenTo = 'loopback' | 'network'
+
+/** The same where one can authenticate; then it may also be nobody. */
+export type ChargingOpenTo = OpenTo | 'nobody'
 
 /** Whether it is an IP address (IPv6 without a zone) or a host name (RFC 1123). */
 export function isHost(host: string): boolean {
@@ -20,7 +23,15 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Why a port must not listen on a host, or undefined if it may: nobody authenticates yet, so it is
+ * Whether everybody must authenticate who uses a port. Who listens beyond loopback is reached from
+ * there too, but cannot be told from others by the address alone: proxies are on loopback.
+ */
+export function mustAuthenticate(host: string, openTo: ChargingOpenTo): boolean {
+  return openTo === 'nobody' || (openTo === 'loopback' && !isLoopback(host))
+}
+
+/**
+ * Why a port where nobody can authenticate must not listen on a host, or undefined if it may: it is
  * closed to the network unless the operator has opened it by `setting`.
  */
 export function closedReason(host: string, openTo: OpenTo, setting: string): string | undefined {

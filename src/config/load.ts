@@ -116,11 +116,9 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
   const { redis, realtime, session, ledger, shutdown } = config
-  for (const section of ['realtime', 'admin'] as const) {
-    const { host, openTo } = config[section]
-    const reason = closedReason(host, openTo, `${section}.openTo`)
-    demand(reason === undefined, `${section}.host`, `${reason}, not '${host}'`)
-  }
+  const { host, openTo } = config.admin
+  const reason = closedReason(host, openTo, 'admin.openTo')
+  demand(reason === undefined, 'admin.host', `${reason}, not '${host}'`)
   const needMs = session.validityMs + session.graceMs + ledger.replayMs
   const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
   demand(

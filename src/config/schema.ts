@@ -23,7 +23,6 @@ const rules = (member: TSchema, description: string) =>
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
-const openTo = () => oneOf('loopback', 'network')
 const port = () => integer(0, 65_535)
 
 export const ConfigSchema = section({
@@ -42,8 +41,9 @@ export const ConfigSchema = section({
   }),
   realtime: section({
     host: text('host'),
-    openTo: openTo(),
+    openTo: oneOf('loopback', 'network', 'nobody'),
     port: port(),
+    defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
@@ -55,7 +55,11 @@ export const ConfigSchema = section({
     servicesMax: integer(1, 256),
     returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),
-  admin: section({ host: text('host'), openTo: openTo(), port: port() }),
+  admin: section({
+    host: text('host'),
+    openTo: oneOf('loopback', 'network'),
+    port: port(),
+  }),
   ledger: section({
     partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     commitAttemptsMax: integer(1, 100),

@@ -6,9 +6,8 @@ import type { Admission } from './admission.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import type { Pool } from './pool.ts'
 
-export interface ChargeOptions<Envelope> {
-  readonly codec: Codec<Envelope>
-  readonly limits: Omit<DecodeContext, 'nowMs'>
+export interface ChargeOptions {
+  readonly limits: Omit<DecodeContext, 'nowMs' | 'origin'>
   readonly admission: Admission
   readonly pool: Pick<Pool, 'submit'>
   readonly clock: Clock
@@ -16,25 +15,38 @@ export interface ChargeOptions<Envelope> {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** Calls `answer` once, at once or later. Keeps no reference to `body`. */
-export type Charge = (body: Buffer, answer: (reason: Reason, text: string) => void) => void
+/** A message that has arrived, and what is known of it before it is read. */
+export interface Arrival {
+  /** Valid during the call that hands it over. */
+  readonly body: Buffer
+  readonly codec: Codec<unknown>
+  /** Name of the file type that the codec is of. */
+  readonly fileType: string
+  /** Identity of the network element; see `ChargeRequest.origin`. */
+  readonly origin: string
+  /** Its name if it has authenticated, else ''. */
+  readonly peer: string
+}
+
+/** Calls `answer` once, at once or later. Keeps no reference to the body. */
+export type Charge = (arrival: Arrival, answer: (reason: Reason, text: string) => void) => void
 
 /**
  * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. Malformed
  * and overloaded are answered at once; everything else when the worker has settled it.
  */
-export function createCharge<Envelope>(options: ChargeOptions<Envelope>): Charge {
-  const { codec, limits, admission, pool, clock, metrics, log } = options
+export function createCharge(options: ChargeOptions): Charge {
+  const { limits, admission, pool, clock, metrics, log } = options
 
-  return (body, answer) => {
+  return ({ body, codec, fileType, origin, peer }, answer) => {
     const startMs = monotonicMs()
     const reply = (reason: Reason, text: string) => {
       const { status, code } = reasons[reason]
-      metrics.request(status, code, monotonicMs() - startMs)
+      metrics.request(status, code, monotonicMs() - startMs, peer, fileType)
       answer(reason, text)
     }
 
-    const decoded = codec.decode(body, { ...limits, nowMs: clock.nowMs() })
+    const decoded = codec.decode(body, { ...limits, origin, nowMs: clock.nowMs() })
     if (!decoded.ok) {
       reply('malformed', codec.encodeError(decoded.error))
       return

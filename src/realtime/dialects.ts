@@ -1,5 +1,9 @@
 /** The dialects that network elements may speak to this node, by file type. */
+import { PLAIN_JSON } from '../catalog/file-types/built-in.ts'
+import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
+import { type InstalledFileType, installedFileTypes } from '../catalog/file-types/installed.ts'
 import type { Codec } from './codecs/codec.ts'
+import { codecOf } from './codecs/codec-of.ts'
 
 export interface Dialect {
   /** Of its file type. */
@@ -24,4 +28,58 @@ export interface Dialects {
 
 export function isDialect(found: Dialect | MissingDialect): found is Dialect {
   return !('missing' in found)
+}
+
+export interface DialectsOptions {
+  readonly defaultName: string
+  /** The plain JSON dialect. */
+  readonly plain: Codec<unknown>
+  readonly defaults: FileTypeDefaults
+}
+
+/** A file type that cannot be used, and why. */
+export interface UnusableFileType {
+  readonly name: string
+  readonly why: string
+}
+
+export interface LiveDialects extends Dialects {
+  /** Takes over the stored file types, all of them. */
+  take(stored: unknown): readonly UnusableFileType[]
+}
+
+const UNKNOWN: MissingDialect = { missing: 'unknown', why: 'is unknown' }
+const NOT_LOADED: MissingDialect = {
+  missing: 'notLoaded',
+  why: 'is not known: the stored file types were not read yet',
+}
+
+export function createDialects(options: DialectsOptions): LiveDialects {
+  const { defaultName, plain: codec, defaults } = options
+  const plain: Dialect = { name: PLAIN_JSON, parser: 'json', codec, allowsGet: false }
+  let entries: ReadonlyMap<string, Dialect | MissingDialect> = new Map([[PLAIN_JSON, plain]])
+  let missing = NOT_LOADED
+
+  return {
+    defaultName,
+    find: (name) => entries.get(name) ?? missing,
+    take(stored) {
+      const installed = installedFileTypes(stored, defaults)
+      const next = new Map(installed.map((one) => [one.name, dialectOf(one)]))
+      entries = next.set(PLAIN_JSON, plain)
+      missing = UNKNOWN
+      return installed.flatMap(({ name, problem }) =>
+        problem === null ? [] : [{ name, why: `${problem.path} ${problem.reason}` }],
+      )
+    },
+  }
+}
+
+function dialectOf({ name, fileType, problem }: InstalledFileType): Dialect | MissingDialect {
+  if (fileType === null) {
+    return { missing: 'unusable', why: `cannot be used: ${problem?.path} ${problem?.reason}` }
+  }
+  if (!fileType.isEnabled) return { missing: 'disabled', why: 'is disabled' }
+  const { parser, allowsGet } = fileType
+  return { name, parser: parser.type, codec: codecOf(fileType), allowsGet }
 }

@@ -1,25 +1,28 @@
 import { availableParallelism } from 'node:os'
-import type { AnswerSettings } from '../catalog/file-types/file-type.ts'
-import { isLoopback } from '../config/hosts.ts'
+import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
+import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { createAdmission } from './admission.ts'
+import { type Admission, createAdmission } from './admission.ts'
 import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
-import { createJsonCodec } from './codecs/json.ts'
+import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
+import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
+import { createRateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
+import { type StoredSettings, watchStoredSettings } from './stored-settings.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
-  /** What answers have by the configuration. */
-  readonly answers: AnswerSettings
+  /** What the installation gives to all dialects. */
+  readonly defaults: FileTypeDefaults
   /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
   readonly isRedisFit?: () => boolean
   /** Whether Redis has the ledger's data, or a part of it; likewise. */
@@ -52,28 +55,31 @@ export interface Realtime {
   close(): Promise<void>
 }
 
-/** Until network elements authenticate, all of them are one. */
-const ORIGIN = 'http'
-
-const OPEN = 'charging is open to the network, and nobody authenticates'
+const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
 /** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { metrics, isRedisFit = () => true, isLedgerThere = () => true } = options
-  const admission = createAdmission(options.config.realtime.inFlightMax)
+  const { config, metrics, isRedisFit = () => true, isLedgerThere = () => true } = options
+  const admission = createAdmission(config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
-  const pool = await startWorkers(options)
+  const plain = createJsonCodec(options.defaults.answers)
+  const stored = await watchStoredSettings({ ...options, plain })
   let isReady = true
+  let pool: Pool | undefined
   let server: HttpServer
   try {
+    pool = await startWorkers(options)
     const canCharge = () => isReady && isRedisFit() && isLedgerThere()
-    server = await startSockets(options, pool, admission, canCharge)
+    server = await startSockets(options, { pool, admission, plain, stored }, canCharge)
   } catch (error) {
-    await pool.close()
+    await pool?.close()
+    await stored.close()
     throw error
   }
-  const { host } = options.config.realtime
-  if (!isLoopback(host)) options.log.warn({ host, port: server.port }, OPEN)
+  const { host, openTo } = config.realtime
+  if (!isLoopback(host) && !mustAuthenticate(host, openTo)) {
+    options.log.warn({ host, port: server.port }, OPEN)
+  }
   return {
     port: server.port,
     async close() {
@@ -81,6 +87,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       server.stop()
       await admission.close()
       await pool.close()
+      await stored.close()
       server.close()
     },
   }
@@ -102,10 +109,17 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
   })
 }
 
+/** What the sockets hand their requests to. */
+interface Parts {
+  readonly pool: Pool
+  readonly admission: Admission
+  readonly plain: JsonCodec
+  readonly stored: StoredSettings
+}
+
 function startSockets(
-  { config, log, metrics, clock, answers, rules = NO_RULES }: RealtimeOptions,
-  pool: Pool,
-  admission: ReturnType<typeof createAdmission>,
+  { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
+  { pool, admission, plain, stored }: Parts,
   isReady: () => boolean,
 ): Promise<HttpServer> {
   const { host, openTo, port, httpServer, connectionsMax } = config.realtime
@@ -113,18 +127,23 @@ function startSockets(
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
-  const limits = { origin: ORIGIN, servicesMax, ...times, ...rules }
-  const codec = createJsonCodec(answers)
+  const limits = { servicesMax, ...times, ...rules }
   return startHttpServer({
     host,
-    openTo,
     port,
     httpServer,
     connectionsMax,
     log,
     bodyBytesMax,
-    charge: createCharge({ codec, limits, admission, pool, clock, metrics, log }),
-    encodeError: (field, why) => codec.encodeError({ field, why }),
+    authenticator: createAuthenticator({
+      checks: [createKeyCheck(stored.peers)],
+      mustAuthenticate: mustAuthenticate(host, openTo),
+      rateLimits: createRateLimits(monotonicMs),
+    }),
+    dialects: stored.dialects,
+    charge: createCharge({ limits, admission, pool, clock, metrics, log }),
+    encodeRefusal: plain.encodeRefusal,
+    metrics,
     isReady,
   })
 }

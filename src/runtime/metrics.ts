@@ -1,10 +1,9 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createTally, type Figures } from './tally.ts'
 
 /** Who measures: which installation of the product on which machine, and which of its processes. */
 export type MetricsOrigin = { readonly node: string; readonly role: string }
-
-export type RequestOutcome = 'granted' | 'denied' | 'failed'
 
 /** The figures of one process as plain JSON, to be sent to the process that answers Prometheus. */
 export type MetricsSnapshot = MetricsOrigin & {
@@ -25,9 +24,7 @@ export type WorkerCounts = {
   readonly reservations?: number
 }
 
-export type Metrics = {
-  /** Counts one answered request; the duration is from the last byte in to the answer handed on. */
-  request(outcome: RequestOutcome, code: number, durationMs: number): void
+export type Metrics = RequestMetrics & {
   /** One batch went to a worker with so many requests. */
   batch(size: number): void
   /** What the workers counted since they last told. */
@@ -50,9 +47,6 @@ export type Metrics = {
   snapshot(): Promise<MetricsSnapshot>
 }
 
-const DURATION_BUCKETS_S = [
-  0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
-]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
@@ -63,23 +57,7 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
-  const answered: Answered[] = []
-  const countRequest = createCounts(answered)
-  new Counter({
-    name: 'tollgate_requests_total',
-    help: 'Answered requests by outcome and return code',
-    labelNames: ['outcome', 'code'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { outcome, code, count } of answered) this.inc({ outcome, code }, count)
-    },
-  })
-  const duration = createTally(
-    'tollgate_request_duration_seconds',
-    'Time from the last byte of a request to its answer',
-    DURATION_BUCKETS_S,
-  )
+  const { duration, ...requests } = createRequestMetrics(registry)
   const batchSize = createTally(
     'tollgate_batch_size',
     'Requests per batch sent to a worker',
@@ -96,10 +74,7 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   })
 
   return {
-    request(outcome, code, durationMs) {
-      countRequest(outcome, code).count += 1
-      duration.observe(durationMs / 1000)
-    },
+    ...requests,
     batch: (size) => batchSize.observe(size),
     ...createWorkerMetrics(registry),
     readInFlight(read) {
@@ -239,28 +214,4 @@ function finite(metrics: readonly Figures[]): readonly Figures[] {
     ...metric,
     values: metric.values.filter((value) => Number.isFinite(value.value)),
   }))
-}
-
-type Answered = { readonly outcome: RequestOutcome; readonly code: number; count: number }
-
-/**
- * Finds the count of an outcome and code, and adds it to `all` when it is new. prom-client would
- * build and hash an object of labels for each request; it is only told when somebody asks.
- */
-function createCounts(all: Answered[]) {
-  const byOutcome: Record<RequestOutcome, Map<number, Answered>> = {
-    granted: new Map(),
-    denied: new Map(),
-    failed: new Map(),
-  }
-  return (outcome: RequestOutcome, code: number): Answered => {
-    const byCode = byOutcome[outcome]
-    let found = byCode.get(code)
-    if (found === undefined) {
-      found = { outcome, code, count: 0 }
-      byCode.set(code, found)
-      all.push(found)
-    }
-    return found
-  }
 }

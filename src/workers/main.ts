@@ -12,7 +12,6 @@ import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
 import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
-import type { Identification } from '../rating/identify.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
@@ -21,9 +20,11 @@ import { systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
+import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { type ProfileReader, Profiles } from './profiles.ts'
+import { RuleBook } from './rule-book.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -44,11 +45,13 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const { url, database, timeoutMs } = config.mongo
   const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
   const { calculators, identification, taxPriorities } = compileRules(config.rating)
-  const finder = new RateFinder(calculators, config.rating.rateKeys)
+  const { rateKeys, countryPrefix } = config.rating
+  const finder = new RateFinder(calculators, rateKeys)
+  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
   const feed = createCatalogFeed({
     ...{ catalog, pollMs: config.catalog.pollMs, log, clock },
-    identifiers: identification.targetKeys(),
-    onRates: (changed) => finder.update(changed),
+    identifiers: () => rules.targetKeys(),
+    onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
   const profiles = new Profiles(profileReader(catalog, needsPool), {
@@ -56,17 +59,22 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
-  if (worker === 0) await indexIdentifiers(catalog, identification, log)
+  const fileTypes = watchFileTypeRules({
+    ...{ catalog, config, log, rules },
+    onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
+  })
   await feed.start()
+  await fileTypes.start()
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
-  const context = ratingContext(config, finder)
+  const context = ratingContext(config)
   const mappingOf = createTaxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
-    identification,
+    rules,
+    findRules: () => fileTypes.look(),
     needsPool,
     clock,
     context: (nowMs) => {
@@ -81,12 +89,8 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
 }
 
 /** Without MongoDB, or where they are too many, looking up by further fields is slow at first. */
-async function indexIdentifiers(
-  catalog: Catalog,
-  identification: Identification,
-  log: Logger,
-): Promise<void> {
-  const further = identification.targetKeys().filter((key) => !INDEXED.includes(key))
+async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger): Promise<void> {
+  const further = rules.targetKeys().filter((key) => !INDEXED.includes(key))
   if (further.length === 0) return
   await catalog
     .ensureIndexes(further)
@@ -114,9 +118,8 @@ function tellSkipped(feed: CatalogFeed, everyMs: number): void {
 }
 
 /** What of the context stays the same as long as the thread lives. */
-function ratingContext({ rating, session, ledger }: Config, finder: RateFinder) {
+function ratingContext({ rating, session, ledger }: Config) {
   return {
-    finder,
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     zone: rating.timeZone,
     defaultTax: rating.defaultTax,

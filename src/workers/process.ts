@@ -7,8 +7,6 @@ import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home, Ledger } from '../ledger/ledger.ts'
-import type { ChargeContext } from '../rating/decision.ts'
-import type { Identification } from '../rating/identify.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { Item } from './account-work.ts'
@@ -22,17 +20,20 @@ import {
   type SeenFences,
   satisfies,
 } from './profiles.ts'
-import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
+import { type CommonContext, type CountName, type FencedOwners, Rounds } from './rounds.ts'
 import { queriesAt, type RoutedRequest, routed } from './routed.ts'
+import type { RuleBook, RuleSet } from './rule-book.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
   profiles: Profiles
-  identification: Identification
+  rules: Pick<RuleBook, 'of'>
+  /** Looks for rules that memory does not have. */
+  findRules: () => Promise<void>
   /** Whether a profile without its account's pool is not enough. */
   needsPool: PoolCheck
   clock: Clock
-  context: (nowMs: number) => Omit<ChargeContext, 'profile'>
+  context: (nowMs: number) => CommonContext
   /** False until the catalogue has been read once: an empty one would deny what is paid for. */
   isCatalogueLoaded: () => boolean
   /** Why new sessions and events are refused now; null while they are not. */
@@ -52,6 +53,9 @@ export interface Processor {
 const DIRTY_FENCE_MS_MAX = 5_000
 /** How often the slow lane reads a profile anew while its fence keeps moving. */
 const PROFILE_READS_MAX = 5
+
+/** MongoDB is away, or has other file types than the thread that decoded the request. */
+const UNRULED = 'the rules of its file type are not known'
 
 type Counts = Record<CountName, number>
 
@@ -95,11 +99,16 @@ class BatchProcessor implements Processor {
 
   async process({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> {
     const outcomes = this.refuse(requests)
-    const admitted = requests.filter((_, index) => outcomes[index] === null)
+    const isUnknown = ({ rules }: ChargeRequest) => this.options.rules.of(rules) === undefined
+    if (mayLookUp && requests.some(isUnknown)) await this.options.findRules()
+    const isRuled = requests.map((request) => !isUnknown(request))
+    const admitted = requests.filter((_, index) => outcomes[index] === null && isRuled[index])
     const charged = mayLookUp ? await this.slowly(admitted) : await this.fast(admitted)
     let next = 0
     for (const [index, refused] of outcomes.entries()) {
-      if (refused === null) outcomes[index] = charged[next++] ?? null
+      if (refused !== null) continue
+      if (isRuled[index]) outcomes[index] = charged[next++] ?? null
+      else if (mayLookUp) outcomes[index] = plainOutcome('storeDown', UNRULED)
     }
     const stats = this.counts
     this.counts = noCounts()
@@ -234,7 +243,7 @@ class BatchProcessor implements Processor {
   }
 
   private route(request: ChargeRequest): RoutedRequest {
-    return routed(request, this.options.identification)
+    return routed(request, this.options.rules.of(request.rules) as RuleSet)
   }
 
   private rememberHomes(

@@ -27,12 +27,15 @@ export interface FencedOwners {
   account: CachedOwner
 }
 
+/** What the requests of a round have in common. */
+export type CommonContext = Omit<ChargeContext, 'profile' | 'finder'>
+
 export interface RoundsOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
-  /** The context of a request, without profile. */
-  context: (nowMs: number) => Omit<ChargeContext, 'profile'>
+  /** The context of a request, without profile and rules. */
+  context: (nowMs: number) => CommonContext
   /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => HeldProfile | undefined
   commitAttemptsMax: number
@@ -233,7 +236,8 @@ export class Rounds {
         profile = held
       }
       const view = { subscriber, account, session }
-      const context = { ...base, profile: profile?.profile ?? null }
+      const { finder } = item.identified.rules
+      const context = { ...base, finder, profile: profile?.profile ?? null }
       const decision = chargeSession(view, item.identified, context)
       draft.add(item, owner, decision, profile)
     }

@@ -6,16 +6,18 @@ import type { Home } from '../ledger/ledger.ts'
 import type { IdentifiedRequest } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
 import type { ProfileQuery } from './profiles.ts'
+import type { RuleSet } from './rule-book.ts'
 
 export interface RoutedRequest extends IdentifiedRequest {
   /** Of a start or event, in order; the first that finds somebody counts. Else empty. */
   queries: readonly ProfileQuery[]
+  rules: RuleSet
 }
 
-export function routed(request: ChargeRequest, identification: Identification): RoutedRequest {
+export function routed(request: ChargeRequest, rules: RuleSet): RoutedRequest {
   const sessionKey = sessionKeyOf(request.origin, request.sessionId)
-  const queries = opens(request.kind) ? subscriberQueries(request, identification) : []
-  return { request, sessionKey, digest: digestOf(request), queries }
+  const queries = opens(request.kind) ? subscriberQueries(request, rules.identification) : []
+  return { request, sessionKey, digest: digestOf(request), queries, rules }
 }
 
 /** By the rules for its usage types, then by the identifier that it names itself. */
@@ -26,9 +28,11 @@ function subscriberQueries(
   const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
   const queries: ProfileQuery[] = []
   if (fields !== null) {
-    for (const { usaget, calledNumber } of request.services) {
+    for (const { usaget, calledNumber, fields: own } of request.services) {
       const field = (name: string) =>
-        fields[name] ?? (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
+        own?.[name] ??
+        fields[name] ??
+        (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
       for (const { key, value } of identification.candidates(usaget, field)) {
         queries.push({ key, value, atMs })
       }

@@ -365,7 +365,7 @@ describe('subscribers', () => {
 
   it('are told with the further fields that they are found by', async () => {
     const catalog = await store.open()
-    const more = { identifiers: ['phone', 'sim.serial'] }
+    const more = { identifiers: () => ['phone', 'sim.serial'] }
     const { feed, changes } = createFeed(catalog, 3_600_000, more)
     await feed.start()
     changes.length = 0

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { COMMANDS, commandHelpText, helpText } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
-import { optionalNumber, parseCommandLine, requiredText } from '../../src/cli/parse.ts'
+import {
+  optionalList,
+  optionalNumber,
+  parseCommandLine,
+  requiredText,
+} from '../../src/cli/parse.ts'
 
 const parse = (line: string) => {
-  const { command, options } = parseCommandLine(line === '' ? [] : line.split(' '))
-  return { name: command.name, ...options }
+  const { command, operands, options } = parseCommandLine(line === '' ? [] : line.split(' '))
+  return { name: command.name, ...operands, ...options }
 }
 
 describe('a command line', () => {
@@ -17,6 +22,10 @@ describe('a command line', () => {
     ['seed demo', { name: 'seed demo' }],
     ['balance show --sid 5 --json', { name: 'balance show', sid: '5', json: true }],
     ['balance add --amount=-5', { name: 'balance add', amount: '-5' }],
+    ['filetype set a.yaml', { name: 'filetype set', FILE: 'a.yaml' }],
+    ['filetype set - --config b', { name: 'filetype set', FILE: '-', config: 'b' }],
+    ['peer add --rate 5 pgw', { name: 'peer add', NAME: 'pgw', rate: '5' }],
+    ['peer add --help', { name: 'peer add', help: true }],
     ['audit --help', { name: 'audit', help: true }],
     ['--help', { name: 'help' }],
     ['--version', { name: 'version' }],
@@ -31,6 +40,8 @@ describe('a command line', () => {
     ['balance sho', "unknown command 'balance sho': it is 'balance show' or 'balance add'"],
     ['start --prot 1', "start: Unknown option '--prot'"],
     ['start now', "start: Unexpected argument 'now'"],
+    ['filetype set', 'filetype set: FILE is missing'],
+    ['peer add a b', "peer add: Unexpected argument 'b'"],
     ['balance show --sid', "balance show: Option '--sid <value>' argument missing"],
     ['audit --json=yes', "audit: Option '--json' does not take an argument"],
   ])('%j is refused by name', (line, message) => {
@@ -51,6 +62,14 @@ describe('a value', () => {
     }
   })
 
+  it('of a list has members', () => {
+    expect(optionalList({ address: 'a, b,c' }, 'address')).toEqual(['a', 'b', 'c'])
+    expect(optionalList({}, 'address')).toBeUndefined()
+    for (const address of ['', 'a,,b', 'a,']) {
+      expect(() => optionalList({ address }, 'address')).toThrow(/^--address must be a list/)
+    }
+  })
+
   it('that is needed must be there', () => {
     expect(() => requiredText({}, 'amount')).toThrow(new UsageError('--amount is missing'))
   })
@@ -60,6 +79,9 @@ describe('help', () => {
   it('names every command, and each of its options', () => {
     for (const command of COMMANDS) {
       expect(helpText()).toContain(`  ${command.name} `)
+      for (const operand of command.operands ?? []) {
+        expect(commandHelpText(command)).toContain(`  ${operand.name} `)
+      }
       for (const option of Object.keys(command.options)) {
         expect(commandHelpText(command)).toContain(`--${option} `)
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/config/error.ts'
-import { closedReason, isHost, isLoopback } from '../../src/config/hosts.ts'
+import { closedReason, isHost, isLoopback, mustAuthenticate } from '../../src/config/hosts.ts'
 import { loadConfig } from '../../src/config/load.ts'
 
 const LOOPBACK = ['localhost', '::1', '0:0:0:0:0:0:0:1', '127.0.0.1', '127.255.0.9']
@@ -65,27 +65,45 @@ describe('a host', () => {
   })
 })
 
-describe('a port', () => {
+describe('a port where nobody can authenticate', () => {
   it.each(LOOPBACK)('is on %s without being opened', (host) => {
-    expect(loadConfig({ env: { TOLLGATE_REALTIME_HOST: host } }).realtime.host).toBe(host)
+    expect(loadConfig({ env: { TOLLGATE_ADMIN_HOST: host } }).admin.host).toBe(host)
   })
 
   it.each(REACHED)('is on %s only if it was opened by name', (host) => {
     const env = { TOLLGATE_REALTIME_HOST: host, TOLLGATE_ADMIN_HOST: host }
-    expect(refusals(env).map((problem) => problem.split(' ')[0])).toEqual([
-      'realtime.host',
-      'admin.host',
-    ])
-    const one = { ...env, TOLLGATE_REALTIME_OPEN_TO: 'network' }
-    expect(refusals(one)).toEqual([
+    expect(refusals({ ...env, TOLLGATE_REALTIME_OPEN_TO: 'network' })).toEqual([
       'admin.host must be loopback (localhost, ::1 or an address in 127.0.0.0/8) unless ' +
         `admin.openTo is network: nobody authenticates yet, not '${host}' (TOLLGATE_ADMIN_HOST)`,
     ])
-    expect(refusals({ ...one, TOLLGATE_ADMIN_OPEN_TO: 'network' })).toEqual([])
+    expect(refusals({ ...env, TOLLGATE_ADMIN_OPEN_TO: 'network' })).toEqual([])
   })
 
   it('that was opened may stay on loopback', () => {
-    expect(closedReason('127.0.0.1', 'network', 'realtime.openTo')).toBeUndefined()
-    expect(refusals({ TOLLGATE_REALTIME_OPEN_TO: 'network' })).toEqual([])
+    expect(closedReason('127.0.0.1', 'network', 'admin.openTo')).toBeUndefined()
+    expect(refusals({ TOLLGATE_ADMIN_OPEN_TO: 'network' })).toEqual([])
+  })
+
+  it('cannot be open to nobody', () => {
+    expect(refusals({ TOLLGATE_ADMIN_OPEN_TO: 'nobody' })[0]).toContain(
+      'admin.openTo must be one of',
+    )
+  })
+})
+
+describe('charging, where one can authenticate', () => {
+  it.each([
+    ['loopback', [], REACHED],
+    ['network', [], []],
+    ['nobody', LOOPBACK, REACHED],
+  ] as const)('open to %s: who must', (openTo, here, there) => {
+    const must = (host: string) => mustAuthenticate(host, openTo)
+    expect(LOOPBACK.filter(must)).toEqual(here)
+    expect(REACHED.filter(must)).toEqual(there)
+    for (const host of [...LOOPBACK, ...REACHED]) {
+      expect(refusals({ TOLLGATE_REALTIME_HOST: host, TOLLGATE_REALTIME_OPEN_TO: openTo })).toEqual(
+        [],
+      )
+    }
   })
 })

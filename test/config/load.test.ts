@@ -150,7 +150,13 @@ describe('what is wrong', () => {
   })
 
   it.each([
-    ['TOLLGATE_REALTIME_OPEN_TO', 'all', 'realtime.openTo must be one of loopback, network'],
+    [
+      'TOLLGATE_REALTIME_OPEN_TO',
+      'all',
+      'realtime.openTo must be one of loopback, network, nobody',
+    ],
+    ['TOLLGATE_REALTIME_DEFAULT_FILE_TYPE', 'a-b', 'realtime.defaultFileType must be the name of'],
+    ['TOLLGATE_REALTIME_DEFAULT_FILE_TYPE', '', 'realtime.defaultFileType must be the name of'],
     ['TOLLGATE_LEDGER_PARTITIONS', '48', 'ledger.partitions must be one of 1, 2, 4'],
     ['TOLLGATE_REALTIME_PORT', '1.5', 'realtime.port must be an integer'],
     ['TOLLGATE_REALTIME_PORT', '', 'realtime.port must be an integer'],

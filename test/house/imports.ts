@@ -43,7 +43,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/pool.ts'],
   re2js: ['rating/rule-regex.ts'],
-  'node:net': ['realtime/diameter/', 'embedded/'],
+  'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
   'node:tls': ['realtime/diameter/', 'embedded/'],
   'node:http': ['external/', 'realtime/http/javascript-'],
   'node:https': ['external/'],

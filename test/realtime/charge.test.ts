@@ -13,9 +13,7 @@ function chargeOf(inFlightMax: number) {
   const answers: { reason: string; code: number }[] = []
   const admission = createAdmission(inFlightMax)
   const charge = createCharge({
-    codec: jsonCodec,
     limits: {
-      origin: 'element',
       servicesMax: 4,
       eventAgeMsMax: 1000,
       eventFutureMsMax: 1000,
@@ -27,12 +25,17 @@ function chargeOf(inFlightMax: number) {
     admission,
     pool: { submit: (request, done) => submitted.push({ request, done }) },
     clock: { nowMs: () => 5_000_000 },
-    metrics: { request: (outcome, code) => counted.push(`${outcome} ${code}`) },
+    metrics: {
+      request: (outcome, code, _durationMs, peer, fileType) =>
+        counted.push(`${outcome} ${code} ${peer} ${fileType}`),
+    },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
   const send = (message: object | string) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
-    charge(Buffer.from(text), (reason, answer) => {
+    const body = Buffer.from(text)
+    const from = { fileType: 'json', origin: 'element', peer: 'PGW' }
+    charge({ body, codec: jsonCodec, ...from }, (reason, answer) => {
       answers.push({ reason, code: JSON.parse(answer).returnCode })
     })
   }
@@ -49,7 +52,7 @@ it('answers what the worker said', () => {
   expect(answers).toEqual([])
   submitted[0]?.done(plainOutcome('noCredit'))
   expect(answers).toEqual([{ reason: 'noCredit', code: -1 }])
-  expect(counted).toEqual(['denied -1'])
+  expect(counted).toEqual(['denied -1 PGW json'])
   expect(admission.inFlight).toBe(0)
 })
 
@@ -65,7 +68,7 @@ it('answers overloaded at once when there is no slot, and admits again when ther
   send(update)
   send(update)
   expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
-  expect(counted).toEqual(['failed -90'])
+  expect(counted).toEqual(['failed -90 PGW json'])
   submitted[0]?.done(plainOutcome('granted'))
   send(update)
   expect(submitted).toHaveLength(2)

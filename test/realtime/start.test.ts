@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
-import { answerSettingsOf } from '../../src/catalog/file-types/answer-settings.ts'
+import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { PeersNow } from '../../src/realtime/http/authenticate.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
@@ -14,24 +15,25 @@ afterEach(async () => {
 
 const silent = createLogger({ name: 'test', level: 'silent' })
 
-async function roomOf(env: Record<string, string> = {}, log = silent) {
+async function roomOf(env: Record<string, string> = {}, log = silent, peers?: PeersNow) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
     env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
   })
   const room = await startRealtime({
     config,
-    answers: answerSettingsOf(config),
+    defaults: fileTypeDefaultsOf(config),
     log,
     metrics,
     clock: systemClock,
+    ...(peers === undefined ? {} : { peers }),
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
   })
   open.push(room)
-  const charge = async (sessionId: string) => {
+  const charge = async (sessionId: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`http://127.0.0.1:${room.port}/realtime`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ record_type: 'update_request', session_id: sessionId }),
     })
     return { status: response.status, answer: await response.json() }
@@ -77,6 +79,36 @@ it('listens on the network if the operator has opened it, and says so', async ()
   ])
   await roomOf({ TOLLGATE_REALTIME_OPEN_TO: 'network' }, log)
   expect(lines).toHaveLength(1)
+})
+
+it('listens on the network without being opened, and then everybody authenticates', async () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => lines.push(line) }
+  const log = createLogger({ name: 'test', level: 'warn', destination })
+  const peer = { name: 'PGW', requestsPerSecond: 0, burst: 0, fileTypes: null, allows: () => true }
+  const peers = () => ({ byKey: (key: string) => (key === 'key-1' ? peer : null) })
+  for (const openTo of ['loopback', 'nobody']) {
+    const host = openTo === 'nobody' ? '127.0.0.1' : '0.0.0.0'
+    const env = { TOLLGATE_REALTIME_HOST: host, TOLLGATE_REALTIME_OPEN_TO: openTo }
+    const { charge, figure } = await roomOf(env, log, peers)
+    expect(await charge('one')).toMatchObject({ status: 401, answer: { returnCode: -20 } })
+    expect(await charge('one', { 'X-Api-Key': 'key-1' })).toMatchObject({ status: 200 })
+    expect(await figure('tollgate_peer_requests_total')).toMatchObject([
+      { labels: { peer: 'PGW', file_type: 'json' }, value: 1 },
+    ])
+    expect(await figure('tollgate_requests_refused_total')).toMatchObject([
+      { labels: { peer: '', cause: 'unauthenticated' }, value: 1 },
+    ])
+  }
+  expect(lines).toEqual([])
+})
+
+it('speaks the file type that is the default', async () => {
+  const { charge } = await roomOf({ TOLLGATE_REALTIME_DEFAULT_FILE_TYPE: 'gy' })
+  expect(await charge('one')).toMatchObject({
+    status: 404,
+    answer: { desc: 'Malformed request: file_type gy is unknown' },
+  })
 })
 
 it('refuses at once what is over the limit, and goes on when there is room', async () => {

@@ -11,6 +11,12 @@ describe('metrics', () => {
     metrics.request('granted', 1, 0.5)
     metrics.request('granted', 1, 3)
     metrics.request('denied', -1, 1)
+    metrics.request('denied', -1, 1, 'PGW', 'gy')
+    metrics.request('denied', -1, 1, 'PGW', 'json')
+    metrics.request('denied', -1, 1, 'PGW', 'gy')
+    metrics.refused('PGW', 'rate')
+    metrics.refused('', 'credentials')
+    metrics.refused('', 'credentials')
     metrics.batch(17)
     metrics.workerCounts({ commits: 9, conflicts: 2, loads: 3 })
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
@@ -24,11 +30,16 @@ describe('metrics', () => {
     const labels = 'node="n1",role="realtime"'
     for (const line of [
       `tollgate_requests_total{outcome="granted",code="1",${labels}} 2`,
-      `tollgate_requests_total{outcome="denied",code="-1",${labels}} 1`,
+      `tollgate_requests_total{outcome="denied",code="-1",${labels}} 4`,
+      `tollgate_peer_requests_total{peer="",file_type="",outcome="granted",code="1",${labels}} 2`,
+      `tollgate_peer_requests_total{peer="PGW",file_type="gy",outcome="denied",code="-1",${labels}} 2`,
+      `tollgate_peer_requests_total{peer="PGW",file_type="json",outcome="denied",code="-1",${labels}} 1`,
+      `tollgate_requests_refused_total{peer="PGW",cause="rate",${labels}} 1`,
+      `tollgate_requests_refused_total{peer="",cause="credentials",${labels}} 2`,
       `tollgate_request_duration_seconds_bucket{le="0.0002",${labels}} 0`,
       `tollgate_request_duration_seconds_bucket{le="0.0005",${labels}} 1`,
-      `tollgate_request_duration_seconds_bucket{le="+Inf",${labels}} 3`,
-      `tollgate_request_duration_seconds_count{${labels}} 3`,
+      `tollgate_request_duration_seconds_bucket{le="+Inf",${labels}} 6`,
+      `tollgate_request_duration_seconds_count{${labels}} 6`,
       `tollgate_reservations_total{${labels}} 8`,
       `tollgate_batch_size_bucket{le="16",${labels}} 0`,
       `tollgate_batch_size_bucket{le="32",${labels}} 1`,

@@ -6,11 +6,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../../bench/client.ts'
 import { aidOf, FIRST_SID } from '../../bench/population.ts'
+import { type DialectAdapter, plainJson } from './dialects/adapter.ts'
 import { Random } from './random.ts'
 
 export interface WorkloadOptions {
   seed: number
   port: number
+  /** What the elements speak; plain JSON without it. */
+  dialect?: DialectAdapter
   sessions: number
   subscribers: number
   subscribersPerAccount: number
@@ -102,8 +105,11 @@ class NetworkElement {
   private readonly idle: Client[] = []
   private readonly options: WorkloadOptions
 
+  private readonly dialect: DialectAdapter
+
   constructor(options: WorkloadOptions, index: number) {
     this.options = options
+    this.dialect = options.dialect ?? plainJson
     this.random = new Random(options.seed * 7919 + index)
   }
 
@@ -221,7 +227,7 @@ class NetworkElement {
       usagev,
       used_usagev,
     }))
-    return JSON.stringify({
+    return this.dialect.write({
       ...{ record_type: type, session_id, request_num: number, sid },
       services: plain,
     })
@@ -231,28 +237,44 @@ class NetworkElement {
   private async exchange(body: string, truth: SessionTruth): Promise<Reply> {
     const twin = this.random.chance(3) ? this.ask(body) : null
     const again = this.random.chance(3)
-    const { text: answer, wasLost } = await this.ask(body)
+    const { text: answer, reply, wasLost } = await this.ask(body)
     const other = await (twin ?? (again ? this.ask(body) : null))
     // A repetition that was overtaken by a later request may be told so; nothing else may differ.
-    if (other !== null && other.text !== answer && !isOvertaken(other.text)) {
+    if (other !== null && other.text !== answer && !isOvertaken(other.reply)) {
       truth.complaints.push(`repeated ${body}: ${answer} and ${other.text}`)
     }
-    const isUnknowable = isOvertaken(answer) && (wasLost || twin !== null)
-    return { ...(JSON.parse(answer) as Reply), isUnknowable }
+    const isUnknowable = isOvertaken(reply) && (wasLost || twin !== null)
+    return { ...reply, isUnknowable }
   }
 
   /** Repeats the request, on whatever connection is free, until its outcome is known. */
-  private async ask(body: string): Promise<{ text: string; wasLost: boolean }> {
+  private async ask(body: string): Promise<Heard & { wasLost: boolean }> {
     let wasLost = false
     const until = performance.now() + this.options.patienceMs
     for (;;) {
-      const client = this.idle.pop() ?? new Client(this.options.port)
-      const { text, isKnown } = await sendOnce(client, body)
+      const { path, contentType } = this.dialect
+      const client = this.idle.pop() ?? new Client(this.options.port, path, contentType)
+      const { text, reply } = await this.sendOnce(client, body)
       this.idle.push(client)
-      if (isKnown) return { text, wasLost }
+      if (reply !== null) return { text, reply, wasLost }
       wasLost = true
       if (performance.now() > until) throw new Error(`no answer to ${body} but ${text}`)
       await pause(5 + this.random.below(40))
+    }
+  }
+
+  /** `reply` null: the outcome stays unknown. */
+  private async sendOnce(
+    client: Client,
+    body: string,
+  ): Promise<{ text: string; reply: Known | null }> {
+    try {
+      const { body: text } = await client.post(body)
+      const reply = this.dialect.read(text) as unknown as Known
+      return { text, reply: UNKNOWN.includes(reply.returnCode) ? null : reply }
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return { text: error.message, reply: null }
+      throw error
     }
   }
 
@@ -277,23 +299,14 @@ class NetworkElement {
   }
 }
 
-function isOvertaken(answer: string): boolean {
-  return answer.includes('"returnCode":-9,')
+function isOvertaken({ returnCode }: Known): boolean {
+  return returnCode === -9
 }
 
-interface Answer {
+type Known = Omit<Reply, 'isUnknowable'>
+
+/** An answer: its bytes, and what they say. */
+interface Heard {
   text: string
-  /** False if the outcome stays unknown. */
-  isKnown: boolean
-}
-
-async function sendOnce(client: Client, body: string): Promise<Answer> {
-  try {
-    const { body: text } = await client.post(body)
-    const { returnCode } = JSON.parse(text) as Reply
-    return { text, isKnown: !UNKNOWN.includes(returnCode) }
-  } catch (error) {
-    if (error instanceof ConnectionLostError) return { text: error.message, isKnown: false }
-    throw error
-  }
+  reply: Known
 }

@@ -25,6 +25,7 @@ import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/r
 import { createPoolCheck } from '../../src/workers/pools.ts'
 import { createProcessor, type Processor } from '../../src/workers/process.ts'
 import { type ProfileReader, Profiles } from '../../src/workers/profiles.ts'
+import { RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
 import { openTestLedger } from '../support/ledger.ts'
 
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
@@ -145,6 +146,8 @@ export const DEFAULT_TARIFFS = {
   FREE: { free: flat(1, 0) },
 }
 
+export const RATE_KEYS = ['{USAGET}_{rating_group}', '{USAGET}']
+
 export interface SceneOptions {
   tariffs?: Record<string, Record<string, Tariff>>
   /** Instead of one of tariffs. */
@@ -157,6 +160,9 @@ export interface SceneOptions {
   replicaAcks?: number
   /** Why new sessions are refused; nobody is without it. */
   refusal?: () => string | null
+  /** Rules of file types, by the digest that requests have; and what finds further ones. */
+  book?: (own: RuleSet) => RuleBook
+  findRules?: () => Promise<void>
   /** Instead of the subscribers that `profileOf` has. */
   read?: ProfileReader
 }
@@ -185,8 +191,10 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     ...{ rateCalculators: {}, customerIdentification: {}, countryPrefix: '', taxMapping: {} },
   }
   const { calculators, identification } = compileRules({ ...none, ...rules })
-  const finder = new RateFinder(calculators, ['{USAGET}_{rating_group}', '{USAGET}'])
+  const finder = new RateFinder(calculators, RATE_KEYS)
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
+  const own = { identification, finder }
+  const book = options.book?.(own) ?? new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
   const profiles = new Profiles(options.read ?? readProfile, {
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
@@ -194,12 +202,12 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const processor = createProcessor({
     ledger,
     profiles,
-    identification,
+    rules: book,
+    findRules: options.findRules ?? (async () => undefined),
     needsPool: createPoolCheck(() => catalogue),
     clock,
     context: (nowMs) => ({
       catalogue,
-      finder,
       cycleAt: createCycleFinder('UTC', 1),
       ...{ zone: 'UTC', defaultTax: 'DEFAULT_VAT', mapTax: () => null },
       isFreeNumber: () => false,

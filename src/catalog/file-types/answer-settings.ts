@@ -1,33 +1,108 @@
-import type { Config } from '../../config/schema.ts'
-import { type Reason, reasons } from '../../domain/charge-outcome.ts'
+/**
+ * What answers have beside the outcome, by the section `realtime` of a file type: of a usage type,
+ * then of all, then of the installation (the read rule of spec/realtime.md 1.5).
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+import { RuleError } from '../../rating/rule-error.ts'
+import {
+  isObject,
+  isUnset,
+  listAt,
+  objectAt,
+  oneOfAt,
+  type RuleFields,
+  textAt,
+} from '../../rating/rule-fields.ts'
 import type { AnswerSettings, FinalUnitAction } from './file-type.ts'
+import type { ReturnCodes } from './return-codes.ts'
 
-/** What answers have by the configuration (session.*). */
-export function answerSettingsOf({ session }: Config): AnswerSettings {
+const HOLDING = 'quota_holding_time'
+const THRESHOLD = 'quota_threshold'
+const FINAL_UNIT = 'final_unit'
+
+/** The keys of `realtime`, and of each usage type in it, that are read here. */
+export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT] as const
+
+/** Seconds, as the network takes them (32 bits). */
+const HOLDING_SECONDS_MAX = 2 ** 32 - 1
+const ACTIONS = ['none', 'terminate', 'redirect', 'restrict'] as const
+const ADDRESS_TYPES = ['ipv4', 'ipv6', 'url', 'sip'] as const
+
+/** Settings by usage type. Throws `RuleError` with the path of what cannot be used. */
+export function compileAnswerSettings(
+  realtime: RuleFields,
+  path: string,
+  defaults: AnswerSettings,
+  returnCodes: ReturnCodes,
+): (usaget: string) => AnswerSettings {
+  const general = settingsOf(realtime, path, { ...defaults, returnCodes })
+  const apart = new Map<string, AnswerSettings>()
+  for (const [usaget, section] of Object.entries(realtime)) {
+    if (usaget === FINAL_UNIT || !isObject(section)) continue
+    if (!answerSettingKeys.some((key) => Object.hasOwn(section, key))) continue
+    apart.set(usaget, settingsOf(section, `${path}.${usaget}`, general))
+  }
+  return apart.size === 0 ? () => general : (usaget) => apart.get(usaget) ?? general
+}
+
+function settingsOf(section: RuleFields, path: string, base: AnswerSettings): AnswerSettings {
+  const holding = numberAt(section, HOLDING, path, HOLDING_SECONDS_MAX)
+  const threshold = numberAt(section, THRESHOLD, path, 100)
+  const finalUnit = Object.hasOwn(section, FINAL_UNIT) ? section[FINAL_UNIT] : undefined
   return {
-    quotaHoldingMs: session.quotaHoldingMs,
-    thresholdPercent: session.quotaThresholdPercent,
-    finalUnit: finalUnitOf(session),
-    returnCodes: builtInCodes(),
+    quotaHoldingMs: holding === null ? base.quotaHoldingMs : holding * 1000,
+    thresholdPercent: threshold ?? base.thresholdPercent,
+    finalUnit: isUnset(finalUnit)
+      ? base.finalUnit
+      : compileFinalUnit(finalUnit, `${path}.${FINAL_UNIT}`),
+    returnCodes: base.returnCodes,
   }
 }
 
-function finalUnitOf(session: Config['session']): FinalUnitAction {
-  switch (session.finalUnitAction) {
-    case 'redirect':
-      return {
-        action: 'redirect',
-        addressType: session.redirectAddressType,
-        address: session.redirectAddress,
-      }
-    case 'restrict':
-      return { action: 'restrict', filters: session.restrictionFilters }
-    default:
-      return { action: session.finalUnitAction }
+/** A whole number from 0 to `max`; null if there is none. */
+function numberAt(section: RuleFields, key: string, path: string, max: number): number | null {
+  const value = Object.hasOwn(section, key) ? section[key] : undefined
+  if (isUnset(value)) return null
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) {
+    return value === 0 ? 0 : value
   }
+  throw new RuleError(`${path}.${key}`, `must be a whole number from 0 to ${max}`)
 }
 
-function builtInCodes(): Readonly<Record<Reason, number>> {
-  const codes = Object.entries(reasons).map(([reason, { code }]) => [reason, code])
-  return Object.fromEntries(codes)
+const FINAL_UNIT_KEYS = ['action', 'address_type', 'address', 'filters']
+const keysOfAction: Readonly<Record<(typeof ACTIONS)[number], readonly string[]>> = {
+  none: [],
+  terminate: [],
+  redirect: ['address_type', 'address'],
+  restrict: ['filters'],
+}
+
+function compileFinalUnit(document: unknown, path: string): FinalUnitAction {
+  const section = objectAt(document, path, FINAL_UNIT_KEYS)
+  const action = oneOfAt(section['action'], `${path}.action`, ACTIONS)
+  for (const key of FINAL_UNIT_KEYS.slice(1)) {
+    if (isUnset(section[key]) || keysOfAction[action].includes(key)) continue
+    throw new RuleError(`${path}.${key}`, `is of no use to the action ${action}`)
+  }
+  if (action === 'redirect') return { action, ...redirectAddress(section, path) }
+  if (action !== 'restrict') return { action }
+  const at = `${path}.filters`
+  const filters = listAt(section['filters'], at).map((filter, index) =>
+    textAt(filter, `${at}.${index}`),
+  )
+  if (filters.length === 0) throw new RuleError(at, 'must have at least one filter')
+  return { action, filters }
+}
+
+function redirectAddress(section: RuleFields, path: string) {
+  const addressType = oneOfAt(section['address_type'], `${path}.address_type`, ADDRESS_TYPES)
+  const address = textAt(section['address'], `${path}.address`)
+  const isRight = {
+    ipv4: isIPv4,
+    ipv6: isIPv6,
+    url: URL.canParse,
+    sip: (text: string) => /^sips?:\S+$/i.test(text),
+  }[addressType]
+  if (isRight(address)) return { addressType, address }
+  throw new RuleError(`${path}.address`, `is not an address of the type ${addressType}`)
 }

@@ -73,6 +73,11 @@ export class RateFinder {
     }
   }
 
+  /** All rates that it was handed, as they are now; may be read while it is updated. */
+  *all(): Generator<ChangedRate> {
+    for (const [key, revisions] of this.rates) yield { key, revisions }
+  }
+
   /** The categories beside retail that a usage type must have a rate of, too. */
   otherCategories(usaget: string): readonly string[] {
     if (this.others.length === 0) return this.others

@@ -7,7 +7,6 @@ import {
   type ServiceOutcome,
 } from '../../domain/charge-outcome.ts'
 import { decimalText } from '../../domain/money.ts'
-import type { DecodeError } from './codec.ts'
 import { encodeBalances } from './json-balances.ts'
 import type { JsonEnvelope } from './json-decode.ts'
 import { encodeQuote } from './json-quote.ts'
@@ -48,8 +47,8 @@ export class JsonEncoder {
     return `${text}}`
   }
 
-  encodeError({ field, why }: DecodeError): string {
-    return `${this.#head('malformed', `${field} ${why}`)}}`
+  encodeRefusal(reason: Reason, detail: string): string {
+    return `${this.#head(reason, detail)}}`
   }
 
   /** `status`, `returnCode` and `desc`, with the object left open. */

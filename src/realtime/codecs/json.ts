@@ -1,4 +1,5 @@
 import type { AnswerSettings } from '../../catalog/file-types/file-type.ts'
+import type { Reason } from '../../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../domain/charge-request.ts'
 import type { Codec, DecodeContext, Decoded } from './codec.ts'
 import { decode, type JsonEnvelope } from './json-decode.ts'
@@ -7,6 +8,8 @@ import { JsonEncoder } from './json-encode.ts'
 /** Each of its messages is to be charged. */
 export interface JsonCodec extends Codec<JsonEnvelope> {
   decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, ChargeRequest>
+  /** What is refused before its dialect is known; `detail` says why, for a person. */
+  encodeRefusal(reason: Reason, detail: string): string
 }
 
 /** The plain JSON dialect of docs/WIRE.md. */
@@ -16,6 +19,7 @@ export function createJsonCodec(settings: AnswerSettings): JsonCodec {
     contentType: 'application/json',
     decode,
     encode: (envelope, outcome) => encoder.encode(envelope, outcome),
-    encodeError: (error) => encoder.encodeError(error),
+    encodeError: ({ field, why }) => encoder.encodeRefusal('malformed', `${field} ${why}`),
+    encodeRefusal: (reason, detail) => encoder.encodeRefusal(reason, detail),
   }
 }

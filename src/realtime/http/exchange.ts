@@ -9,8 +9,13 @@ export interface Exchange {
     onBody: (body: Buffer) => void,
     onTooLarge: (isAnnounced: boolean) => void,
   ): void
-  /** Answers with JSON, once; later calls, and calls after the client has gone, do nothing. */
-  answer(status: HttpStatus, json: string, options?: AnswerOptions): void
+  /** Answers once; later calls, and calls after the client has gone, do nothing. */
+  answer(status: HttpStatus, contentType: string, text: string, options?: AnswerOptions): void
+  /**
+   * Address of the client, as text: IPv4 with dots, also where it came over IPv6, else IPv6 in its
+   * shortest form. Empty if the client has gone.
+   */
+  remoteAddress(): string
 }
 
 export interface AnswerOptions {
@@ -22,20 +27,35 @@ export interface AnswerOptions {
 export const statusTexts = {
   200: 'OK',
   400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   408: 'Request Timeout',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   503: 'Service Unavailable',
 } as const
 
 export type HttpStatus = keyof typeof statusTexts
 
-/** What of the head of a request decides what becomes of it. */
+/** What of the head of a request decides what becomes of it. Texts are '' if absent. */
 export interface Head {
+  /** In capitals. */
+  readonly method: string
+  /** As it was sent, without the query. */
+  readonly path: string
+  /** Without its question mark. */
+  readonly query: string
   readonly contentType: string
+  /** The header `Authorization`; null if there is none, which is not the same as an empty one. */
+  readonly authorization: string | null
+  /** The header `X-Api-Key`; null likewise. */
+  readonly apiKey: string | null
+  /** Whether a page in a browser sent it (`Origin`, `Sec-Fetch-Site`). */
+  readonly isBrowser: boolean
   readonly framing: Framing
 }
 

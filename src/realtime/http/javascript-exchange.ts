@@ -46,26 +46,49 @@ export class JavaScriptExchange implements Exchange {
     })
   }
 
-  answer(status: HttpStatus, json: string, { header, closeConnection }: AnswerOptions = {}): void {
+  remoteAddress(): string {
+    const address = this.#request.socket.remoteAddress ?? ''
+    if (address.startsWith(MAPPED) && address.includes('.')) return address.slice(MAPPED.length)
+    const zone = address.indexOf('%')
+    return zone < 0 ? address : address.slice(0, zone)
+  }
+
+  answer(
+    status: HttpStatus,
+    contentType: string,
+    text: string,
+    { header, closeConnection }: AnswerOptions = {},
+  ): void {
     const response = this.#response
     if (response === null) return
     this.#response = null
     const headers: Record<string, string | number> = {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(json),
+      'Content-Type': contentType,
+      'Content-Length': Buffer.byteLength(text),
     }
     if (header !== undefined) headers[header[0]] = header[1]
     if (closeConnection === true) headers['Connection'] = 'close'
-    response.writeHead(status, headers).end(json)
+    response.writeHead(status, headers).end(text)
   }
 }
 
+/** In front of an IPv4 address that came over IPv6. */
+const MAPPED = '::ffff:'
+
 /** Node itself refuses two lengths, and a length beside an encoding. */
-export function readHead({ headers }: IncomingMessage): Head {
+export function readHead({ headers, method = '', url = '' }: IncomingMessage): Head {
   const length = headers['content-length']
   const encoding = headers['transfer-encoding']
+  const end = url.indexOf('?')
+  const apiKey = headers['x-api-key']
   return {
+    method,
+    path: end < 0 ? url : url.slice(0, end),
+    query: end < 0 ? '' : url.slice(end + 1),
     contentType: headers['content-type'] ?? '',
+    authorization: headers.authorization ?? null,
+    apiKey: (Array.isArray(apiKey) ? apiKey[0] : apiKey) ?? null,
+    isBrowser: headers.origin !== undefined || headers['sec-fetch-site'] !== undefined,
     framing: {
       lengths: length === undefined ? 0 : 1,
       length: length ?? '',

@@ -56,10 +56,7 @@ export async function startJavaScriptServer(
 function answerRequests(server: Server, endpoints: Endpoints): void {
   server.on('request', (request, response) => {
     const head = readHead(request)
-    const { method = '', url = '' } = request
-    const end = url.indexOf('?')
-    const path = end < 0 ? url : url.slice(0, end)
-    endpoints.find(method, path)(new JavaScriptExchange(request, response, head), head)
+    endpoints.take(new JavaScriptExchange(request, response, head), head)
   })
 }
 
@@ -67,7 +64,7 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
  * What is no HTTP gets its name and ends the connection. If an earlier request of the connection
  * is not answered yet, it only ends: the refusal would be taken for the answer to that one.
  */
-function refuseGarbage(server: Server, { encodeError }: ListenOptions): void {
+function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
   const due = new WeakMap<Duplex, number>()
   server.on('request', ({ socket }, response) => {
     due.set(socket, (due.get(socket) ?? 0) + 1)
@@ -79,7 +76,7 @@ function refuseGarbage(server: Server, { encodeError }: ListenOptions): void {
       return
     }
     const [status, field, why] = refusals[error.code ?? ''] ?? NOT_HTTP
-    const json = encodeError(field, why)
+    const json = encodeRefusal('malformed', `${field} ${why}`)
     const head = [
       `HTTP/1.1 ${status} ${statusTexts[status]}`,
       'Content-Type: application/json',

@@ -1,16 +1,13 @@
 /** What both servers are told and give. */
-import type { OpenTo } from '../../config/hosts.ts'
 import type { Logger } from '../../runtime/log.ts'
-import type { EndpointsOptions } from './endpoints.ts'
+import type { EncodeRefusal } from './refusals.ts'
 
 export interface ListenOptions {
   readonly host: string
-  /** Who may use it without authentication. A host that others reach has to be opened. */
-  readonly openTo: OpenTo
   /** 0 takes any free port. */
   readonly port: number
   readonly connectionsMax: number
-  readonly encodeError: EndpointsOptions['encodeError']
+  readonly encodeRefusal: EncodeRefusal
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 

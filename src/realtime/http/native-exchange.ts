@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { SocketAddress } from 'node:net'
 import {
   type AnswerOptions,
   type Exchange,
@@ -58,32 +59,51 @@ export class NativeExchange implements Exchange {
     })
   }
 
-  answer(status: HttpStatus, json: string, options: AnswerOptions = {}): void {
+  remoteAddress(): string {
+    if (this.#response === null) return ''
+    return addressText(new Uint8Array(this.#response.getRemoteAddress()))
+  }
+
+  answer(
+    status: HttpStatus,
+    contentType: string,
+    text: string,
+    options: AnswerOptions = NO_OPTIONS,
+  ): void {
     // Once it is answered, the library would take what follows in the same bytes for the next
     // request, although the connection is to end. While it is not answered, that ends it.
     if (this.#isArriving && options.closeConnection === true) {
-      setImmediate(() => this.#end(status, json, options))
+      setImmediate(() => this.#end(status, contentType, text, options))
       return
     }
-    this.#end(status, json, options)
+    this.#end(status, contentType, text, options)
   }
 
-  #end(status: HttpStatus, json: string, { header, closeConnection }: AnswerOptions): void {
+  #end(status: HttpStatus, contentType: string, text: string, options: AnswerOptions): void {
+    const { header, closeConnection } = options
     const response = this.#response
     if (response === null) return
     this.#response = null
     response.cork(() => {
       if (status !== 200) response.writeStatus(`${status} ${statusTexts[status]}`)
-      response.writeHeader('Content-Type', 'application/json')
+      response.writeHeader('Content-Type', contentType)
       if (header !== undefined) response.writeHeader(header[0], header[1])
-      response.end(json, closeConnection ?? false)
+      response.end(text, closeConnection ?? false)
     })
   }
 }
 
-/** Must be called before the handler of the request returns. */
-export function readHead(request: HttpRequest): Head {
+const NO_OPTIONS: AnswerOptions = {}
+
+/**
+ * Must be called before the handler of the request returns. `method` in capitals; `path` without the
+ * query.
+ */
+export function readHead(request: HttpRequest, method: string, path: string): Head {
   let contentType = ''
+  let authorization: string | null = null
+  let apiKey: string | null = null
+  let isBrowser = false
   let lengths = 0
   let length = ''
   let encodings = 0
@@ -97,7 +117,33 @@ export function readHead(request: HttpRequest): Head {
     } else if (name === 'transfer-encoding') {
       encodings += 1
       encoding = value
-    }
+    } else if (name === 'authorization') authorization ??= value
+    // As Node does it: several keys are none.
+    else if (name === 'x-api-key') apiKey = apiKey === null ? value : `${apiKey}, ${value}`
+    else if (name === 'origin' || name === 'sec-fetch-site') isBrowser = true
   })
-  return { contentType, framing: { lengths, length, encodings, encoding } }
+  const framing = { lengths, length, encodings, encoding }
+  // Without a question mark there is none, whatever the types of the library say.
+  const query = request.getQuery() ?? ''
+  return { method, path, query, contentType, authorization, apiKey, isBrowser, framing }
+}
+
+const MAPPED_BYTES = 12
+const HEXTETS = 8
+
+/** The text of an address of 4 or 16 bytes. */
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.')
+  if (isMapped(bytes)) return bytes.subarray(MAPPED_BYTES).join('.')
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const hextets = Array.from({ length: HEXTETS }, (_, index) =>
+    view.getUint16(index * 2).toString(16),
+  )
+  return new SocketAddress({ address: hextets.join(':'), family: 'ipv6' }).address
+}
+
+/** Whether an IPv6 address is an IPv4 one, as `::ffff:127.0.0.1` is. */
+function isMapped(bytes: Uint8Array): boolean {
+  for (let index = 0; index < MAPPED_BYTES - 2; index += 1) if (bytes[index] !== 0) return false
+  return bytes[MAPPED_BYTES - 2] === 0xff && bytes[MAPPED_BYTES - 1] === 0xff
 }

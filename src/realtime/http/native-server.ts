@@ -1,6 +1,7 @@
-import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
-import type { Endpoints } from './endpoints.ts'
+import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
+import type { Head } from './exchange.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { NativeExchange, readHead } from './native-exchange.ts'
 
@@ -43,17 +44,17 @@ export async function startNativeServer(
 }
 
 function addRoutes(app: App, endpoints: Endpoints): void {
-  app.post('/realtime', (response, request) => {
-    const head = readHead(request)
+  const take = (response: HttpResponse, head: Head) => {
     const exchange = new NativeExchange(response, head)
-    endpoints.charge(exchange, head)
+    endpoints.take(exchange, head)
     exchange.arrived()
-  })
+  }
+  // What most requests are need not be asked for.
+  app.post(CHARGE_PATH, (response, request) =>
+    take(response, readHead(request, 'POST', CHARGE_PATH)),
+  )
   app.any('/*', (response, request) => {
-    const head = readHead(request)
-    const exchange = new NativeExchange(response, head)
-    endpoints.find(request.getMethod().toUpperCase(), request.getUrl())(exchange, head)
-    exchange.arrived()
+    take(response, readHead(request, request.getMethod().toUpperCase(), request.getUrl()))
   })
 }
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { closedReason } from '../../config/hosts.ts'
 import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
 import { startJavaScriptServer } from './javascript-server.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
@@ -13,8 +12,6 @@ export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
 
 /** Listens for charge requests. Throws `ListenError`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const reason = closedReason(options.host, options.openTo, 'realtime.openTo')
-  if (reason !== undefined) throw new ListenError(options, `host ${reason}`)
   const endpoints = createEndpoints(options)
   if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
   const uws = await loadNative()

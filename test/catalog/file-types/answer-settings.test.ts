@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerSettingsOf } from '../../../src/catalog/file-types/answer-settings.ts'
+import { answerSettingsOf } from '../../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 
 const settingsOf = (env: Record<string, string>) => answerSettingsOf(loadConfig({ env }))

@@ -1,6 +1,16 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
+import type { Peer } from '../../../src/catalog/peers.ts'
+import type { Arrival } from '../../../src/realtime/charge.ts'
+import type { Codec } from '../../../src/realtime/codecs/codec.ts'
+import type { Dialect, Dialects, MissingDialect } from '../../../src/realtime/dialects.ts'
+import {
+  type CredentialCheck,
+  createAuthenticator,
+  createKeyCheck,
+} from '../../../src/realtime/http/authenticate.ts'
 import type { HttpServer } from '../../../src/realtime/http/listening.ts'
+import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { jsonCodec } from '../codecs/settings.ts'
@@ -15,26 +25,83 @@ afterEach(() => {
   for (const server of open.splice(0)) server.close()
 })
 
+/** The plain codec with another way to say what is wrong. */
+function codecOf(name: string, contentType: string): Codec<unknown> {
+  return { ...jsonCodec, contentType, encodeError: ({ field, why }) => `${name}: ${field} ${why}` }
+}
+
+const plain: Dialect = { name: 'json', parser: 'json', codec: jsonCodec, allowsGet: false }
+
+const found = new Map<string, Dialect | MissingDialect>(
+  Object.entries({
+    json: plain,
+    xml: { ...plain, name: 'xml', parser: 'xml', codec: codecOf('xml', 'application/xml') },
+    gy: { ...plain, name: 'gy', parser: 'diameter', codec: codecOf('gy', 'application/json') },
+    pairs: {
+      name: 'pairs',
+      parser: 'key_value',
+      codec: codecOf('pairs', 'text/plain'),
+      allowsGet: true,
+    },
+    asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
+    off: { missing: 'disabled', why: '' },
+    broken: { missing: 'unusable', why: 'parser.type must be text' },
+    later: { missing: 'notLoaded', why: '' },
+  } satisfies Record<string, Dialect | MissingDialect>),
+)
+
+/** Dialects of every kind, and reasons to have none. */
+export const dialects: Dialects = {
+  defaultName: 'json',
+  find: (name) => found.get(name) ?? { missing: 'unknown', why: '' },
+}
+
+export interface AccessOptions {
+  readonly byKey?: Readonly<Record<string, Peer>>
+  readonly mustAuthenticate?: boolean
+  /** False: the peers were never read. */
+  readonly areKnown?: boolean
+  readonly elapsedMs?: () => number
+}
+
+/** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
+export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
+  const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
+  const known = new Map(Object.entries(byKey))
+  const peers = { byKey: (key: string) => known.get(key) ?? null }
+  return createAuthenticator({
+    checks: checks ?? [createKeyCheck(() => (areKnown ? peers : null))],
+    mustAuthenticate,
+    rateLimits: createRateLimits(elapsedMs),
+  })
+}
+
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
+  const arrivals: Omit<Arrival, 'body' | 'codec'>[] = []
+  const refused: string[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',
-    openTo: 'loopback',
     port: 0,
     httpServer,
     connectionsMax: 1000,
     log: createLogger({ name: 'test', level: 'silent' }),
     bodyBytesMax: BODY_BYTES_MAX,
-    charge: (body, answer) => {
+    authenticator: accessOf(),
+    dialects,
+    charge: ({ body, codec: _codec, ...rest }, answer) => {
       const text = body.toString('utf8')
       bodies.push(text)
+      arrivals.push(rest)
       setImmediate(() => answer('granted', `{"size":${text.length}}`))
     },
-    encodeError: (field, why) => jsonCodec.encodeError({ field, why }),
+    encodeRefusal: jsonCodec.encodeRefusal,
+    metrics: { refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
     isReady: () => true,
     ...options,
   })
   open.push(server)
-  return { server, bodies, url: `http://127.0.0.1:${server.port}`, port: server.port }
+  const url = `http://127.0.0.1:${server.port}`
+  return { server, bodies, arrivals, refused, url, port: server.port }
 }

@@ -1,7 +1,7 @@
 /** A realtime room in this process, with workers that fail when they are told to. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { answerSettingsOf } from '../../../src/catalog/file-types/answer-settings.ts'
+import { fileTypeDefaultsOf } from '../../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { type Realtime, startRealtime } from '../../../src/realtime/start.ts'
 import { type Clock, createClock, monotonicMs } from '../../../src/runtime/clock.ts'
@@ -54,7 +54,7 @@ export async function startFaultyNode(
   const clock = createClock({ wallMs: () => Date.now() + offsetMs, elapsedMs: monotonicMs })
   const realtime = await startRealtime({
     config,
-    answers: answerSettingsOf(config),
+    defaults: fileTypeDefaultsOf(config),
     log: createLogger({ name: 'test', level: 'silent' }),
     metrics: createMetrics({ node: 'test', role: 'realtime' }),
     clock,

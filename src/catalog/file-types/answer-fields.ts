@@ -1,0 +1,231 @@
+/**
+ * What an answer can say: the fields of a row (`row_field_name`, spec/realtime.md 1.6). Volumes are
+ * in base units, money is a decimal number of the currency. A failure says nothing about grants:
+ * what was granted, if anything, is not known. Outside of a list of services a field that belongs
+ * to a service is that of the first one.
+ */
+import { type Reason, reasons, type ServiceOutcome } from '../../domain/charge-outcome.ts'
+import { explain } from '../../domain/explain.ts'
+import { groupUnits } from '../../domain/lines.ts'
+import { decimalText } from '../../domain/money.ts'
+import { balanceValues } from './balance-values.ts'
+import {
+  type Answer,
+  type AnswerReader,
+  type AnswerSettings,
+  type AnswerValue,
+  NumberText,
+} from './file-type.ts'
+import { answerValueOf } from './message-values.ts'
+
+/** Of a denied request whose services were never looked at. */
+const NO_SERVICE: ServiceOutcome = {
+  ratingGroup: -1,
+  usaget: '',
+  reason: 'granted',
+  granted: 0,
+  validityMs: 0,
+  finalUnit: false,
+  cost: 0,
+  quote: null,
+}
+
+/** Legacy numbers of denials: 1400 and the reason's own. */
+const errorCodes: Partial<Record<Reason, number>> = {
+  noRate: 1401,
+  noCredit: 1402,
+  unknownSubscriber: 1403,
+}
+
+const readers = {
+  /** Type of the request as it was sent, such as 1 or `I`. */
+  request_type: ({ echo }) => answerValueOf(echo.requestType),
+  /** Number of the request, if it had one. */
+  request_num: ({ echo }) => (echo.requestNumber < 0 ? undefined : echo.requestNumber),
+  session_id: ({ echo }) => echo.sessionId,
+  /** Kind of the request by its name, such as `start_request`. */
+  record_type: ({ echo }) => echo.recordType,
+  /** Whole number; of a service in the list its own. */
+  return_code: returnCode,
+  granted_return_code: returnCode,
+  /** For people. */
+  desc,
+  /** 1 granted, else 0. */
+  status,
+  /** Units that may be used now; 0 if denied. */
+  granted_volume: grantedVolume,
+  usagev: grantedVolume,
+  /** Identifies the first processing of the request. */
+  transaction_id: transactionId,
+  stamp: transactionId,
+  /** The subscriber and its account, if known. */
+  sid: ({ outcome }) => (outcome.sid === 0 ? undefined : outcome.sid),
+  aid: ({ outcome }) => (outcome.aid === 0 ? undefined : outcome.aid),
+  /** Name of the file type. */
+  type: ({ fileType }) => fileType,
+  /** As recorded lines have it. */
+  source: () => 'realtime',
+  usaget: ({ outcome }, service) => (service ?? outcome.services[0])?.usaget,
+  /** If the request named one. */
+  rating_group: ({ outcome }, service) => {
+    const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
+    return ratingGroup < 0 ? undefined : ratingGroup
+  },
+  /** Seconds for which the grant holds, rounded up; 0 without a grant. */
+  validity_time: (answer, service) => {
+    const grant = grantOf(answer, service)
+    return grant === undefined ? undefined : Math.ceil(grant.validityMs / 1000)
+  },
+  /** Seconds without usage after which a grant is to be given back, rounded up. */
+  quota_holding_time: (answer, service) => {
+    const grant = grantOf(answer, service)
+    if (grant === undefined || grant.granted === 0) return undefined
+    const { quotaHoldingMs } = answer.settings(grant.usaget)
+    return quotaHoldingMs === 0 ? undefined : Math.ceil(quotaHoldingMs / 1000)
+  },
+  /** Units of the grant that may be left when more is asked for, rounded down. */
+  threshold: (answer, service) => {
+    const grant = grantOf(answer, service)
+    if (grant === undefined || grant.granted === 0) return undefined
+    const { thresholdPercent } = answer.settings(grant.usaget)
+    return thresholdPercent === 0 ? undefined : percentOf(grant.granted, thresholdPercent)
+  },
+  /** Whether no further units are available after these. */
+  final_unit: (answer, service) => grantOf(answer, service)?.finalUnit,
+  /** `terminate`, `redirect` or `restrict`, at the final unit only; as the fields that follow. */
+  final_unit_action: (answer, service) => {
+    const action = actionOf(answer, service)?.action
+    return action === 'none' ? undefined : action
+  },
+  redirect_address: (answer, service) => {
+    const end = actionOf(answer, service)
+    return end?.action === 'redirect' ? end.address : undefined
+  },
+  /** `ipv4`, `ipv6`, `url` or `sip`. */
+  redirect_address_type: (answer, service) => {
+    const end = actionOf(answer, service)
+    return end?.action === 'redirect' ? end.addressType : undefined
+  },
+  /** List of texts. */
+  restriction_filters: (answer, service) => {
+    const end = actionOf(answer, service)
+    return end?.action === 'restrict' ? end.filters : undefined
+  },
+  /** Money before tax of the session so far, of a service in the list its own. */
+  cost: ({ outcome }, service) => {
+    if (isFailed(outcome.reason)) return undefined
+    return new NumberText(decimalText(service === null ? outcome.cost : service.cost))
+  },
+  /** Of a request that only pretends, as all that follows: money, with embedded taxes. */
+  aprice: (answer, service) => {
+    const quote = quoteOf(answer, service)
+    return quote === null ? undefined : new NumberText(quote.charge.exact.aprice)
+  },
+  /** Money after tax. */
+  final_charge: (answer, service) => {
+    const quote = quoteOf(answer, service)
+    return quote === null ? undefined : new NumberText(quote.charge.exact.final_charge)
+  },
+  /** The taxes, as recorded lines have them. */
+  tax_data: (answer, service) => answerValueOf(quoteOf(answer, service)?.charge.tax_data),
+  /** How the price comes about, step by step. */
+  rating: (answer, service) => {
+    const quote = quoteOf(answer, service)
+    return quote === null ? undefined : answerValueOf(explain(quote.line))
+  },
+  /** Key of the rate. */
+  arate_key: (answer, service) => quoteOf(answer, service)?.line.rateKey,
+  /** Units that groups include, those beyond them, and those that no group is meant for. */
+  in_group: (answer, service) => groupsOf(answer, service)?.inGroup,
+  over_group: (answer, service) => groupsOf(answer, service)?.overGroup,
+  out_group: (answer, service) => groupsOf(answer, service)?.outGroup,
+  /** Whether the request only pretends. */
+  pretend: ({ echo }) => echo.pretend,
+  billrun_pretend: ({ echo }) => echo.pretend,
+  /** Those of the subscriber, where they are asked for. */
+  balances: ({ outcome }) => outcome.balances?.map(balanceValues),
+} as const satisfies Record<string, AnswerReader>
+
+export type AnswerFieldName = keyof typeof readers
+
+/** Every row field by its name. */
+export const answerFields: Readonly<Record<AnswerFieldName, AnswerReader>> = readers
+
+/** Those that are volumes, and can be told in other units. */
+export const volumeFields: readonly AnswerFieldName[] = [
+  'granted_volume',
+  'usagev',
+  'threshold',
+  'in_group',
+  'over_group',
+  'out_group',
+]
+
+/** What `row_field_name: {classMethod}` can call (spec/realtime.md 5.3). */
+export const answerMethods: Readonly<Record<string, AnswerReader>> = {
+  getStatus: status,
+  getDesc: desc,
+  /** 1401 no rate, 1402 no balance, 1403 no subscriber; absent for all else. */
+  getErrorCode: (answer, service) => errorCodes[reasonOf(answer, service)],
+}
+
+function reasonOf({ outcome }: Answer, service: ServiceOutcome | null): Reason {
+  return service === null ? outcome.reason : service.reason
+}
+
+function returnCode(answer: Answer, service: ServiceOutcome | null): AnswerValue {
+  return settingsOf(answer, service).returnCodes[reasonOf(answer, service)]
+}
+
+function desc({ outcome }: Answer, service: ServiceOutcome | null): AnswerValue {
+  if (service !== null) return reasons[service.reason].text
+  const { text } = reasons[outcome.reason]
+  return outcome.detail === '' ? text : `${text}: ${outcome.detail}`
+}
+
+function status(answer: Answer, service: ServiceOutcome | null): AnswerValue {
+  return reasons[reasonOf(answer, service)].status === 'granted' ? 1 : 0
+}
+
+function grantedVolume(answer: Answer, service: ServiceOutcome | null): AnswerValue | undefined {
+  return grantOf(answer, service)?.granted
+}
+
+function transactionId({ outcome }: Answer): AnswerValue | undefined {
+  return outcome.transactionId === '' ? undefined : outcome.transactionId
+}
+
+function settingsOf(answer: Answer, service: ServiceOutcome | null): AnswerSettings {
+  return answer.settings((service ?? answer.outcome.services[0] ?? NO_SERVICE).usaget)
+}
+
+function isFailed(reason: Reason): boolean {
+  return reasons[reason].status === 'failed'
+}
+
+/** Undefined of a failure. */
+function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+  if (isFailed(outcome.reason)) return undefined
+  return service ?? outcome.services[0] ?? NO_SERVICE
+}
+
+/** What happens at the end of the last grant; undefined while there may be another. */
+function actionOf(answer: Answer, service: ServiceOutcome | null) {
+  const grant = grantOf(answer, service)
+  return grant?.finalUnit === true ? answer.settings(grant.usaget).finalUnit : undefined
+}
+
+function quoteOf(answer: Answer, service: ServiceOutcome | null) {
+  return grantOf(answer, service)?.quote ?? null
+}
+
+function groupsOf(answer: Answer, service: ServiceOutcome | null) {
+  const quote = quoteOf(answer, service)
+  return quote === null ? undefined : groupUnits(quote.line)
+}
+
+/** Rounded down; exact for all safe integers. */
+function percentOf(volume: number, percent: number): number {
+  const rest = volume % 100
+  return ((volume - rest) / 100) * percent + Math.floor((rest * percent) / 100)
+}

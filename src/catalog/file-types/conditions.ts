@@ -1,0 +1,132 @@
+/**
+ * Conditions on fields, as usage types, filters and response fields have them (spec/realtime.md
+ * 1.2, 1.8). All must hold. Values are compared as numbers if both are, else as texts; of a list,
+ * one member must hold.
+ */
+import { compareTexts, textOf } from '../../rating/match/compare.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { compileRegex } from '../../rating/rule-regex.ts'
+
+/** The reader of a field by its name in a document; throws `RuleError` with the path there. */
+export type ReaderOf<S> = (name: string, path: string) => (scope: S) => unknown
+
+type Test = (value: unknown) => boolean
+
+/** Compiles `[{src_field | field_name, op, pattern | value}]`; an empty list always holds. */
+export function compileConditions<S>(
+  document: unknown,
+  path: string,
+  readerOf: ReaderOf<S>,
+): (scope: S) => boolean {
+  const tests = listAt(document, path).map((condition, index) =>
+    compileCondition(condition, `${path}.${index}`, readerOf),
+  )
+  const [first, second] = tests
+  if (first === undefined) return () => true
+  if (second === undefined) return first
+  return (scope) => {
+    for (const holds of tests) if (!holds(scope)) return false
+    return true
+  }
+}
+
+const CONDITION_KEYS = ['src_field', 'field_name', 'op', 'pattern', 'value']
+
+/** Compiles one of them. */
+export function compileCondition<S>(
+  document: unknown,
+  path: string,
+  readerOf: ReaderOf<S>,
+): (scope: S) => boolean {
+  const condition = objectAt(document, path, CONDITION_KEYS)
+  const fieldKey = 'field_name' in condition ? 'field_name' : 'src_field'
+  const valueKey = 'value' in condition ? 'value' : 'pattern'
+  const read = readerOf(textAt(condition[fieldKey], `${path}.${fieldKey}`), `${path}.${fieldKey}`)
+  const test = compileTest(condition['op'], condition[valueKey], path, valueKey)
+  return (scope) => test(read(scope))
+}
+
+/** Between `/`, with flags behind: then it is an expression, whatever the operator. */
+const DELIMITED = /^\/.*\/[imsu]*$/s
+
+const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $regex'.split(' ')
+
+function compileTest(op: unknown, value: unknown, path: string, valueKey: string): Test {
+  const at = `${path}.${valueKey}`
+  const operator = operatorAt(op, `${path}.op`)
+  if (operator === '$regex' || (typeof value === 'string' && DELIMITED.test(value))) {
+    const regex = compileRegex(value, at)
+    return anyOf((text) => regex.test(text))
+  }
+  if (operator === '$exists') {
+    const wanted = flagAt(value, at)
+    return (given) => (given !== undefined) === wanted
+  }
+  if (operator === '$in' || operator === '$nin') {
+    const isListed = anyOf(listed(valuesAt(value, at)))
+    return operator === '$in' ? isListed : (given) => !isListed(given)
+  }
+  const wanted = scalarAt(value, at)
+  const isEqual = anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+  if (operator === '$eq') return isEqual
+  if (operator === '$ne') return (given) => !isEqual(given)
+  const isMet = ORDERS[operator] as (order: number) => boolean
+  return anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+}
+
+const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
+  $gt: (order) => order > 0,
+  $gte: (order) => order >= 0,
+  $lt: (order) => order < 0,
+  $lte: (order) => order <= 0,
+}
+
+function operatorAt(op: unknown, path: string): string {
+  if (isUnset(op)) return '$eq'
+  const name = typeof op === 'string' && !op.startsWith('$') ? `$${op}` : op
+  const found = OPERATORS.find((operator) => operator === name)
+  if (found !== undefined) return found
+  const given = typeof op === 'string' ? `'${op}'` : typeof op
+  throw new RuleError(path, `must be one of ${OPERATORS.join(', ')}, is ${given}`)
+}
+
+function anyOf(holds: (text: string) => boolean): Test {
+  return (given) => {
+    if (typeof given === 'string') return holds(given)
+    if (Array.isArray(given)) {
+      return given.some((member) => {
+        const text = textOf(member)
+        return text !== undefined && holds(text)
+      })
+    }
+    const text = textOf(given)
+    return text !== undefined && holds(text)
+  }
+}
+
+function listed(values: readonly string[]): (text: string) => boolean {
+  const texts = new Set(values)
+  return (text) => texts.has(text) || values.some((value) => compareTexts(text, value) === 0)
+}
+
+/** A list of scalars, or a text that lists them with commas. */
+function valuesAt(value: unknown, path: string): readonly string[] {
+  if (typeof value === 'string') return value.split(',').map((part) => part.trim())
+  return listAt(value, path).map((member, index) => scalarAt(member, `${path}.${index}`))
+}
+
+function scalarAt(value: unknown, path: string): string {
+  const text = textOf(value)
+  if (text !== undefined) return text
+  const why = value === undefined ? 'is missing' : 'must be a text, a number or true or false'
+  throw new RuleError(path, why)
+}
+
+function flagAt(value: unknown, path: string): boolean {
+  if (isUnset(value)) return true
+  const text = String(value).toLowerCase()
+  if (text === 'true' || text === '1') return true
+  if (text === 'false' || text === '0') return false
+  throw new RuleError(path, 'must be true or false')
+}

@@ -1,0 +1,46 @@
+/** The fields of answers of a file type that describes none: those of the plain JSON dialect. */
+
+/** What a service is granted; of a request that only pretends with its price. */
+const grant = fieldsOf({
+  grantedVolume: 'granted_volume',
+  validityTime: 'validity_time',
+  finalUnit: 'final_unit',
+  aprice: 'aprice',
+  finalCharge: 'final_charge',
+  taxData: 'tax_data',
+  inGroup: 'in_group',
+  overGroup: 'over_group',
+  outGroup: 'out_group',
+  rateKey: 'arate_key',
+  rating: 'rating',
+})
+
+/** Between `head` and `tail` comes the list of services, or the grant of the only one. */
+export const defaultFields = {
+  head: fieldsOf({
+    status: 'status',
+    returnCode: 'return_code',
+    desc: 'desc',
+    requestType: 'request_type',
+    requestNum: 'request_num',
+    sessionId: 'session_id',
+    sid: 'sid',
+    transactionId: 'transaction_id',
+  }),
+  grant,
+  tail: fieldsOf({ balances: 'balances' }),
+}
+
+export const defaultServicesName = 'services'
+
+export const defaultServiceFields = [
+  ...fieldsOf({ rating_group: 'rating_group', usaget: 'usaget', returnCode: 'return_code' }),
+  ...grant,
+]
+
+function fieldsOf(rows: Readonly<Record<string, string>>) {
+  return Object.entries(rows).map(([name, row]) => ({
+    response_field_name: name,
+    row_field_name: row,
+  }))
+}

@@ -1,0 +1,38 @@
+/** The syntax of key-value text in a document, of `parser` as of `response`. */
+import { RuleError } from '../../rating/rule-error.ts'
+import { oneOfAt, type RuleFields } from '../../rating/rule-fields.ts'
+import type { KeyValueSyntax } from './file-type.ts'
+
+export const KEY_VALUE_KEYS = ['pair_separator', 'value_separator', 'quoting', 'repeated']
+
+const QUOTINGS = ['percent', 'quotes', 'none'] as const
+const REPEATS = ['last', 'first', 'list', 'error'] as const
+const SEPARATOR_CHARS_MAX = 8
+
+/** Throws `RuleError` with the path of what cannot be used. */
+export function compileKeyValueSyntax(section: RuleFields, path: string): KeyValueSyntax {
+  const pairSeparator = separatorAt(section['pair_separator'], `${path}.pair_separator`, '&')
+  const valueSeparator = separatorAt(section['value_separator'], `${path}.value_separator`, '=')
+  if (pairSeparator.includes(valueSeparator) || valueSeparator.includes(pairSeparator)) {
+    throw new RuleError(`${path}.value_separator`, 'must be told from pair_separator')
+  }
+  const quoting = section['quoting'] ?? 'percent'
+  const repeated = section['repeated'] ?? 'last'
+  return {
+    pairSeparator,
+    valueSeparator,
+    quoting: oneOfAt(quoting, `${path}.quoting`, QUOTINGS),
+    repeated: oneOfAt(repeated, `${path}.repeated`, REPEATS),
+  }
+}
+
+/** An empty text is refused: nothing would be separated. */
+function separatorAt(value: unknown, path: string, absent: string): string {
+  if (value === undefined || value === null) return absent
+  const isText = typeof value === 'string' && value !== '' && value.length <= SEPARATOR_CHARS_MAX
+  if (!isText) throw new RuleError(path, `must be a text of 1 to ${SEPARATOR_CHARS_MAX} characters`)
+  if (/["%A-Za-z0-9]/.test(value)) {
+    throw new RuleError(path, 'must have no letters, digits, quotes or percent signs')
+  }
+  return value
+}

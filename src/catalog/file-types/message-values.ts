@@ -1,0 +1,34 @@
+import type { AnswerValue } from './file-type.ts'
+
+/**
+ * What a message says as what an answer can repeat of it; undefined where that is nothing: null,
+ * or a number that is none.
+ */
+export function answerValueOf(value: unknown): AnswerValue | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) ? value : undefined
+    case 'object':
+      if (value === null) return undefined
+      return Array.isArray(value) ? listOf(value) : recordOf(value)
+    default:
+      return undefined
+  }
+}
+
+function listOf(list: readonly unknown[]): readonly AnswerValue[] {
+  return list.map(answerValueOf).filter((value) => value !== undefined)
+}
+
+function recordOf(record: object): { readonly [name: string]: AnswerValue } {
+  // Without a prototype, since a name may be __proto__.
+  const values: Record<string, AnswerValue> = Object.create(null)
+  for (const [name, item] of Object.entries(record)) {
+    const value = answerValueOf(item)
+    if (value !== undefined) values[name] = value
+  }
+  return values
+}

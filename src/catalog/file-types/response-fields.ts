@@ -1,0 +1,151 @@
+/** One entry of `response.fields`: under which name an answer has which value. */
+
+import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { isObject, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { type AnswerFieldName, answerFields, answerMethods, volumeFields } from './answer-fields.ts'
+import { compileConditions } from './conditions.ts'
+import {
+  type Answer,
+  type AnswerReader,
+  type AnswerValue,
+  type Message,
+  NumberText,
+} from './file-type.ts'
+import { answerValueOf } from './message-values.ts'
+import { pathAt } from './paths.ts'
+import { fromBaseUnits, isDecimalUnit, unitAt } from './units.ts'
+
+export interface ResponseField {
+  /** Of the nested groups, then its own. */
+  names: readonly string[]
+  read: AnswerReader
+  /** Whether another entry may give the same name its value where this one's do not hold. */
+  isConditional: boolean
+  isBalances: boolean
+}
+
+const KEYS = [
+  'response_field_name',
+  'row_field_name',
+  'constant',
+  'default_value',
+  'conditions',
+  'unit',
+]
+
+/** Throws `RuleError` with the path of what cannot be used. */
+export function compileResponseField(document: unknown, path: string): ResponseField {
+  const field = objectAt(document, path, KEYS)
+  const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
+  const read = withDefault(sourceOf(field, path), field, path)
+  const isBalances = field['row_field_name'] === 'balances'
+  const { conditions } = field
+  if (conditions === undefined || conditions === null) {
+    return { names, read, isConditional: false, isBalances }
+  }
+  const holds = compileConditions(conditions, `${path}.conditions`, conditionReader)
+  return {
+    names,
+    read: (answer, service, entry) =>
+      holds({ answer, service, entry }) ? read(answer, service, entry) : undefined,
+    isConditional: true,
+    isBalances,
+  }
+}
+
+const NAME = /^[A-Za-z0-9_:@-]+$/
+
+/** The steps of a dotted name; a number would be a position in a list, which answers have none of. */
+export function namesAt(value: unknown, path: string): readonly string[] {
+  const names = textAt(value, path).split('.')
+  for (const name of names) {
+    if (!NAME.test(name)) {
+      throw new RuleError(path, 'must be names of letters, digits, _, -, : and @ with dots between')
+    }
+    if (/^\d+$/.test(name)) throw new RuleError(path, `must not have a number as a name: ${name}`)
+  }
+  return names
+}
+
+function sourceOf(field: Readonly<Record<string, unknown>>, path: string): AnswerReader {
+  const row = field['row_field_name']
+  const { constant, unit } = field
+  if (constant === undefined)
+    return inUnit(rowReader(row, `${path}.row_field_name`), row, unit, path)
+  for (const key of ['row_field_name', 'default_value', 'unit']) {
+    if (field[key] === undefined) continue
+    throw new RuleError(`${path}.${key}`, 'cannot be given together with constant')
+  }
+  const value = scalarAt(constant, `${path}.constant`)
+  return () => value
+}
+
+/** A row field by its name, a method, or with `uf.` in front a field of the message. */
+function rowReader(row: unknown, path: string): AnswerReader {
+  if (isObject(row)) return methodReader(row, path)
+  const name = textAt(row, path)
+  if (Object.hasOwn(answerFields, name)) return answerFields[name as AnswerFieldName]
+  if (!/^[uc]f\./.test(name)) {
+    throw new RuleError(path, `must be a field of answers, or uf. and a path, is '${name}'`)
+  }
+  const { read } = pathAt(name, path)
+  return ({ echo }, _service, entry) => answerValueOf(read({ entry, message: echo.message }))
+}
+
+function methodReader(row: Readonly<Record<string, unknown>>, path: string): AnswerReader {
+  const at = `${path}.classMethod`
+  const name = textAt(objectAt(row, path, ['classMethod'])['classMethod'], at)
+  const method = Object.hasOwn(answerMethods, name) ? answerMethods[name] : undefined
+  if (method !== undefined) return method
+  throw new RuleError(at, `must be one of ${Object.keys(answerMethods).join(', ')}, is '${name}'`)
+}
+
+function inUnit(read: AnswerReader, row: unknown, unit: unknown, path: string): AnswerReader {
+  if (unit === undefined) return read
+  const at = `${path}.unit`
+  const known = unitAt(unit, at)
+  if (!volumeFields.some((name) => name === row)) {
+    throw new RuleError(at, `is for volumes only: ${volumeFields.join(', ')}`)
+  }
+  const isDecimal = isDecimalUnit(known)
+  return (answer, service, entry) => {
+    const volume = read(answer, service, entry)
+    if (typeof volume !== 'number') return volume
+    const text = fromBaseUnits(volume, known)
+    return isDecimal ? new NumberText(text) : text
+  }
+}
+
+/** Null is as good as none: then the field is left out. */
+function withDefault(
+  read: AnswerReader,
+  field: Readonly<Record<string, unknown>>,
+  path: string,
+): AnswerReader {
+  const given = field['default_value']
+  if (given === undefined || given === null) return read
+  const value = scalarAt(given, `${path}.default_value`)
+  return (answer, service, entry) => read(answer, service, entry) ?? value
+}
+
+function scalarAt(value: unknown, path: string): AnswerValue {
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw new RuleError(path, 'must be a text, a number, true or false')
+}
+
+interface AnswerScope {
+  answer: Answer
+  service: ServiceOutcome | null
+  entry: Message
+}
+
+/** Conditions compare texts and numbers. */
+function conditionReader(name: string, path: string): (scope: AnswerScope) => unknown {
+  const read = rowReader(name, path)
+  return ({ answer, service, entry }) => {
+    const value = read(answer, service, entry)
+    return value instanceof NumberText ? value.digits : value
+  }
+}

@@ -1,0 +1,70 @@
+/** What numbers answers have for the reasons of an outcome (`return_codes`). */
+import { type Reason, reasons } from '../../domain/charge-outcome.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { objectAt } from '../../rating/rule-fields.ts'
+
+export type ReturnCodes = Readonly<Record<Reason, number>>
+
+/** Of each key the reasons that it stands for. */
+const reasonsOf = {
+  ok: ['granted'],
+  no_available_balances: ['noCredit'],
+  customer: ['unknownSubscriber'],
+  rate: ['noRate'],
+  pricing: ['pricing'],
+  tax: ['noTax'],
+  unknown_session: ['unknownSession'],
+  session_closed: ['sessionClosed'],
+  out_of_order: ['outOfOrder'],
+  number_reused: ['numberReused'],
+  barred: ['barred'],
+  total_below: ['totalBelow'],
+  malformed: ['malformed'],
+  overloaded: ['overloaded', 'contention'],
+  store_down: ['storeDown', 'corrupt'],
+  timed_out: ['timedOut'],
+} as const satisfies Record<string, readonly Reason[]>
+
+const NESTED = 'failed_calculator'
+/** The keys that may be in `failed_calculator` instead. */
+const NESTED_KEYS = ['customer', 'rate', 'pricing', 'tax'] as const
+
+type Key = keyof typeof reasonsOf
+
+/** The codes of domain/charge-outcome.ts. */
+export const builtInReturnCodes: ReturnCodes = Object.fromEntries(
+  Object.entries(reasons).map(([reason, { code }]) => [reason, code]),
+) as Record<Reason, number>
+
+/**
+ * `base` with what the document says otherwise; undefined or null: as it is. Keys are those above,
+ * four of them also within `failed_calculator`; codes are whole numbers. Throws `RuleError`.
+ */
+export function compileReturnCodes(
+  document: unknown,
+  path: string,
+  base: ReturnCodes,
+): Record<Reason, number> {
+  const codes = { ...base }
+  if (document === undefined || document === null) return codes
+  const section = objectAt(document, path, [...Object.keys(reasonsOf), NESTED])
+  const given = new Map(Object.entries(section).filter(([key]) => key !== NESTED))
+  for (const [key, code] of given) setCode(codes, key as Key, code, `${path}.${key}`)
+  if (!Object.hasOwn(section, NESTED)) return codes
+  const nestedPath = `${path}.${NESTED}`
+  const nested = objectAt(section[NESTED], nestedPath, NESTED_KEYS)
+  for (const [key, code] of Object.entries(nested)) {
+    const at = `${nestedPath}.${key}`
+    if (given.has(key)) throw new RuleError(at, `is given as ${path}.${key}, too`)
+    setCode(codes, key as Key, code, at)
+  }
+  return codes
+}
+
+function setCode(codes: Record<Reason, number>, key: Key, code: unknown, path: string): void {
+  if (typeof code !== 'number' || !Number.isSafeInteger(code)) {
+    throw new RuleError(path, 'must be a whole number')
+  }
+  // Without -0, which is no other code than 0.
+  for (const reason of reasonsOf[key]) codes[reason] = code === 0 ? 0 : code
+}

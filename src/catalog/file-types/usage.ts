@@ -1,0 +1,204 @@
+/** Usage types: which a service is of, and what is read of it then (spec/realtime.md 1.2). */
+import { RuleError } from '../../rating/rule-error.ts'
+import type { RuleFields } from '../../rating/rule-fields.ts'
+import { checkName, isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { compileCondition, compileConditions } from './conditions.ts'
+import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
+import { optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
+import { booleanAt, type RealtimeSection } from './realtime-section.ts'
+import { compileStamp, type Stamp } from './session.ts'
+import { unitAt } from './units.ts'
+import {
+  compileDefaults,
+  compileRequested,
+  compileUsed,
+  type DefaultVolumes,
+  NEVER_REQUESTED,
+  type Volume,
+} from './volumes.ts'
+
+/** What a mapping says of a service that it matches. */
+export interface UsageRule {
+  readonly matches: (scope: Scope) => boolean
+  /** Empty: the text of `usagetField`. */
+  readonly usaget: string
+  readonly usagetField: Path | null
+  readonly requested: Volume
+  readonly used: Volume
+  /** Whether `used` is what the session has used so far. */
+  readonly isTotal: boolean
+  readonly defaults: DefaultVolumes
+  readonly calledNumber: Path | null
+  readonly ratingGroup: Path | null
+  readonly stamp: Stamp | null
+}
+
+/** What a mapping's document has of it; usage and defaults come from the section `realtime`. */
+interface Mapping {
+  readonly usaget: string
+  readonly usagetField: Path | null
+  readonly matches: (scope: Scope) => boolean
+  readonly unit: string
+  readonly requested: Volume
+  readonly fields: Pick<UsageRule, 'calledNumber' | 'ratingGroup' | 'stamp'>
+}
+
+const FIELD_KEYS = ['called_number_field', 'rating_group_field', 'stamp_fields']
+const MAPPING_KEYS = [
+  ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src'],
+  ...FIELD_KEYS,
+]
+const DEFAULT_TERMS = ['default_unit', 'default_volume_type', 'default_volume_src']
+export const USAGE_KEYS = [
+  ...['usaget_mapping', 'usaget_field', 'default_usaget'],
+  ...DEFAULT_TERMS,
+  ...FIELD_KEYS,
+]
+
+export interface Mappings {
+  /** All that a service may be of by name. */
+  readonly usagets: readonly string[]
+  /** Whether messages name usage types themselves. */
+  readonly isOpen: boolean
+  /** Completes them, once the section `realtime` has been read. Throws `RuleError`. */
+  rules(realtime: RealtimeSection): readonly UsageRule[]
+}
+
+/** Compiles the mappings of the section `processor`. Throws `RuleError`. */
+export function compileMappings(processor: RuleFields, path: string): Mappings {
+  const general = fieldsOf(processor, path, null)
+  const at = `${path}.usaget_mapping`
+  const list = isUnset(processor['usaget_mapping']) ? [] : listAt(processor['usaget_mapping'], at)
+  const mappings = [
+    ...list.map((each, index) => compileMapping(each, `${at}.${index}`, general)),
+    ...defaultMappings(processor, path, general),
+  ]
+  if (mappings.length === 0) {
+    throw new RuleError(at, 'is missing, and so are default_usaget and usaget_field')
+  }
+  const usagets = new Set(mappings.map(({ usaget }) => usaget).filter((usaget) => usaget !== ''))
+  return {
+    usagets: [...usagets],
+    isOpen: mappings.some(({ usagetField }) => usagetField !== null),
+    rules: (realtime) => mappings.map((mapping) => complete(mapping, realtime)),
+  }
+}
+
+function compileMapping(document: unknown, path: string, general: Mapping['fields']): Mapping {
+  const mapping = objectAt(document, path, MAPPING_KEYS)
+  const unit = unitAt(mapping['unit'], `${path}.unit`)
+  return {
+    usaget: usagetAt(mapping['usaget'], `${path}.usaget`),
+    usagetField: null,
+    matches: compileMatch(mapping, path),
+    unit,
+    requested: compileRequested(
+      { value: mapping['volume_type'], path: `${path}.volume_type` },
+      { value: mapping['volume_src'], path: `${path}.volume_src` },
+      unit,
+    ),
+    fields: fieldsOf(mapping, path, general),
+  }
+}
+
+/** `conditions`, or the one of the older form; without either everything matches. */
+function compileMatch(mapping: RuleFields, path: string): (scope: Scope) => boolean {
+  const { src_field, pattern, conditions } = mapping
+  const readerOf = (name: string, at: string) => pathAt(name, at).read
+  if (!isUnset(conditions)) {
+    const at = `${path}.conditions`
+    if (listAt(conditions, at).length > 0) return compileConditions(conditions, at, readerOf)
+  }
+  if (isUnset(src_field) && isUnset(pattern)) return () => true
+  for (const key of ['src_field', 'pattern']) {
+    if (isUnset(mapping[key])) throw new RuleError(`${path}.${key}`, 'is missing')
+  }
+  return compileCondition({ src_field, pattern }, path, readerOf)
+}
+
+/** What is no usage type of the mappings: named by the message itself, or the default one. */
+function defaultMappings(
+  processor: RuleFields,
+  path: string,
+  fields: Mapping['fields'],
+): readonly Mapping[] {
+  const usagetField = optionalPathAt(processor['usaget_field'], `${path}.usaget_field`)
+  const usaget = processor['default_usaget']
+  if (usagetField === null && isUnset(usaget)) {
+    const other = DEFAULT_TERMS.find((key) => !isUnset(processor[key]))
+    if (other === undefined) return []
+    throw new RuleError(`${path}.${other}`, 'needs default_usaget')
+  }
+  const unit = unitAt(processor['default_unit'], `${path}.default_unit`)
+  const source = processor['default_volume_src']
+  const type = processor['default_volume_type']
+  const requested = isUnset(source)
+    ? NEVER_REQUESTED
+    : compileRequested(
+        { value: type, path: `${path}.default_volume_type` },
+        { value: source, path: `${path}.default_volume_src` },
+        unit,
+      )
+  const terms = { unit, requested, fields }
+  const mappings: Mapping[] = []
+  if (usagetField !== null) {
+    const matches = (scope: Scope) => usagetField.read(scope) !== undefined
+    mappings.push({ usaget: '', usagetField, matches, ...terms })
+  }
+  if (isUnset(usaget)) return mappings
+  const name = usagetAt(usaget, `${path}.default_usaget`)
+  return [...mappings, { usaget: name, usagetField: null, matches: () => true, ...terms }]
+}
+
+function usagetAt(value: unknown, path: string): string {
+  const usaget = textAt(value, path)
+  checkName(usaget, path)
+  if (usaget.length > NUMBER_CHARS_MAX) {
+    throw new RuleError(path, `must have at most ${NUMBER_CHARS_MAX} characters`)
+  }
+  return usaget
+}
+
+/** Those of a mapping, or else those that the processor has for all. */
+function fieldsOf(
+  section: RuleFields,
+  path: string,
+  general: Mapping['fields'] | null,
+): Mapping['fields'] {
+  const pathOf = (key: string) => optionalPathAt(section[key], `${path}.${key}`)
+  return {
+    calledNumber: pathOf('called_number_field') ?? general?.calledNumber ?? null,
+    ratingGroup: pathOf('rating_group_field') ?? general?.ratingGroup ?? null,
+    stamp: compileStamp(section['stamp_fields'], `${path}.stamp_fields`) ?? general?.stamp ?? null,
+  }
+}
+
+function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
+  const { usaget, usagetField, matches, unit, requested, fields } = mapping
+  const placed = (key: string) => (usaget === '' ? realtime.general(key) : realtime.of(usaget, key))
+  const rebalance = placed('rebalance_on_final')
+  if (booleanAt(rebalance)) {
+    throw new RuleError(rebalance.path, 'is not supported: usage is settled with every report')
+  }
+  return {
+    matches,
+    usaget,
+    usagetField,
+    requested,
+    used: compileUsed(placed('used_usagev_field'), unit),
+    isTotal: booleanAt(placed('used_usagev_accumulative')),
+    defaults: compileDefaults(realtime, usaget),
+    ...fields,
+  }
+}
+
+const USAGET = /^[A-Za-z0-9_-]{1,64}$/
+
+/** The usage type of a service that the rule matches. */
+export function usagetOf(rule: UsageRule, scope: Scope, findings: Findings): string {
+  if (rule.usagetField === null) return rule.usaget
+  const value = rule.usagetField.read(scope)
+  if (typeof value === 'string' && USAGET.test(value)) return value
+  findings.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
+  return ''
+}

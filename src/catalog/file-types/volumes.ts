@@ -1,0 +1,125 @@
+/** Requested, default and used volumes of a service, base units (spec/realtime.md 1.5, 4.2). */
+import type { RequestKind } from '../../domain/charge-request.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { isUnset, objectAt, oneOfAt, type RuleFields } from '../../rating/rule-fields.ts'
+import type { Findings } from './findings.ts'
+import { type Path, pathsAt, type Scope } from './paths.ts'
+import type { Placed, RealtimeSection } from './realtime-section.ts'
+import { toBaseUnits } from './units.ts'
+
+/** Base units; -1 if any of the fields is absent. */
+export type VolumeReader = (scope: Scope, findings: Findings) => number
+
+export interface Volume {
+  readonly read: VolumeReader
+  /** The first of its fields, for errors. */
+  readonly name: string
+}
+
+const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields before'
+
+/** `type` and `source`: of a mapping, `volume_type` and `volume_src`. Throws `RuleError`. */
+export function compileRequested(type: Placed, source: Placed, unit: string): Volume {
+  const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
+  if (isUnset(source.value)) throw new RuleError(source.path, 'is missing')
+  if (kind === 'field') return sumOf(pathsAt(source.value, source.path), unit)
+  const list: readonly unknown[] = Array.isArray(source.value) ? source.value : [source.value]
+  const constant = toBaseUnits(list.length === 1 ? list[0] : undefined, unit)
+  if (typeof constant === 'string') throw new RuleError(source.path, constant)
+  return { read: () => constant, name: '' }
+}
+
+/** Without a field, what is requested is never in the message. */
+export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
+
+function sumOf(paths: readonly Path[], unit: string): Volume {
+  const [first] = paths
+  const name = first?.name ?? ''
+  if (first !== undefined && paths.length === 1) {
+    return { read: (scope, findings) => volumeIn(first, unit, scope, findings), name }
+  }
+  const read: VolumeReader = (scope, findings) => {
+    let sum = 0
+    for (const path of paths) {
+      const units = volumeIn(path, unit, scope, findings)
+      if (units < 0) return -1
+      sum = added(sum, units, path, findings)
+    }
+    return sum
+  }
+  return { read, name }
+}
+
+function volumeIn(path: Path, unit: string, scope: Scope, findings: Findings): number {
+  const value = path.read(scope)
+  if (value === undefined || value === '') return -1
+  const units = toBaseUnits(value, unit)
+  if (typeof units === 'number') return units
+  findings.fail(path.name, units)
+  return 0
+}
+
+function added(sum: number, units: number, path: Path, findings: Findings): number {
+  if (Number.isSafeInteger(sum + units)) return sum + units
+  findings.fail(path.name, TOO_LARGE)
+  return sum
+}
+
+/** Compiles `used_usagev_field`: the sum of those that a message has, 0 if it has none. */
+export function compileUsed({ value, path }: Placed, unit: string): Volume {
+  const paths = isUnset(value) ? [] : pathsAt(value, path)
+  const read: VolumeReader = (scope, findings) => {
+    let sum = 0
+    for (const each of paths) {
+      const units = volumeIn(each, unit, scope, findings)
+      if (units > 0) sum = added(sum, units, each, findings)
+    }
+    return sum
+  }
+  return { read, name: paths[0]?.name ?? 'used_usagev' }
+}
+
+/** Keys of `default_values` for a kind of request, the interface's and the older one. */
+const DEFAULT_KEYS: Readonly<Record<RequestKind, readonly string[]>> = {
+  start: ['start_request', 'initial_request'],
+  update: ['update_request'],
+  release: ['release_request', 'final_request'],
+  event: ['event_request', 'postpay_charge_request'],
+}
+const ANY = 'default'
+const KNOWN_KEYS = [...Object.values(DEFAULT_KEYS).flat(), ANY]
+
+/** What is requested where a message does not say, base units; -1 for nothing. */
+export type DefaultVolumes = Readonly<Record<RequestKind, number>>
+
+/** Compiles `default_values` of a usage type. Throws `RuleError`. */
+export function compileDefaults(section: RealtimeSection, usaget: string): DefaultVolumes {
+  const key = 'default_values'
+  const places = [section.of(usaget, key), section.general(key)].filter(
+    ({ value }) => !isUnset(value),
+  )
+  const tables = places.map(({ value, path }) => ({
+    fields: objectAt(value, path, KNOWN_KEYS),
+    path,
+  }))
+  const find = (keys: readonly string[]): number => {
+    for (const { fields, path } of tables) {
+      for (const each of keys) {
+        if (!isUnset(fields[each])) return defaultAt(fields, each, path)
+      }
+    }
+    return -1
+  }
+  const of = (kind: RequestKind): number => {
+    const own = find(DEFAULT_KEYS[kind])
+    return own < 0 ? find([ANY]) : own
+  }
+  return { start: of('start'), update: of('update'), release: of('release'), event: of('event') }
+}
+
+function defaultAt(fields: RuleFields, key: string, path: string): number {
+  const value = fields[key]
+  const units = toBaseUnits(value, 'counter')
+  if (typeof units === 'number' && Number(value) === units) return units
+  throw new RuleError(`${path}.${key}`, 'must be whole base units, from 0 to 2^53 - 1')
+}

@@ -1,0 +1,159 @@
+/**
+ * The settings of a network element ("peer") as they are stored (design.md 6): who it is, by which
+ * keys, from where, how fast, and which file types it may speak. Of a key only its hash is stored.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { RuleError } from '../rating/rule-error.ts'
+import { isObject, listAt, objectAt, textAt } from '../rating/rule-fields.ts'
+import { parseRange } from './peer-addresses.ts'
+
+export interface PeerKey {
+  /** Hex digest of the key. A key has 256 random bits, so a plain digest tells nothing of it. */
+  sha256: string
+  /** ISO 8601. */
+  created: string
+  label?: string
+}
+
+export interface PeerSettings {
+  name: string
+  keys: readonly PeerKey[]
+  /** Addresses and ranges (CIDR), IPv4 and IPv6; empty: from anywhere. */
+  addresses: readonly string[]
+  /** Requests per second on average; 0: no limit. */
+  requests_per_second: number
+  /** Requests at once; without it as many as there are in a second. */
+  burst?: number
+  /** Names of file types; absent: all. */
+  file_types?: readonly string[]
+  disabled: boolean
+}
+
+const PEER_FIELDS = [
+  ...['name', 'keys', 'addresses', 'requests_per_second', 'burst', 'file_types', 'disabled'],
+]
+const KEY_FIELDS = ['sha256', 'created', 'label']
+
+/** Names are labels of metrics, and stand in logs and URLs. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+const FILE_TYPE = /^[A-Za-z0-9_]+$/
+const SHA256 = /^[0-9a-f]{64}$/
+const RATE_MAX = 10_000_000
+
+const KEY_PREFIX = 'tgk_'
+const KEY_BYTES = 32
+
+/** A new key. It is shown once; `hashOfKey` of it is what is kept. */
+export function newPeerKey(): string {
+  return KEY_PREFIX + randomBytes(KEY_BYTES).toString('base64url')
+}
+
+export function hashOfKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/**
+ * The settings of one peer, with what is absent filled in. Throws `RuleError`, whose path begins
+ * with `path`.
+ */
+export function peerSettings(value: unknown, path: string): PeerSettings {
+  const fields = objectAt(value, path, PEER_FIELDS)
+  const name = textAt(fields['name'], `${path}.name`)
+  if (!NAME.test(name)) {
+    const allowed = 'letters, digits, _, - and ., a letter or digit first'
+    throw new RuleError(`${path}.name`, `must be 1 to 64 ${allowed}`)
+  }
+  const { burst, disabled = false } = fields
+  if (typeof disabled !== 'boolean')
+    throw new RuleError(`${path}.disabled`, 'must be true or false')
+  const fileTypes = fileTypesAt(fields['file_types'], `${path}.file_types`)
+  return {
+    name,
+    keys: listAt(fields['keys'] ?? [], `${path}.keys`).map((key, index) =>
+      keyAt(key, `${path}.keys.${index}`),
+    ),
+    addresses: addressesAt(fields['addresses'] ?? [], `${path}.addresses`),
+    requests_per_second: rateAt(
+      fields['requests_per_second'] ?? 0,
+      0,
+      `${path}.requests_per_second`,
+    ),
+    ...(burst === undefined ? {} : { burst: rateAt(burst, 1, `${path}.burst`) }),
+    ...(fileTypes === undefined ? {} : { file_types: fileTypes }),
+    disabled,
+  }
+}
+
+/** The settings of all peers, no name and no key twice. Throws `RuleError`. */
+export function checkPeers(value: unknown): PeerSettings[] {
+  const peers: PeerSettings[] = []
+  for (const [index, each] of listAt(value, 'peers').entries()) {
+    const peer = peerSettings(each, `peers.${index}`)
+    checkUnique(peer, peers, `peers.${index}`)
+    peers.push(peer)
+  }
+  return peers
+}
+
+/** Throws `RuleError` if a name or a key of `peer` is also that of one of `others`. */
+export function checkUnique(
+  peer: PeerSettings,
+  others: readonly PeerSettings[],
+  path: string,
+): void {
+  if (others.some(({ name }) => name === peer.name)) {
+    throw new RuleError(`${path}.name`, `'${peer.name}' is there twice`)
+  }
+  for (const [index, { sha256 }] of peer.keys.entries()) {
+    const owner = others.find(({ keys }) => keys.some((key) => key.sha256 === sha256))
+    if (owner !== undefined) {
+      throw new RuleError(`${path}.keys.${index}.sha256`, `is a key of '${owner.name}', too`)
+    }
+  }
+}
+
+function keyAt(value: unknown, path: string): PeerKey {
+  const { sha256, created, label } = objectAt(value, path, KEY_FIELDS)
+  const hash = textAt(sha256, `${path}.sha256`)
+  // Not quoted: somebody may have put the key itself there.
+  if (!SHA256.test(hash)) throw new RuleError(`${path}.sha256`, 'must be 64 hexadecimal digits')
+  const time = textAt(created, `${path}.created`)
+  if (Number.isNaN(Date.parse(time))) throw new RuleError(`${path}.created`, 'must be a date')
+  const named = label === undefined ? {} : { label: textAt(label, `${path}.label`) }
+  return { sha256: hash, created: time, ...named }
+}
+
+function addressesAt(value: unknown, path: string): string[] {
+  return listAt(value, path).map((each, index) => {
+    const text = textAt(each, `${path}.${index}`)
+    if (parseRange(text) !== null) return text
+    throw new RuleError(
+      `${path}.${index}`,
+      `must be an address or a range as 10.0.0.0/8: '${text}'`,
+    )
+  })
+}
+
+function rateAt(value: unknown, min: number, path: string): number {
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= RATE_MAX) {
+    return Number(value)
+  }
+  throw new RuleError(path, `must be an integer from ${min} to ${RATE_MAX}`)
+}
+
+function fileTypesAt(value: unknown, path: string): string[] | undefined {
+  if (value === undefined) return undefined
+  const names = listAt(value, path).map((each, index) => {
+    const name = textAt(each, `${path}.${index}`)
+    if (FILE_TYPE.test(name)) return name
+    throw new RuleError(`${path}.${index}`, 'must be letters, digits and _ only')
+  })
+  if (names.length === 0) throw new RuleError(path, 'must have at least one name, or be absent')
+  return names
+}
+
+/** Name of what may be no peer at all, for lists of what is left out. */
+export function nameOfPeer(value: unknown): string {
+  const name = isObject(value) ? value['name'] : undefined
+  return typeof name === 'string' && NAME.test(name) ? name : ''
+}

@@ -1,0 +1,86 @@
+/** The network elements that may use the charging port, ready for use at every request. */
+import { RuleError } from '../rating/rule-error.ts'
+import { addressCheck } from './peer-addresses.ts'
+import {
+  checkUnique,
+  hashOfKey,
+  nameOfPeer,
+  type PeerSettings,
+  peerSettings,
+} from './peer-settings.ts'
+
+export interface Peer {
+  readonly name: string
+  /** Whether it may come from an address, as a socket tells it. */
+  readonly allows: (address: string) => boolean
+  /** On average; 0: no limit. */
+  readonly requestsPerSecond: number
+  /** How many at once. */
+  readonly burst: number
+  /** Names of the file types that it may speak; null: all. */
+  readonly fileTypes: ReadonlySet<string> | null
+}
+
+/** A stored peer that cannot be used, and does not get in. */
+export interface SkippedPeer {
+  /** Empty if it has none. */
+  name: string
+  path: string
+  reason: string
+}
+
+export interface Peers {
+  /**
+   * Who has a key; null: nobody, or one that is disabled. The digest of what is presented is looked
+   * up, so that how long it takes tells nothing of the keys that there are.
+   */
+  byKey(key: string): Peer | null
+  /** All that get in, in the order of the configuration. */
+  readonly all: readonly Peer[]
+  readonly skipped: readonly SkippedPeer[]
+}
+
+/** Never throws: a stored peer that cannot be used is left out, and listed. */
+export function compilePeers(value: unknown): Peers {
+  const { used, skipped } = usablePeers(value)
+  return { ...indexed(used.filter(({ disabled }) => !disabled)), skipped }
+}
+
+/** The settings of stored peers that can be used, also of those that are disabled. */
+export function usablePeers(value: unknown): { used: PeerSettings[]; skipped: SkippedPeer[] } {
+  const used: PeerSettings[] = []
+  const skipped: SkippedPeer[] = []
+  if (!Array.isArray(value)) skipped.push({ name: '', path: 'peers', reason: 'must be a list' })
+  for (const [index, each] of (Array.isArray(value) ? value : []).entries()) {
+    try {
+      const settings = peerSettings(each, `peers.${index}`)
+      checkUnique(settings, used, `peers.${index}`)
+      used.push(settings)
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error
+      skipped.push({ name: nameOfPeer(each), path: error.path, reason: error.reason })
+    }
+  }
+  return { used, skipped }
+}
+
+function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'all'> {
+  const byHash = new Map<string, Peer>()
+  const all = settings.map((each) => {
+    const peer = compilePeer(each)
+    for (const { sha256 } of each.keys) byHash.set(sha256, peer)
+    return peer
+  })
+  return { all, byKey: (key) => byHash.get(hashOfKey(key)) ?? null }
+}
+
+function compilePeer(settings: PeerSettings): Peer {
+  const { name, addresses, requests_per_second: requestsPerSecond } = settings
+  return {
+    name,
+    allows: addressCheck(addresses),
+    requestsPerSecond,
+    burst: settings.burst ?? requestsPerSecond,
+    fileTypes: settings.file_types === undefined ? null : new Set(settings.file_types),
+  }
+}

@@ -1,0 +1,157 @@
+/** `tollgate filetype set`, `list`, `show`, `remove`: the formats of network elements. */
+import { stringify } from 'yaml'
+import { builtInFileTypes, PLAIN_JSON } from '../catalog/file-types/built-in.ts'
+import { fileTypeDefaultsOf } from '../catalog/file-types/defaults.ts'
+import {
+  checkedFileType,
+  type InstalledFileType,
+  installedFileTypes,
+  nameOfFileType,
+} from '../catalog/file-types/installed.ts'
+import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { RuleError } from '../rating/rule-error.ts'
+import { isObject } from '../rating/rule-fields.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { readDocument } from './document-file.ts'
+import { CommandError } from './errors.ts'
+import { aligned } from './owners.ts'
+import type { OptionValues } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** All or none of the documents in `source`. Throws `CommandError`. */
+export async function setFileTypes(source: string, file: string | undefined): Promise<0> {
+  const config = configOf(file)
+  const given = checkedDocuments(await readDocument(source), source, config)
+  let created: string[] = []
+  await changeFileTypes(config, (stored) => {
+    const names = new Set(stored.map(nameOfFileType))
+    created = [...given.keys()].filter((name) => !names.has(name))
+    const kept = stored.map((document) => given.get(nameOfFileType(document)) ?? document)
+    return [...kept, ...created.map((name) => given.get(name))]
+  })
+  for (const name of given.keys()) {
+    const place = builtInFileTypes().has(name) ? ' in place of the built-in one' : ''
+    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+  }
+  return 0
+}
+
+export async function removeFileType(name: string, file: string | undefined): Promise<0> {
+  const isBuiltIn = builtInFileTypes().has(name)
+  await changeFileTypes(configOf(file), (stored) => {
+    const kept = stored.filter((document) => nameOfFileType(document) !== name)
+    if (kept.length < stored.length) return kept
+    const isFixed = isBuiltIn || name === PLAIN_JSON
+    throw new CommandError(isFixed ? `${name} is built in: it stays` : unknownName(name))
+  })
+  print(isBuiltIn ? `removed ${name}: the built-in one holds again` : `removed ${name}`)
+  return 0
+}
+
+/** The document, in YAML. Throws `CommandError` if there is none. */
+export async function showFileType(
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  if (name === PLAIN_JSON) {
+    throw new CommandError(`${name} is the plain dialect of docs/WIRE.md: it has no document`)
+  }
+  const found = (await installed(configOf(file))).find((each) => each.name === name)
+  if (found === undefined) throw new CommandError(unknownName(name))
+  const text = options['json'] === true ? JSON.stringify(found.document) : stringify(found.document)
+  print(text.trimEnd())
+  return 0
+}
+
+/** Also those that cannot be used, with the reason. */
+export async function listFileTypes(options: OptionValues, file: string | undefined): Promise<0> {
+  const plain = { name: PLAIN_JSON, origin: 'built-in', parser: 'json', state: 'enabled' }
+  const rows: Listed[] = [plain, ...(await installed(configOf(file))).map(listed)]
+  if (options['json'] === true) {
+    print(JSON.stringify(rows))
+    return 0
+  }
+  const cells = rows.map(({ name, origin, parser, state, path, reason }) => [
+    ...[name, origin, parser],
+    reason === undefined ? state : `${state}: ${path} ${reason}`,
+  ])
+  for (const line of aligned([['name', 'from', 'parser', 'state'], ...cells])) print(line)
+  return 0
+}
+
+interface Listed {
+  name: string
+  origin: string
+  parser: string
+  state: string
+  /** Of what is unusable: which field, and why. */
+  path?: string
+  reason?: string
+}
+
+function listed({ name, origin, replaces, fileType, problem }: InstalledFileType): Listed {
+  const from = origin === 'builtIn' ? 'built-in' : 'stored'
+  const state = fileType?.isEnabled ? 'enabled' : 'disabled'
+  return {
+    name,
+    origin: replaces ? `${from}, in place of the built-in one` : from,
+    parser: fileType?.parser.type ?? '',
+    state: problem === null ? state : 'unusable',
+    ...problem,
+  }
+}
+
+function unknownName(name: string): string {
+  return `there is no file type ${name}: see 'tollgate filetype list'`
+}
+
+function configOf(file: string | undefined): Config {
+  return loadConfig(file === undefined ? {} : { file })
+}
+
+function installed(config: Config): Promise<InstalledFileType[]> {
+  return withCatalog(config, async (catalog) => {
+    const { file_types: stored } = await readStoredConfig(catalog)
+    return installedFileTypes(stored, fileTypeDefaultsOf(config))
+  })
+}
+
+function changeFileTypes(
+  config: Config,
+  change: (stored: readonly unknown[]) => unknown[],
+): Promise<unknown> {
+  const changed = (value: unknown) => {
+    if (Array.isArray(value)) return change(value)
+    throw new CommandError('what is stored as file_types is no list: it must be mended first')
+  }
+  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
+  return withCatalog(config, (catalog) => writeStoredConfig(catalog, 'file_types', changed, by))
+}
+
+/** The documents of a file by their names. Throws `CommandError` with the path of what is wrong. */
+function checkedDocuments(value: unknown, source: string, config: Config): Map<string, unknown> {
+  const defaults = fileTypeDefaultsOf(config)
+  const checked = new Map<string, unknown>()
+  for (const { document, path } of documentsIn(value)) {
+    try {
+      const { name } = checkedFileType(document, defaults, path)
+      if (checked.has(name)) throw new RuleError(`${path}.file_type`, `'${name}' is there twice`)
+      checked.set(name, document)
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error
+      throw new CommandError(`${source}: ${error.message}: nothing was changed`, { cause: error })
+    }
+  }
+  if (checked.size === 0) throw new CommandError(`${source} has no documents`)
+  return checked
+}
+
+function documentsIn(value: unknown): { document: unknown; path: string }[] {
+  const list = isObject(value) && Object.hasOwn(value, 'file_types') ? value['file_types'] : value
+  if (!Array.isArray(list)) return [{ document: list, path: 'document' }]
+  return list.map((document, index) => ({ document, path: `file_types.${index}` }))
+}

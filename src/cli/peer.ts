@@ -1,0 +1,139 @@
+/** `tollgate peer add`, `list`, `rotate`, `remove`: the network elements that may charge. */
+import type { Catalog } from '../catalog/connection.ts'
+import {
+  hashOfKey,
+  nameOfPeer,
+  newPeerKey,
+  type PeerKey,
+  type PeerSettings,
+  peerSettings,
+} from '../catalog/peer-settings.ts'
+import { usablePeers } from '../catalog/peers.ts'
+import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError } from './errors.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalList, optionalNumber } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** Of a hash of a key: enough to tell one from another. */
+const HASH_SHOWN = 12
+
+export async function addPeer(
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const rate = optionalNumber(options, 'rate')
+  const addresses = optionalList(options, 'address')
+  const fileTypes = optionalList(options, 'file-type')
+  const { key, stored } = newKey()
+  const settings = peerSettings(
+    { name, keys: [stored], addresses, requests_per_second: rate, file_types: fileTypes },
+    'peer',
+  )
+  await changePeers(file, (peers) => {
+    if (peers.some((peer) => nameOfPeer(peer) === name)) {
+      throw new CommandError(`there is a peer ${name} already: see 'tollgate peer rotate'`)
+    }
+    return [...peers, settings]
+  })
+  printKey(name, key)
+  return 0
+}
+
+export async function rotatePeer(
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const { key, stored } = newKey()
+  await changePeers(file, (peers) => {
+    const index = indexOf(peers, name)
+    const old = peerSettings(peers[index], `peers.${index}`)
+    const kept = options['drop-old'] === true ? [] : old.keys
+    return peers.with(index, { ...old, keys: [...kept, stored] })
+  })
+  printKey(name, key)
+  return 0
+}
+
+export async function removePeer(name: string, file: string | undefined): Promise<0> {
+  await changePeers(file, (peers) => peers.toSpliced(indexOf(peers, name), 1))
+  print(`removed ${name}`)
+  return 0
+}
+
+/** Also those that cannot be used, with the reason. Of a key only the beginning of its hash. */
+export async function listPeers(options: OptionValues, file: string | undefined): Promise<0> {
+  const value = await onCatalog(file, async (catalog) => (await readStoredConfig(catalog)).peers)
+  const { used: peers, skipped } = usablePeers(value)
+  if (options['json'] === true) {
+    const left = skipped.map((each) => ({ ...each, state: 'unusable' }))
+    print(JSON.stringify([...peers.map(peerJson), ...left]))
+    return 0
+  }
+  if (peers.length + skipped.length === 0) print('there are no peers')
+  if (peers.length > 0) {
+    const head = ['name', 'state', 'keys', 'addresses', 'rate', 'file types']
+    for (const line of aligned([head, ...peers.map(peerRow)])) print(line)
+  }
+  for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
+  return 0
+}
+
+function newKey(): { key: string; stored: PeerKey } {
+  const key = newPeerKey()
+  const created = new Date(systemClock.nowMs()).toISOString()
+  return { key, stored: { sha256: hashOfKey(key), created } }
+}
+
+function printKey(name: string, key: string): void {
+  print(`The key of ${name}, which is not shown again:`)
+  print(key)
+}
+
+function indexOf(peers: readonly unknown[], name: string): number {
+  const index = peers.findIndex((peer) => nameOfPeer(peer) === name)
+  if (index < 0) throw new CommandError(`there is no peer ${name}`)
+  return index
+}
+
+function changePeers(
+  file: string | undefined,
+  change: (peers: readonly unknown[]) => unknown[],
+): Promise<unknown> {
+  const changed = (value: unknown) => {
+    if (Array.isArray(value)) return change(value)
+    throw new CommandError('what is stored as peers is no list: it must be mended first')
+  }
+  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
+  return onCatalog(file, (catalog) => writeStoredConfig(catalog, 'peers', changed, by))
+}
+
+function onCatalog<T>(file: string | undefined, act: (catalog: Catalog) => Promise<T>): Promise<T> {
+  return withCatalog(loadConfig(file === undefined ? {} : { file }), act)
+}
+
+function hashShown({ sha256, created, label }: PeerKey) {
+  const named = label === undefined ? {} : { label }
+  return { sha256: sha256.slice(0, HASH_SHOWN), created, ...named }
+}
+
+function peerJson(peer: PeerSettings) {
+  const state = peer.disabled ? 'disabled' : 'enabled'
+  return { ...peer, keys: peer.keys.map(hashShown), state }
+}
+
+function peerRow({ name, keys, addresses, requests_per_second: rate, ...peer }: PeerSettings) {
+  return [
+    name,
+    peer.disabled ? 'disabled' : 'enabled',
+    keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
+    addresses.join(' ') || 'all',
+    rate === 0 ? 'no limit' : `${rate}/s`,
+    peer.file_types?.join(' ') ?? 'all',
+  ]
+}

@@ -1,0 +1,212 @@
+/** From the head of a request to its message: who sends it, in which dialect, and where it is. */
+
+import type { Peer } from '../../catalog/peers.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { Charge } from '../charge.ts'
+import type { DecodeError } from '../codecs/codec.ts'
+import { httpStatus } from '../codecs/result-codes.ts'
+import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
+import type { Authenticator } from './authenticate.ts'
+import { accepts, mediaKind, mustBe } from './content-types.ts'
+import type { AnswerOptions, Exchange, Head } from './exchange.ts'
+import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'
+import {
+  decodeValue,
+  NO_PARAMETERS,
+  type Parameters,
+  readForm,
+  readParameters,
+  withoutFileType,
+} from './urlencoded.ts'
+
+export interface ChargingOptions {
+  readonly bodyBytesMax: number
+  readonly authenticator: Authenticator
+  readonly dialects: Dialects
+  readonly charge: Charge
+  readonly encodeRefusal: EncodeRefusal
+  readonly metrics: Pick<Metrics, 'refused'>
+}
+
+/** Origin of what nobody has authenticated for. No peer may have this name. */
+export const ANONYMOUS_ORIGIN = 'http'
+
+const FILE_TYPE_CHARS_MAX = 64
+/** Answers to a GET are not for caches. */
+const NO_STORE: AnswerOptions = { header: ['Cache-Control', 'no-store'] }
+
+export class Charging {
+  readonly #options: ChargingOptions
+  readonly #answer: Answer
+  readonly #refusals: Refusals
+  readonly #tooLarge: DecodeError
+
+  constructor(options: ChargingOptions, answer: Answer) {
+    this.#options = options
+    this.#answer = answer
+    this.#refusals = createRefusals(options.encodeRefusal, answer)
+    this.#tooLarge = { field: 'body', why: `must have at most ${options.bodyBytesMax} bytes` }
+  }
+
+  /** Takes a request for `/realtime`, or `/realtime/NAME` with that name; '' for none. */
+  take(exchange: Exchange, head: Head, pathName: string): void {
+    const verdict = this.#options.authenticator.authenticate(head, exchange)
+    if (verdict.refused !== 0) {
+      this.#options.metrics.refused(verdict.peer, verdict.cause)
+      this.#refusals.refusePeer(exchange, verdict)
+      return
+    }
+    const { peer } = verdict
+    const query = head.query === '' ? NO_PARAMETERS : readParameters(head.query)
+    const name = agree(pathName, query)
+    if (typeof name !== 'string') this.#refusals.refuse(exchange, 400, name)
+    else if (head.method !== 'POST') this.#takeQuery(exchange, head, name, peer)
+    else {
+      const kind = mediaKind(head.contentType)
+      if (kind === 'form') this.#takeForm(exchange, name, peer)
+      else this.#takeBody(exchange, kind, name, peer)
+    }
+  }
+
+  /** A message that is the body. */
+  #takeBody(
+    exchange: Exchange,
+    kind: ReturnType<typeof mediaKind>,
+    name: string,
+    peer: Peer | null,
+  ): void {
+    const dialect = this.#dialect(exchange, name, peer)
+    if (dialect === null) return
+    if (!accepts(dialect.parser, kind)) {
+      const error = { field: 'content-type', why: mustBe[dialect.parser] }
+      this.#refusals.refuse(exchange, 415, error, dialect)
+      return
+    }
+    this.#readBody(exchange, dialect, (body) => this.#charge(exchange, dialect, peer, body))
+  }
+
+  /** A message in the parameter `request` of a form, beside which may be its file type. */
+  #takeForm(exchange: Exchange, headName: string, peer: Peer | null): void {
+    // What the head names is looked up before the body is read.
+    const named = headName === '' ? null : this.#dialect(exchange, headName, peer)
+    if (headName !== '' && named === null) return
+    this.#readBody(exchange, named, (body) => {
+      const form = readForm(body)
+      const name = agree(headName, form)
+      if (typeof name !== 'string') {
+        this.#refusals.refuse(exchange, 400, name, named)
+        return
+      }
+      const dialect = named ?? this.#dialect(exchange, name, peer)
+      if (dialect === null) return
+      const request = 'why' in form ? '' : form.request
+      if (request === '') this.#charge(exchange, dialect, peer, body)
+      else this.#chargeValue(exchange, dialect, peer, request)
+    })
+  }
+
+  /** A message in the address, where its dialect allows that. */
+  #takeQuery(exchange: Exchange, head: Head, name: string, peer: Peer | null): void {
+    const dialect = this.#dialect(exchange, name, peer)
+    if (dialect === null) return
+    if (head.method !== 'GET' || !dialect.allowsGet) {
+      this.#refusals.refuseMethod(exchange, dialect)
+      return
+    }
+    if (head.query.length > this.#options.bodyBytesMax) {
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect)
+      return
+    }
+    const query = readParameters(head.query)
+    const request = 'why' in query ? '' : query.request
+    if (request !== '') this.#chargeValue(exchange, dialect, peer, request, NO_STORE)
+    else if (dialect.parser === 'key_value') {
+      const message = Buffer.from(withoutFileType(head.query))
+      this.#charge(exchange, dialect, peer, message, NO_STORE)
+    } else {
+      const error = { field: 'request', why: 'is required in the query' }
+      this.#refusals.refuse(exchange, 400, error, dialect, NO_STORE)
+    }
+  }
+
+  /** The dialect of a name ('': the default), if this peer may use it; null if that was answered. */
+  #dialect(exchange: Exchange, given: string, peer: Peer | null): Dialect | null {
+    const { dialects, metrics } = this.#options
+    const name = given === '' ? dialects.defaultName : given
+    if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
+      metrics.refused(peer.name, 'file_type')
+      const error = { field: `file_type ${name}`, why: 'is not one that may be used with this key' }
+      this.#refusals.refuse(exchange, 403, error)
+      return null
+    }
+    const found = dialects.find(name)
+    if (isDialect(found)) return found
+    this.#refusals.refuseName(exchange, name, found)
+    return null
+  }
+
+  #readBody(exchange: Exchange, dialect: Dialect | null, take: (body: Buffer) => void): void {
+    exchange.readBody(this.#options.bodyBytesMax, take, (isAnnounced) => {
+      // What was announced can be skipped; without an announcement there may be no end.
+      const closing = { closeConnection: !isAnnounced }
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect, closing)
+    })
+  }
+
+  #chargeValue(
+    exchange: Exchange,
+    dialect: Dialect,
+    peer: Peer | null,
+    value: string,
+    more?: AnswerOptions,
+  ): void {
+    const body = decodeValue(value)
+    if (body !== null) {
+      this.#charge(exchange, dialect, peer, body, more)
+      return
+    }
+    const error = { field: 'request', why: 'has a % without two hexadecimal digits after it' }
+    this.#refusals.refuse(exchange, 400, error, dialect, more)
+  }
+
+  #charge(
+    exchange: Exchange,
+    { codec, name: fileType }: Dialect,
+    peer: Peer | null,
+    body: Buffer,
+    more?: AnswerOptions,
+  ): void {
+    const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
+    const arrival = { body, codec, fileType, origin, peer: peer === null ? '' : origin }
+    this.#options.charge(arrival, (reason, text) =>
+      this.#answer(exchange, httpStatus[reason], codec.contentType, text, more),
+    )
+  }
+}
+
+/** The one name of path and parameter; '' if neither has one. */
+function agree(pathName: string, parameters: Parameters | DecodeError): string | DecodeError {
+  if ('why' in parameters) return parameters
+  if (parameters.fileType === '') return pathName
+  const name = decodeValue(parameters.fileType)?.toString('latin1')
+  // What is no name is not repeated: it may be long, or anything.
+  if (name === undefined || !isFileTypeName(name)) return NOT_A_NAME
+  return pathName === '' || pathName === name ? name : DIFFERENT_NAMES
+}
+
+const NOT_A_NAME = { field: 'file_type', why: 'must have 1 to 64 letters, digits or underscores' }
+const DIFFERENT_NAMES = { field: 'file_type', why: 'differs from the one that was named before' }
+
+/** Whether a file type can have this name: 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`. */
+export function isFileTypeName(name: string): boolean {
+  if (name.length === 0 || name.length > FILE_TYPE_CHARS_MAX) return false
+  for (let index = 0; index < name.length; index += 1) {
+    const code = name.charCodeAt(index)
+    const isDigit = code >= 0x30 && code <= 0x39
+    const isLetter = (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a
+    if (!isDigit && !isLetter && code !== UNDERSCORE) return false
+  }
+  return true
+}
+
+const UNDERSCORE = 0x5f

@@ -1,0 +1,45 @@
+/** Which media types a request may have, by what its dialect reads. */
+import type { Dialect } from '../dialects.ts'
+
+export type MediaKind = 'none' | 'json' | 'xml' | 'form' | 'text' | 'other'
+
+/** The kind of a `Content-Type`, whatever its parameters; `none` if the header is absent. */
+export function mediaKind(contentType: string): MediaKind {
+  if (contentType === '') return 'none'
+  if (contentType === 'application/json') return 'json'
+  const end = contentType.indexOf(';')
+  const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+  const kind = kinds.get(type)
+  if (kind !== undefined) return kind
+  if (type.endsWith('+json')) return 'json'
+  return type.endsWith('+xml') ? 'xml' : 'other'
+}
+
+const kinds: ReadonlyMap<string, MediaKind> = new Map([
+  ['application/json', 'json'],
+  ['text/json', 'json'],
+  ['application/xml', 'xml'],
+  ['text/xml', 'xml'],
+  ['application/x-www-form-urlencoded', 'form'],
+  ['text/plain', 'text'],
+])
+
+/** Whether a dialect takes it. A form is taken by all: its parameter `request` has the message. */
+export function accepts(parser: Dialect['parser'], kind: MediaKind): boolean {
+  return kind === 'none' || kind === 'form' || kind === kindOf[parser]
+}
+
+const kindOf = {
+  json: 'json',
+  diameter: 'json',
+  xml: 'xml',
+  key_value: 'text',
+} as const satisfies Record<Dialect['parser'], MediaKind>
+
+/** What the header should have said. */
+export const mustBe = {
+  json: 'must be application/json',
+  diameter: 'must be application/json',
+  xml: 'must be application/xml',
+  key_value: 'must be application/x-www-form-urlencoded or text/plain',
+} as const satisfies Record<Dialect['parser'], string>

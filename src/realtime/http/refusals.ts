@@ -1,0 +1,70 @@
+/** How requests are refused: in their dialect if it is known, else in the plain one. */
+import type { Reason } from '../../domain/charge-outcome.ts'
+import type { DecodeError } from '../codecs/codec.ts'
+import type { Dialect, MissingDialect } from '../dialects.ts'
+import type { Refusal } from './authenticate.ts'
+import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
+
+/** Answers an exchange, with what the state of the server adds. */
+export type Answer = (
+  exchange: Exchange,
+  status: HttpStatus,
+  contentType: string,
+  text: string,
+  options?: AnswerOptions,
+) => void
+
+/** Why a message is refused before its dialect is known, in the plain dialect (JSON). */
+export type EncodeRefusal = (reason: Reason, detail: string) => string
+
+export type Refusals = ReturnType<typeof createRefusals>
+
+export const JSON_TYPE = 'application/json'
+
+const CHALLENGE: AnswerOptions = { header: ['WWW-Authenticate', 'Bearer'] }
+
+export function createRefusals(encodeRefusal: EncodeRefusal, answer: Answer) {
+  const refuse = (
+    exchange: Exchange,
+    status: HttpStatus,
+    error: DecodeError,
+    dialect: Dialect | null = null,
+    more?: AnswerOptions,
+  ): void => {
+    const text =
+      dialect === null
+        ? encodeRefusal('malformed', `${error.field} ${error.why}`)
+        : dialect.codec.encodeError(error)
+    answer(exchange, status, dialect?.codec.contentType ?? JSON_TYPE, text, more)
+  }
+  const storeDown = (exchange: Exchange, { field, why }: DecodeError) =>
+    answer(exchange, 503, JSON_TYPE, encodeRefusal('storeDown', `${field} ${why}`))
+
+  return {
+    refuse,
+    /** A method that is not the dialect's. */
+    refuseMethod(exchange: Exchange, dialect: Dialect) {
+      const allowed = dialect.allowsGet ? ['GET', 'POST'] : ['POST']
+      const error = { field: 'method', why: `must be ${allowed.join(' or ')}` }
+      refuse(exchange, 405, error, dialect, { header: ['Allow', allowed.join(', ')] })
+    },
+    /** A name without a dialect: not there, or not known yet. */
+    refuseName(exchange: Exchange, name: string, { missing, why }: MissingDialect) {
+      const field = `file_type ${name}`
+      if (missing === 'notLoaded') storeDown(exchange, { field, why: 'is not known yet' })
+      else if (missing === 'unusable') {
+        refuse(exchange, 404, { field, why: `cannot be used: ${why}` })
+      } else refuse(exchange, 404, { field, why: `is ${missing}` })
+    },
+    /** Somebody who may not send this, or not now. */
+    refusePeer(exchange: Exchange, refusal: Refusal) {
+      const { refused, field, why, retryAfterS } = refusal
+      if (refused === 503) storeDown(exchange, refusal)
+      else if (refused === 429) {
+        const header = ['Retry-After', String(retryAfterS)] as const
+        const text = encodeRefusal('overloaded', `${field} ${why}`)
+        answer(exchange, 429, JSON_TYPE, text, { header })
+      } else refuse(exchange, refused, refusal, null, refused === 401 ? CHALLENGE : undefined)
+    },
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The parameters of a query or a form that decide what becomes of a request. Texts are bytes: each
+ * character is one (latin1). Linear, whatever comes; other parameters are not looked into.
+ */
+import type { DecodeError } from '../codecs/codec.ts'
+
+/** As they were written, not decoded yet; '' if absent or empty. */
+export interface Parameters {
+  readonly fileType: string
+  readonly request: string
+}
+
+export const NO_PARAMETERS: Parameters = { fileType: '', request: '' }
+
+const FILE_TYPE = 'file_type='
+const REQUEST = 'request='
+
+/** Finds both. Given twice, nobody can say which of them is meant: that is an error. */
+export function readParameters(text: string): Parameters | DecodeError {
+  const fileType = valueBehind(text, FILE_TYPE)
+  if (fileType === null) return { field: 'file_type', why: 'must be given once' }
+  const request = valueBehind(text, REQUEST)
+  if (request === null) return { field: 'request', why: 'must be given once' }
+  return { fileType, request }
+}
+
+/** The value behind a name with its `=`; '' if there is none, null if there are several. */
+function valueBehind(text: string, name: string): string | null {
+  let value = ''
+  // Looking for the name is cheaper than looking at each pair.
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+    if (at > 0 && text.charCodeAt(at - 1) !== AMPERSAND) continue
+    if (value !== '') return null
+    value = text.slice(at + name.length, endOfPair(text, at))
+  }
+  return value
+}
+
+/**
+ * The same of a body that is declared to be a form. `curl -d` declares everything so: what begins
+ * like a document of its own is taken for one, a form would have written that character as %XX.
+ */
+export function readForm(body: Buffer): Parameters | DecodeError {
+  let start = 0
+  while (start < body.length && isBlank(body[start])) start += 1
+  const first = body[start]
+  if (first === BRACE || first === BRACKET || first === LESS_THAN) return NO_PARAMETERS
+  return readParameters(body.toString('latin1'))
+}
+
+/** The query without the parameter that names the file type. */
+export function withoutFileType(query: string): string {
+  let rest = ''
+  for (let start = 0; start < query.length; ) {
+    const end = endOfPair(query, start)
+    if (!query.startsWith(FILE_TYPE, start)) {
+      rest += rest === '' ? query.slice(start, end) : `&${query.slice(start, end)}`
+    }
+    start = end + 1
+  }
+  return rest
+}
+
+/** The bytes that a value stands for; null if a `%` is not followed by two hexadecimal digits. */
+export function decodeValue(value: string): Buffer | null {
+  const bytes = Buffer.allocUnsafe(value.length)
+  let length = 0
+  for (let index = 0; index < value.length; index += 1) {
+    let byte = value.charCodeAt(index)
+    if (byte === PLUS) byte = BLANK
+    else if (byte === PERCENT) {
+      const high = hexDigit(value.charCodeAt(index + 1))
+      const low = hexDigit(value.charCodeAt(index + 2))
+      if (high < 0 || low < 0) return null
+      byte = high * 16 + low
+      index += 2
+    }
+    bytes[length] = byte
+    length += 1
+  }
+  return bytes.subarray(0, length)
+}
+
+const BLANK = 0x20
+const PERCENT = 0x25
+const AMPERSAND = 0x26
+const PLUS = 0x2b
+const LESS_THAN = 0x3c
+const BRACKET = 0x5b
+const BRACE = 0x7b
+
+function endOfPair(text: string, start: number): number {
+  const end = text.indexOf('&', start)
+  return end < 0 ? text.length : end
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === BLANK || byte === 0x09 || byte === 0x0a || byte === 0x0d
+}
+
+/** -1 if it is none, also beyond the end of a text (NaN). */
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | BLANK
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}

@@ -1,0 +1,137 @@
+import { Counter, type Registry } from 'prom-client'
+import { createTally, type Tally } from './tally.ts'
+
+export type RequestOutcome = 'granted' | 'denied' | 'failed'
+
+/** Why somebody may not send a request, before anybody has looked into it. */
+export type RefusalCause =
+  /** No credentials, where there must be some. */
+  | 'unauthenticated'
+  /** Credentials that nobody has. */
+  | 'credentials'
+  | 'address'
+  | 'file_type'
+  | 'rate'
+  /** A page in a browser, without credentials. */
+  | 'browser'
+  /** Credentials that cannot be told from others, because none were read yet. */
+  | 'unavailable'
+
+export type RequestMetrics = {
+  /**
+   * Counts one answered request; the duration is from the last byte in to the answer handed on.
+   * `peer`: who has authenticated, '' if nobody has. `fileType`: of its dialect. Both are names that
+   * the operator has given, so that there are few.
+   */
+  request(
+    outcome: RequestOutcome,
+    code: number,
+    durationMs: number,
+    peer?: string,
+    fileType?: string,
+  ): void
+  /** Counts one request that was refused before it was looked into; likewise. */
+  refused(peer: string, cause: RefusalCause): void
+}
+
+const DURATION_BUCKETS_S = [
+  0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
+]
+
+/** What the thread of the sockets counts. The histogram is for the one who makes the snapshot. */
+export function createRequestMetrics(registry: Registry): RequestMetrics & { duration: Tally } {
+  const registers = [registry]
+  const answered: Answered[] = []
+  const countsOf = createCounts(answered)
+  new Counter({
+    name: 'tollgate_requests_total',
+    help: 'Answered requests by outcome and return code',
+    labelNames: ['outcome', 'code'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { outcome, code, count } of answered) this.inc({ outcome, code }, count)
+    },
+  })
+  new Counter({
+    name: 'tollgate_peer_requests_total',
+    help: 'Answered requests by network element, file type, outcome and return code',
+    labelNames: ['peer', 'file_type', 'outcome', 'code'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { peer, fileType, outcome, code, count } of answered) {
+        this.inc({ peer, file_type: fileType, outcome, code }, count)
+      }
+    },
+  })
+  const refusals = new Counter({
+    name: 'tollgate_requests_refused_total',
+    help: 'Requests that were not looked into, by network element and reason',
+    labelNames: ['peer', 'cause'] as const,
+    registers,
+  })
+  const duration = createTally(
+    'tollgate_request_duration_seconds',
+    'Time from the last byte of a request to its answer',
+    DURATION_BUCKETS_S,
+  )
+  return {
+    request(outcome, code, durationMs, peer = '', fileType = '') {
+      countsOf(peer, fileType)(outcome, code).count += 1
+      duration.observe(durationMs / 1000)
+    },
+    refused: (peer, cause) => refusals.inc({ peer, cause }),
+    duration,
+  }
+}
+
+interface Answered {
+  readonly peer: string
+  readonly fileType: string
+  readonly outcome: RequestOutcome
+  readonly code: number
+  count: number
+}
+
+/** The count of an outcome and code. */
+type Counts = (outcome: RequestOutcome, code: number) => Answered
+
+/**
+ * Finds the counts of a peer and file type, and adds what is new to `all`. prom-client would build
+ * and hash an object of labels for each request; it is only told when somebody asks.
+ */
+function createCounts(all: Answered[]) {
+  const byPeer = new Map<string, Map<string, Counts>>()
+  return (peer: string, fileType: string): Counts => {
+    let byFileType = byPeer.get(peer)
+    if (byFileType === undefined) {
+      byFileType = new Map()
+      byPeer.set(peer, byFileType)
+    }
+    let counts = byFileType.get(fileType)
+    if (counts === undefined) {
+      counts = countsOf(peer, fileType, all)
+      byFileType.set(fileType, counts)
+    }
+    return counts
+  }
+}
+
+function countsOf(peer: string, fileType: string, all: Answered[]): Counts {
+  const byOutcome: Record<RequestOutcome, Map<number, Answered>> = {
+    granted: new Map(),
+    denied: new Map(),
+    failed: new Map(),
+  }
+  return (outcome, code) => {
+    const byCode = byOutcome[outcome]
+    let found = byCode.get(code)
+    if (found === undefined) {
+      found = { peer, fileType, outcome, code, count: 0 }
+      byCode.set(code, found)
+      all.push(found)
+    }
+    return found
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The rules by which requests are identified and their rates are found: those of the installation,
+ * and those that file types bring along. A request names its rules by a digest of them.
+ */
+import { compileIdentification, type Identification } from '../rating/identify.ts'
+import { compileCalculators } from '../rating/match/calculators.ts'
+import { type ChangedRate, RateFinder } from '../rating/match/finder.ts'
+
+export interface RuleSet {
+  readonly identification: Identification
+  readonly finder: RateFinder
+}
+
+/** Rules of a file type, as its document has them. */
+export interface NamedRules {
+  readonly key: string
+  readonly rateCalculators: unknown
+  readonly customerIdentification: unknown
+}
+
+export interface RuleBookOptions {
+  /** The installation's own. */
+  readonly own: RuleSet
+  /** Templates of rate keys, for usage types that calculators leave out. */
+  readonly rateKeys: readonly string[]
+  readonly countryPrefix: string
+}
+
+/** Rates that a new finder takes over before others have their turn. */
+const RATES_PER_TURN = 500
+/** Rules that no file type has any more, kept for requests that were decoded with them. */
+const FORMER_RULES_KEPT = 8
+
+export class RuleBook {
+  private readonly options: RuleBookOptions
+  private sets = new Map<string, RuleSet>()
+  /** All finders that follow the rates, also those that are not complete yet. */
+  private readonly finders = new Set<RateFinder>()
+  private former: string[] = []
+  private following: Promise<void> = Promise.resolve()
+
+  constructor(options: RuleBookOptions) {
+    this.options = options
+    this.finders.add(options.own.finder)
+  }
+
+  /** The rules of a request; undefined if they are not known, or not ready yet. */
+  of(key: string): RuleSet | undefined {
+    return key === '' ? this.options.own : this.sets.get(key)
+  }
+
+  /** Fields of subscribers, beside those of all installations, that any of the rules looks in. */
+  targetKeys(): readonly string[] {
+    const sets = [this.options.own, ...this.sets.values()]
+    return [...new Set(sets.flatMap(({ identification }) => identification.targetKeys()))]
+  }
+
+  /** Takes over changed rates, as `RateFinder.update`. */
+  update(changed: readonly ChangedRate[]): void {
+    for (const finder of this.finders) finder.update(changed)
+  }
+
+  /**
+   * Makes these rules known, in turns with other work; the ones that are known stay as they are.
+   * Rejects with `RuleError` for rules that cannot be used; the others are taken all the same.
+   */
+  follow(named: readonly NamedRules[]): Promise<void> {
+    const next = this.following.then(() => this.take(named))
+    this.following = next.catch(() => undefined)
+    return next
+  }
+
+  private async take(named: readonly NamedRules[]): Promise<void> {
+    const failures: unknown[] = []
+    for (const rules of named) {
+      if (this.sets.has(rules.key)) continue
+      try {
+        await this.add(rules)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    this.dropUnused(new Set(named.map(({ key }) => key)))
+    if (failures.length > 0) throw failures[0]
+  }
+
+  private async add({ key, rateCalculators, customerIdentification }: NamedRules): Promise<void> {
+    const { own, rateKeys, countryPrefix } = this.options
+    const identification =
+      customerIdentification === undefined
+        ? own.identification
+        : compileIdentification(customerIdentification, countryPrefix)
+    let { finder } = own
+    if (rateCalculators !== undefined) {
+      finder = new RateFinder(compileCalculators(rateCalculators), rateKeys)
+      this.finders.add(finder)
+      await this.fill(finder)
+    }
+    this.sets.set(key, { identification, finder })
+  }
+
+  /** What changes meanwhile reaches the new finder by `update`. */
+  private async fill(finder: RateFinder): Promise<void> {
+    let page: ChangedRate[] = []
+    for (const rate of this.options.own.finder.all()) {
+      page.push(rate)
+      if (page.length < RATES_PER_TURN) continue
+      finder.update(page)
+      page = []
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    finder.update(page)
+  }
+
+  private dropUnused(used: ReadonlySet<string>): void {
+    const gone = [...this.sets.keys()].filter((key) => !used.has(key))
+    this.former = [...this.former.filter((key) => gone.includes(key))]
+    this.former.push(...gone.filter((key) => !this.former.includes(key)))
+    for (const key of this.former.splice(0, Math.max(0, this.former.length - FORMER_RULES_KEPT))) {
+      const finder = this.sets.get(key)?.finder
+      this.sets.delete(key)
+      if (finder !== undefined && finder !== this.options.own.finder) this.finders.delete(finder)
+    }
+  }
+}

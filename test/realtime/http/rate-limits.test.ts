@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
+
+/** Limits, and a clock that the test sets. */
+function limitsOf() {
+  const clock = { ms: 1_000_000 }
+  const limits = createRateLimits(() => clock.ms)
+  const take = (count: number, rate: Partial<Parameters<typeof limits.take>[0]> = {}) =>
+    Array.from({ length: count }, () =>
+      limits.take({ name: 'PGW', requestsPerSecond: 4, burst: 0, ...rate }),
+    )
+  return { clock, take }
+}
+
+it('passes what one second allows, then what the time brings', () => {
+  const { clock, take } = limitsOf()
+  expect(take(5)).toEqual([0, 0, 0, 0, 1])
+  clock.ms += 249
+  expect(take(1)).toEqual([1])
+  clock.ms += 1
+  expect(take(2)).toEqual([0, 1])
+  clock.ms += 3_600_000
+  expect(take(5)).toEqual([0, 0, 0, 0, 1])
+})
+
+it('is not used up by what it refuses', () => {
+  const { clock, take } = limitsOf()
+  take(1000)
+  clock.ms += 500
+  expect(take(3)).toEqual([0, 0, 1])
+})
+
+it('lets a burst pass that is larger, or smaller', () => {
+  const { clock, take } = limitsOf()
+  expect(take(7, { burst: 6 })).toEqual([0, 0, 0, 0, 0, 0, 1])
+  expect(take(2, { name: 'other', burst: 1 })).toEqual([0, 1])
+  clock.ms += 3_600_000
+  expect(take(2, { name: 'other', burst: 1 })).toEqual([0, 1])
+})
+
+it('says how long to wait, also where it is long', () => {
+  const { clock, take } = limitsOf()
+  const slow = { requestsPerSecond: 0.1 }
+  expect(take(2, slow)).toEqual([0, 10])
+  clock.ms += 9_000
+  expect(take(1, slow)).toEqual([1])
+  clock.ms += 1_000
+  expect(take(1, slow)).toEqual([0])
+})
+
+it('knows each peer, whatever the others do, and follows a new rate', () => {
+  const { clock, take } = limitsOf()
+  take(100)
+  expect(take(1, { name: 'other' })).toEqual([0])
+  clock.ms += 100
+  expect(take(3, { requestsPerSecond: 20 })).toEqual([0, 0, 1])
+})
+
+it('bounds nothing without a rate', () => {
+  const { take } = limitsOf()
+  expect(new Set(take(10_000, { requestsPerSecond: 0 }))).toEqual(new Set([0]))
+})

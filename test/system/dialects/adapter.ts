@@ -1,0 +1,20 @@
+/** How a network element of the tests speaks: the fields of plain JSON, written in its dialect. */
+import type { Fields } from '../exchange.ts'
+
+export interface DialectAdapter {
+  name: string
+  path: string
+  contentType: string
+  /** A request of the plain JSON dialect, in this one. */
+  write(fields: Fields): string
+  /** An answer of this dialect, with the names of plain JSON. */
+  read(text: string): Fields
+}
+
+export const plainJson: DialectAdapter = {
+  name: 'json',
+  path: '/realtime',
+  contentType: 'application/json',
+  write: (fields) => JSON.stringify(fields),
+  read: (text) => JSON.parse(text) as Fields,
+}

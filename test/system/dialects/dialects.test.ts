@@ -1,0 +1,135 @@
+/** One story told in every dialect: balances and lines must not tell the difference. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Client } from '../../../bench/client.ts'
+import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
+import { type Product, startProduct } from '../../../bench/product.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { tollgate } from '../command.ts'
+import { type Books, type Fields, openBooks, withCatalog } from '../exchange.ts'
+import { type DialectAdapter, plainJson } from './adapter.ts'
+import { diameterByCode, diameterByName } from './diameter.ts'
+import { GATEWAY, gateway } from './gateway.ts'
+import { keyValue, xml } from './texts.ts'
+
+const DIALECTS = [plainJson, keyValue, xml, diameterByName, diameterByCode, gateway]
+const MIB = 1024 * 1024
+/** Micros; the demo catalogue asks 10,000 for a MiB of data. */
+const MONEY = 100_000
+
+let product: Product
+let books: Books
+
+beforeAll(async () => {
+  product = await startProduct()
+  const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
+  const size = { subscribers: DIALECTS.length, subscribersPerAccount: 1 }
+  await populate({ ...product, ...size, credits })
+  const file = join(product.folder, 'gateway.json')
+  writeFileSync(file, JSON.stringify(GATEWAY))
+  expect(await tollgate(product, ['filetype', 'set', file])).toMatchObject({ code: 0 })
+  await product.start('realtime')
+  await product.start('admin')
+  books = await openBooks(product.redisUrl)
+})
+afterAll(async () => {
+  await books?.close()
+  await product?.stop()
+})
+
+async function bucketsOf(index: number) {
+  const { buckets } = await books.ownerOf(aidOf(index, 1), FIRST_SID + index)
+  return buckets.map(({ credited, spent, reserved, free }) => ({ credited, spent, reserved, free }))
+}
+
+async function linesOf(session: RegExp) {
+  let lines: Record<string, unknown>[] = []
+  await waitUntil('the lines of both rating groups', async () => {
+    lines = await withCatalog(product, (catalog) =>
+      catalog.lines.find({ session_id: session }).sort({ rating_group: 1, stamp: 1 }).toArray(),
+    )
+    return lines.length >= 2 && lines.every(({ state }) => state !== 'open')
+  })
+  const own = [
+    '_id',
+    'stamp',
+    'aid',
+    'sid',
+    'origin',
+    'session_id',
+    'urt',
+    'last_urt',
+    'process_time',
+  ]
+  return lines.map((line) =>
+    Object.fromEntries(Object.entries(line).filter(([name]) => !own.includes(name))),
+  )
+}
+
+interface Answer {
+  returnCode: number
+  services: { returnCode: number; grantedVolume: number; finalUnit: boolean }[]
+}
+
+/** A data session with two rating groups: exhausted, topped up, resumed. */
+async function story(dialect: DialectAdapter, index: number) {
+  const client = new Client(product.realtimePort, dialect.path, dialect.contentType)
+  const session_id = `story-${index}`
+  const sid = FIRST_SID + index
+  const services = (...amounts: readonly { usagev?: number; used_usagev?: number }[]) =>
+    amounts.map((amount, group) => ({ rating_group: 10 + 10 * group, usaget: 'data', ...amount }))
+  const say = async (record_type: string, request_num: number, more: readonly Fields[]) => {
+    const body = dialect.write({ record_type, session_id, request_num, sid, services: more })
+    const { status, body: text } = await client.post(body)
+    expect(status, text).toBe(200)
+    const again = await client.post(body)
+    expect(again.body, 'repeated').toBe(text)
+    return dialect.read(text) as unknown as Answer
+  }
+  const told: unknown[] = []
+  const tell = async (...request: Parameters<typeof say>) => {
+    const { returnCode, services: answers = [] } = await say(...request)
+    told.push({
+      returnCode,
+      services: answers.map((one) => [one.returnCode, one.grantedVolume, one.finalUnit]),
+      buckets: await bucketsOf(index),
+    })
+  }
+  await tell('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
+  await tell('update_request', 1, [
+    ...services(
+      { used_usagev: 4 * MIB, usagev: 6 * MIB },
+      { used_usagev: 2 * MIB, usagev: 3 * MIB },
+    ),
+  ])
+  await tell('update_request', 2, services({ used_usagev: 4 * MIB, usagev: MIB }))
+  const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '0.05']
+  expect(await tollgate(product, add)).toMatchObject({ code: 0 })
+  await tell('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
+  await tell('release_request', 4, services({ used_usagev: MIB }, { used_usagev: 1 }))
+  client.close()
+  return {
+    told,
+    buckets: await bucketsOf(index),
+    lines: await linesOf(new RegExp(`^${session_id}`)),
+  }
+}
+
+describe('a session with two rating groups, exhausted, topped up and resumed', () => {
+  let first: Awaited<ReturnType<typeof story>>
+
+  it('in plain JSON', async () => {
+    first = await story(plainJson, 0)
+    expect(first.lines.length).toBeGreaterThanOrEqual(2)
+    expect(first.told).toMatchInlineSnapshot()
+    expect(first.buckets).toMatchInlineSnapshot()
+  })
+
+  it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
+    'in %s: the same grants, balances and lines',
+    async (_name, dialect, index) => {
+      expect(await story(dialect, index)).toEqual(first)
+    },
+  )
+})

@@ -1,0 +1,135 @@
+/** Requests of file types go by the rules of their file type. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { type NamedRules, RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import {
+  DEFAULT_TARIFFS,
+  flat,
+  MONEY,
+  openScene,
+  profileOf,
+  RATE_KEYS,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
+
+let redis: TestRedis
+let scene: Scene
+let book: RuleBook
+/** What is stored; `findRules` looks there. */
+let stored: NamedRules[]
+
+const byApn = (key: string, rateKey: string): NamedRules => ({
+  key,
+  rateCalculators: {
+    retail: { data: [[{ type: 'match', rate_key: 'key', line_key: rateKey }]] },
+  },
+  customerIdentification: { data: [{ src_key: 'line', target_key: 'sid' }] },
+})
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  stored = []
+  scene = await openScene(redis.url, {
+    tariffs: { ...DEFAULT_TARIFFS, WEB: { data: flat(1_000_000, 70_000) } },
+    book: (own: RuleSet) => {
+      book = new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
+      return book
+    },
+    findRules: () => book.follow(stored),
+    async read({ key, value }) {
+      const found = key === 'sid' ? profileOf(Number(value)) : null
+      return found === null ? null : { found, validUntilMs: found.toMs }
+    },
+  })
+  await emptyLedger(scene.ledger)
+  await scene.credit(7, MONEY, 1_000_000)
+  return async () => {
+    expect(scene.defects).toEqual([])
+    await scene.close()
+  }
+})
+
+function event(rules: string, more: Partial<ChargeRequest> = {}): ChargeRequest {
+  const nobody = { subscriberKey: 'none' as const, subscriberValue: '' }
+  const fields = { apn: 'WEB', other: 'DATA', line: '7' }
+  const sessionId = JSON.stringify({ rules, more })
+  const services = [service(1_000_000)]
+  return request('event', 0, 0, services, { ...nobody, fields, rules, sessionId, ...more })
+}
+
+describe('rules of a file type', () => {
+  it('find the subscriber and the rate', async () => {
+    await book.follow([byApn('a', 'apn'), byApn('b', 'other')])
+    const [web, other] = await scene.charge(event('a'), event('b'))
+    expect(web).toMatchObject({ reason: 'granted', sid: 7, cost: 70_000 })
+    expect(other).toMatchObject({ reason: 'granted', sid: 7, cost: 10_000 })
+  })
+
+  it('may leave one of the two to the installation', async () => {
+    const { rateCalculators } = byApn('', 'apn')
+    await book.follow([{ key: 'c', rateCalculators, customerIdentification: undefined }])
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
+    const [outcome] = await scene.charge(event('c', named))
+    expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
+  })
+
+  it('prefer what a service says itself', async () => {
+    await book.follow([byApn('a', 'apn')])
+    const services = [service(1_000_000, 0, { fields: { apn: 'DATA', line: '7' } })]
+    const [outcome] = await scene.charge(event('a', { services }))
+    expect(outcome).toMatchObject({ cost: 10_000 })
+  })
+
+  it('are looked for on the slow lane, and missed for an outage', async () => {
+    const unknown = event('a')
+    expect(
+      (await scene.processor.process({ requests: [unknown], mayLookUp: false })).outcomes,
+    ).toEqual([null])
+    const [down] = await scene.charge(unknown)
+    expect(down).toMatchObject({ reason: 'storeDown' })
+    expect(down?.detail).toContain('rules')
+    stored = [byApn('a', 'apn')]
+    const [outcome] = await scene.charge(unknown)
+    expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
+  })
+
+  it('hold on to a known request beside an unknown one', async () => {
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
+    const [known, unknown] = await scene.charge(event('', named), event('gone', named))
+    expect(known).toMatchObject({ reason: 'granted' })
+    expect(unknown).toMatchObject({ reason: 'storeDown' })
+  })
+
+  it('follow the rates', async () => {
+    await book.follow([byApn('a', 'apn')])
+    expect((await scene.charge(event('a')))[0]).toMatchObject({ reason: 'granted' })
+    book.update([{ key: 'WEB', revisions: [] }])
+    expect(
+      (await scene.charge(event('a', { fields: { apn: 'WEB', line: '7' } })))[0],
+    ).toMatchObject({ reason: 'noRate' })
+  })
+
+  it('stay for a while when no file type has them any more, and are forgotten then', async () => {
+    await book.follow([byApn('a', 'apn')])
+    await book.follow([byApn('b', 'apn')])
+    expect(book.of('a')).toBeDefined()
+    for (let number = 0; number < 9; number += 1) await book.follow([byApn(`n${number}`, 'apn')])
+    expect(book.of('a')).toBeUndefined()
+    expect(book.of('n8')).toBeDefined()
+  })
+
+  it('that cannot be used do not keep out the others', async () => {
+    const broken = { key: 'x', rateCalculators: { retail: 5 }, customerIdentification: undefined }
+    await expect(book.follow([broken, byApn('a', 'apn')])).rejects.toThrow('retail')
+    expect(book.of('x')).toBeUndefined()
+    expect(book.of('a')).toBeDefined()
+    expect(book.targetKeys()).toEqual(['sid'])
+  })
+})

@@ -1,0 +1,122 @@
+/** Running totals, what a session has cost, and sessions that open without a service. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sweepPartition } from '../../src/ledger/sweep.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { LEDGER, MONEY, NOW_MS, openScene, request, type Scene, service } from './scene.ts'
+
+const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
+
+let redis: TestRedis
+let scene: Scene
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  scene = await openScene(redis.url)
+  await emptyLedger(scene.ledger)
+  await scene.credit(7, MONEY, 10_000_000)
+  return async () => {
+    expect(scene.defects).toEqual([])
+    await scene.close()
+  }
+})
+
+const call = (requested: number, used = 0, isTotal = false) =>
+  service(requested, used, { usaget: 'call', isTotal })
+
+async function charge(...requests: Parameters<Scene['charge']>) {
+  const outcomes = await scene.charge(...requests)
+  return outcomes
+}
+
+async function money() {
+  const { buckets } = (await scene.owner(7)).state
+  return buckets.map(({ spent, reserved, free }) => ({ spent, reserved, free }))
+}
+
+describe('usage as the total of the session', () => {
+  it('settles what has come to it since the last report', async () => {
+    await charge(request('start', 7, 0, [call(60)]))
+    await charge(request('update', 7, 1, [call(60, 60, true)]))
+    // Two minutes in all, and the access price once.
+    await charge(request('update', 7, 2, [call(60, 110, true)]))
+    const [end] = await charge(request('release', 7, 3, [call(-1, 130, true)]))
+    expect(end).toMatchObject({ reason: 'granted', cost: 350_000 })
+    expect(await money()).toEqual([{ spent: 350_000, reserved: 0, free: 9_650_000 }])
+  })
+
+  it('is counted once where it is repeated in another request', async () => {
+    await charge(request('start', 7, 0, [call(60)]))
+    await charge(request('update', 7, 1, [call(60, 60, true)]))
+    const [again] = await charge(request('update', 7, 2, [call(60, 60, true)]))
+    expect(again).toMatchObject({ reason: 'granted', cost: 150_000 })
+    await charge(request('release', 7, 3, [call(-1, 60, true)]))
+    expect(await money()).toEqual([{ spent: 150_000, reserved: 0, free: 9_850_000 }])
+  })
+
+  it('below what was reported is denied, and moves nothing', async () => {
+    await charge(request('start', 7, 0, [call(60)]))
+    await charge(request('update', 7, 1, [call(60, 60, true)]))
+    const before = await money()
+    const [less] = await charge(request('update', 7, 2, [call(60, 59, true)]))
+    expect(less).toMatchObject({ reason: 'totalBelow', services: [{ granted: 0 }] })
+    expect(await money()).toEqual(before)
+  })
+
+  it('goes on after the session has expired', async () => {
+    await charge(request('start', 7, 0, [call(60)]))
+    await charge(request('update', 7, 1, [call(60, 60, true)]))
+    scene.clock.set(NOW_MS + 3_700_000)
+    for (let partition = 0; partition < LEDGER.partitions; partition += 1) {
+      await sweepPartition(scene.ledger, partition, SWEEP, scene.clock.nowMs())
+    }
+    const [late] = await charge(request('update', 7, 2, [call(60, 61, true)]))
+    expect(late).toMatchObject({ detail: 'the session had expired', cost: 250_000 })
+  })
+})
+
+describe('what a session has cost so far', () => {
+  it('is told of each service and of all together', async () => {
+    const data = (requested: number, used = 0) => service(requested, used)
+    const [start] = await charge(request('start', 7, 0, [call(60), data(1_000_000)]))
+    expect(start).toMatchObject({ cost: 0, services: [{ cost: 0 }, { cost: 0 }] })
+    const [update] = await charge(request('update', 7, 1, [call(60, 60), data(1_000_000, 1)]))
+    expect(update).toMatchObject({
+      cost: 160_000,
+      services: [{ cost: 150_000 }, { cost: 10_000 }],
+    })
+    const [one] = await charge(request('update', 7, 2, [call(60, 60)]))
+    expect(one).toMatchObject({ cost: 260_000, services: [{ cost: 250_000 }] })
+    const [replayed] = await charge(request('update', 7, 2, [call(60, 60)]))
+    expect(replayed).toEqual(one)
+    const [end] = await charge(request('release', 7, 3, []))
+    expect(end).toMatchObject({ cost: 260_000 })
+  })
+
+  it('of an event is its price, and nothing once it is refunded', async () => {
+    const [event] = await charge(request('event', 7, 0, [call(60)]))
+    expect(event).toMatchObject({ cost: 150_000, services: [{ cost: 150_000 }] })
+    const [back] = await charge(request('event', 7, 1, [], { refund: true }))
+    expect(back).toMatchObject({ reason: 'granted', cost: 0, services: [{ cost: 0 }] })
+  })
+})
+
+describe('a start that names no service', () => {
+  it('opens the session, whose updates name them', async () => {
+    const [start] = await charge(request('start', 7, 0, []))
+    expect(start).toMatchObject({ reason: 'granted', services: [] })
+    const nobody = { subscriberKey: 'none' as const, subscriberValue: '' }
+    const [update] = await charge(request('update', 7, 1, [call(60)], nobody))
+    expect(update).toMatchObject({ reason: 'granted', services: [{ granted: 60 }] })
+    expect(await money()).toMatchObject([{ reserved: 150_000 }])
+  })
+
+  it('opens nothing where it only pretends', async () => {
+    await charge(request('start', 7, 0, [], { pretend: true }))
+    const [update] = await charge(request('update', 7, 1, [call(60)]))
+    expect(update).toMatchObject({ reason: 'unknownSession' })
+  })
+})
