@@ -63,7 +63,8 @@ function textFrom(date: Path, time: Path | null, message: Message): string | nul
   const first = scalarText(date.in(message))
   if (first === '' || first === null || time === null) return first
   const second = scalarText(time.in(message))
-  return second === '' || second === null ? second && first : `${first} ${second}`
+  if (second === null) return null
+  return second === '' ? first : `${first} ${second}`
 }
 
 function scalarText(value: unknown): string | null {

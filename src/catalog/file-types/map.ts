@@ -29,7 +29,7 @@ export interface MapPlan {
   readonly eventTime: EventTime
   readonly pretend: Path
   readonly refund: Path | null
-  /** Null: every answer has balances if the document maps them. */
+  /** Says whether balances are asked for; null: always, if the document maps them. */
   readonly balances: Path | null
   readonly wantsBalances: boolean
   readonly naming: readonly NamingField[]
@@ -58,7 +58,8 @@ export function mapMessage(
     findings,
   )
   // One service that nothing stamps, and only the whole content tells requests apart.
-  const stamp = stamps.includes('') ? '' : joinParts(stamps)
+  const isAlone = stamps.length === 1 && plan.services.list === null
+  const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
   const sessionId = givenId || sessionless(plan, record, stamp, context, findings)
   if (findings.problem !== null) return findings.problem
 
@@ -112,7 +113,7 @@ function readRefund(
 function readBalances(plan: MapPlan, message: Message, findings: Findings): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return findings.flag(balances.in(message), balances.name) && wantsBalances
+  return findings.flag(balances.in(message), balances.name)
 }
 
 /**
@@ -128,7 +129,7 @@ function sessionless(
 ): string {
   if (record.kind !== 'event') findings.fail(plan.session.name, 'is required')
   if (stamp === '') return context.bodyDigest()
-  const id = joinParts(['event', stamp])
+  const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {
     findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }

@@ -1,5 +1,5 @@
 /** The services of a message: the members of its list, or the message itself as the only one. */
-import { opens, type ServiceRequest } from '../../domain/charge-request.ts'
+import { opens, type RequestKind, type ServiceRequest } from '../../domain/charge-request.ts'
 import { isObject } from '../../rating/rule-fields.ts'
 import type { Message, SkippedService } from './file-type.ts'
 import type { FilterEffect, ServiceScope } from './filters.ts'
@@ -161,7 +161,7 @@ function readRequested(
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
   if (absent < 0 && opens(kind) && !isSkipped) {
-    const why = `is required in a ${name}, and there is no default volume`
+    const why = `is required in ${article(kind)} ${name}, and there is no default volume`
     findings.fail(rule.requested.name, why)
   }
   return absent
@@ -174,8 +174,14 @@ function readUsed(
   findings: Findings,
 ): number {
   const units = used.read(scope, findings)
-  if (units > 0 && opens(kind)) findings.fail(used.name, `must be 0 or absent in a ${name}`)
+  if (units > 0 && opens(kind)) {
+    findings.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
+  }
   return units
+}
+
+function article(kind: RequestKind): string {
+  return kind === 'event' ? 'an' : 'a'
 }
 
 function readRatingGroup({ ratingGroup }: UsageRule, scope: Scope, findings: Findings): number {

@@ -1,0 +1,90 @@
+import { isUtf8 } from 'node:buffer'
+import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
+import type { DecodeError } from './codec.ts'
+import type { MessageParser, ParsedMessage } from './encoder.ts'
+import { Finder } from './finder.ts'
+import { readQuotedPairs } from './key-value-quotes.ts'
+import { KeyValueTree } from './key-value-tree.ts'
+import { refused } from './message-record.ts'
+import { decodePercent, type PercentProblem } from './percent.ts'
+
+/**
+ * Parser of `key=value` text (docs/WIRE.md, "Key-value"). A value is a text, and null where it is
+ * empty or has no separator. The time is linear in the length.
+ */
+export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
+  const hasQuotes = syntax.quoting === 'quotes'
+  return {
+    parse(body) {
+      if (body.length === 0) return refused('is empty')
+      if (!isUtf8(body)) return refused('is not UTF-8')
+      const text = withoutNewline(body.toString('utf8'))
+      if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refused('begins with a byte order mark')
+      const tree = new KeyValueTree(syntax.repeated)
+      const isQuoted = hasQuotes && text.includes('"')
+      const error = isQuoted ? readQuotedPairs(text, syntax, tree) : readPairs(text, syntax, tree)
+      return error === null ? messageOf(tree) : { ok: false, error, form: null }
+    },
+  }
+}
+
+const NO_KEY = 'has a pair without a key'
+const BYTE_ORDER_MARK = 0xfeff
+const CARRIAGE_RETURN = 0x0d
+
+function withoutNewline(text: string): string {
+  if (!text.endsWith('\n')) return text
+  return text.slice(0, text.endsWith('\r\n') ? -2 : -1)
+}
+
+function messageOf(tree: KeyValueTree): ParsedMessage {
+  if (tree.pairs === 0) return refused('is empty')
+  if (!tree.close()) return { ok: false, error: tree.error!, form: null }
+  return { ok: true, message: tree.message, form: null }
+}
+
+/** Reads all pairs into the tree, up to the first that is wrong. */
+function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): DecodeError | null {
+  const { pairSeparator, valueSeparator } = syntax
+  const isPerLine = pairSeparator === '\n'
+  const decode = decoderOf(text, syntax)
+  let at = 0
+  let split = -1
+  while (at < text.length) {
+    const found = text.indexOf(pairSeparator, at)
+    const next = found < 0 ? text.length : found
+    const hasReturn = isPerLine && next > at && text.charCodeAt(next - 1) === CARRIAGE_RETURN
+    const end = hasReturn ? next - 1 : next
+    if (end > at) {
+      // One that lies in a later pair is not looked for again: time stays linear.
+      if (split < at) split = indexOrEnd(text, valueSeparator, at)
+      const start = split + valueSeparator.length
+      const key = decode(at, start <= end ? split : end)
+      const value = start < end ? decode(start, end) : null
+      if (typeof key !== 'string') return { field: 'body', why: key?.why ?? NO_KEY }
+      if (typeof value === 'object' && value !== null) return { field: key, why: value.why }
+      if (!tree.put(key, value)) return tree.error
+    }
+    at = next + pairSeparator.length
+  }
+  return null
+}
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const found = text.indexOf(wanted, from)
+  return found < 0 ? text.length : found
+}
+
+/** A part of the text as it is meant; null if it is empty. */
+type Decode = (from: number, to: number) => string | null | PercentProblem
+
+function decoderOf(text: string, { quoting }: KeyValueSyntax): Decode {
+  const plain: Decode = (from, to) => (from < to ? text.slice(from, to) : null)
+  if (quoting !== 'percent' || !(text.includes('%') || text.includes('+'))) return plain
+  const percents = new Finder(text, '%')
+  const pluses = new Finder(text, '+')
+  return (from, to) => {
+    const isPlain = percents.from(from) >= to && pluses.from(from) >= to
+    return isPlain ? plain(from, to) : decodePercent(text, from, to)
+  }
+}

@@ -1,0 +1,108 @@
+/** Why a text is not percent-encoded UTF-8; see `decodePercent`. */
+export interface PercentProblem {
+  readonly why: string
+}
+
+const NO_DIGITS: PercentProblem = { why: 'has a % without two hexadecimal digits' }
+const NOT_UTF8: PercentProblem = { why: 'has percent-encoded bytes that are not UTF-8' }
+const PERCENT = 0x25
+const PLUS = 0x2b
+
+/**
+ * The text from `from` to `to` as forms encode it: `+` is a blank, `%XX` a byte of UTF-8. What is
+ * not escaped stays as it is. The time is linear in the length.
+ */
+export function decodePercent(text: string, from: number, to: number): string | PercentProblem {
+  let decoded = ''
+  let plain = from
+  let at = from
+  while (at < to) {
+    const unit = text.charCodeAt(at)
+    if (unit === PLUS) {
+      decoded += `${text.slice(plain, at)} `
+      at += 1
+      plain = at
+    } else if (unit === PERCENT) {
+      decoded += text.slice(plain, at)
+      const byte = byteAt(text, at, to)
+      if (byte < 0) return NO_DIGITS
+      const length = sequenceLength(byte)
+      const point = length === 1 ? byte : pointAt(text, at, to, length)
+      if (point < 0) return NOT_UTF8
+      decoded += String.fromCodePoint(point)
+      at += 3 * length
+      plain = at
+    } else {
+      at += 1
+    }
+  }
+  return decoded + text.slice(plain, to)
+}
+
+/** The byte of the `%XX` at this place, or -1. */
+function byteAt(text: string, at: number, to: number): number {
+  if (at + 2 >= to || text.charCodeAt(at) !== PERCENT) return -1
+  const high = hexDigit(text.charCodeAt(at + 1))
+  const low = hexDigit(text.charCodeAt(at + 2))
+  return high < 0 || low < 0 ? -1 : high * 16 + low
+}
+
+function hexDigit(unit: number): number {
+  if (unit >= 0x30 && unit <= 0x39) return unit - 0x30
+  const letter = unit | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+/** How many bytes the sequence has that this byte begins; 0 if it cannot begin one. */
+function sequenceLength(byte: number): number {
+  if (byte < 0x80) return 1
+  if (byte >= 0xc2 && byte <= 0xdf) return 2
+  if (byte >= 0xe0 && byte <= 0xef) return 3
+  return byte >= 0xf0 && byte <= 0xf4 ? 4 : 0
+}
+
+const LEAD_BITS = [0, 0x7f, 0x1f, 0x0f, 0x07] as const
+const LEAST = [0, 0, 0x80, 0x800, 0x10000] as const
+
+/** The code point of a sequence of `length` escaped bytes; -1 if it is none or overlong. */
+function pointAt(text: string, at: number, to: number, length: number): number {
+  let point = byteAt(text, at, to) & (LEAD_BITS[length] ?? 0)
+  for (let index = 1; index < length; index += 1) {
+    const byte = byteAt(text, at + 3 * index, to)
+    if (byte < 0x80 || byte > 0xbf) return -1
+    point = point * 64 + (byte & 0x3f)
+  }
+  const isSurrogate = point >= 0xd800 && point <= 0xdfff
+  const isOutside = length === 0 || point < (LEAST[length] ?? 0) || point > 0x10ffff
+  return isSurrogate || isOutside ? -1 : point
+}
+
+/** How each byte is written: as its character, or escaped. */
+export interface PercentCodes {
+  readonly isKept: Uint8Array
+  readonly byByte: readonly string[]
+}
+
+const KEPT_IN_FORMS = /[\w*.-]/
+
+/** As forms encode texts, with the characters of `separators` escaped, too. */
+export function percentCodes(separators: string): PercentCodes {
+  const chars = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
+  const isKept = chars.map((char) => KEPT_IN_FORMS.test(char) && !separators.includes(char))
+  const blank = separators.includes('+') ? '%20' : '+'
+  const byByte = chars.map((char, byte) => {
+    if (char === ' ') return blank
+    return isKept[byte] ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  return { isKept: Uint8Array.from(isKept, Number), byByte }
+}
+
+/** Half characters become U+FFFD, as wherever texts become UTF-8. */
+export function encodePercent(text: string, { isKept, byByte }: PercentCodes): string {
+  let at = 0
+  while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1
+  if (at === text.length) return text
+  let encoded = text.slice(0, at)
+  for (const byte of Buffer.from(text.slice(at))) encoded += byByte[byte]
+  return encoded
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { answerFields } from '../../../src/catalog/file-types/answer-fields.ts'
+import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
+import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
+import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
+import { settings } from '../../catalog/file-types/answers.ts'
+import { wireExamples } from '../wire-examples.ts'
+
+const context: DecodeContext = {
+  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
+  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
+  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+}
+
+const FILE = 'FILE-TYPES-answer.md'
+const examples = wireExamples(FILE)
+
+/** The dialect of a document, by the name of its example or of those that begin with it. */
+function codecFor(name: string): Codec<unknown> {
+  const document = JSON.parse(examples.get(name.split('-')[0] ?? '')?.document ?? '')
+  const rules = { rateCalculators: {}, customerIdentification: {} }
+  const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+  return codecOf(compileFileType(document, defaults))
+}
+
+function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcome): string {
+  const decoded = codec.decode(Buffer.from(request), context)
+  if (!decoded.ok) return codec.encodeError(decoded.error)
+  return codec.encode(decoded.envelope, outcome ?? plainOutcome('granted'))
+}
+
+describe(`docs/${FILE}`, () => {
+  it('has the examples that the tests expect', () => {
+    const names = ['mapped', 'mapped-denied', 'mapped-failed', 'mapped-broken', 'conditions']
+    expect([...examples.keys()]).toEqual(names)
+  })
+
+  it.each([...examples])('%s: the response, byte for byte', (name, example) => {
+    const request = example.request ?? examples.get('mapped')?.request ?? ''
+    expect(answered(codecFor(name), request, example.outcome)).toBe(example.response)
+  })
+
+  it('the same request and outcome give the same bytes, whichever codec they meet', () => {
+    const { request = '', outcome, response } = examples.get('mapped')!
+    const stored = JSON.parse(JSON.stringify(outcome)) as ChargeOutcome
+    const codec = codecFor('mapped')
+    expect(answered(codec, request, stored)).toBe(response)
+    expect(answered(codec, request, stored)).toBe(response)
+    expect(answered(codecFor('mapped'), request, stored)).toBe(response)
+  })
+
+  it('has every row field', () => {
+    const text = readFileSync(new URL(`../../../docs/${FILE}`, import.meta.url), 'utf8')
+    const missing = Object.keys(answerFields).filter((name) => !text.includes(`\`${name}\``))
+    expect(missing).toEqual([])
+  })
+})
+
+describe('balances', () => {
+  const document = {
+    ...{ file_type: 'B', parser: { type: 'json' } },
+    processor: { date_field: 't', usaget_mapping: [{ usaget: 'data', volume_src: ['v'] }] },
+  }
+  const realtime = { used_usagev_field: 'used', default_values: { default: 1 } }
+  const message = { request_type: 2, session_id: 's', used: 1 }
+
+  /** Whether the request asks for them. */
+  function areAsked(fileType: object, given: object): boolean {
+    const rules = { rateCalculators: {}, customerIdentification: {} }
+    const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+    const codec = codecOf(compileFileType({ ...document, ...fileType }, defaults))
+    const decoded = codec.decode(Buffer.from(JSON.stringify({ ...message, ...given })), context)
+    if (!decoded.ok || decoded.request === null) throw new Error('is not charged')
+    return decoded.request.wantBalances
+  }
+
+  it('are asked for by the field of the message, if there is one', () => {
+    const fileType = { realtime: { ...realtime, balances_field: 'show' } }
+    expect(areAsked(fileType, { show: true })).toBe(true)
+    expect(areAsked(fileType, { show: false })).toBe(false)
+    expect(areAsked(fileType, {})).toBe(false)
+  })
+
+  it('are asked for always, if answers name them', () => {
+    const fields = [{ response_field_name: 'b', row_field_name: 'balances' }]
+    expect(areAsked({ realtime, response: { fields } }, {})).toBe(true)
+    expect(areAsked({ realtime }, {})).toBe(false)
+  })
+})

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type {
+  FileType,
+  MapContext,
+  MappedRequest,
+  Message,
+  SkippedService,
+} from '../../../src/catalog/file-types/file-type.ts'
+import { compileResponse } from '../../../src/catalog/file-types/response.ts'
+import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest,
+} from '../../../src/domain/charge-request.ts'
+import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
+import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
+import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
+import { echoOf, granted, service, settings } from '../../catalog/file-types/answers.ts'
+import { wireExamples } from '../wire-examples.ts'
+
+const context: DecodeContext = {
+  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
+  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
+  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+}
+
+type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
+
+/** A file type that maps as it is told, and answers by the section. */
+function fileType(map: Map, section?: unknown, hasServices = false): FileType {
+  const parser = { type: 'json' } as const
+  const options = { path: 'response', parser, hasServices, defaults: settings, realtime: {} }
+  const { encoder, nodes, settings: settingsOf } = compileResponse(section, options)
+  return {
+    ...{ name: 'GY', isEnabled: true, parser, encoder, allowsGet: false },
+    ...{ rulesKey: '', rules: null, map, response: nodes, settings: settingsOf },
+  }
+}
+
+function request(services: ServiceRequest[]): ChargeRequest {
+  return {
+    ...{ kind: 'update', origin: 'test/GY', sessionId: 's1', requestNumber: 3, stamp: '' },
+    ...{ rules: '', subscriberKey: 'none', subscriberValue: '', eventTimeMs: 0 },
+    ...{ eventTimeGiven: false, services, wantBalances: false, pretend: false, refund: false },
+    fields: null,
+  }
+}
+
+const bytesOf = (message: object) => Buffer.from(JSON.stringify(message))
+
+/** The answer to a message of these entries, of which the first services are charged. */
+function answered(
+  { charged = [] as ServiceRequest[], skipped = [] as SkippedService[] },
+  outcome = granted([]),
+): string {
+  const entries = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
+  const map: Map = (message) => ({
+    request: charged.length === 0 ? null : request(charged),
+    skipped,
+    echo: echoOf(message, entries),
+  })
+  const row = (name: string, from: string) => ({ response_field_name: name, row_field_name: from })
+  const fields = [row('id', 'uf.id'), row('code', 'return_code'), row('v', 'usagev')]
+  const section = {
+    fields: [row('code', 'return_code')],
+    services: { field: 's', fields: [...fields, row('t', 'usaget'), row('g', 'rating_group')] },
+  }
+  const codec = codecOf(fileType(map, section, true))
+  const decoded = codec.decode(bytesOf({}), context)
+  if (!decoded.ok) throw new Error(decoded.error.why)
+  expect(decoded.request === null).toBe(charged.length === 0)
+  const text = codec.encode(decoded.envelope, outcome)
+  expect(codec.encode(decoded.envelope, structuredClone(outcome))).toBe(text)
+  return text
+}
+
+const skip = (index: number, units: number): SkippedService => ({
+  ...{ index, ratingGroup: index, usaget: 'free', granted: units },
+})
+
+describe('services of an answer', () => {
+  const data = serviceRequest({ usaget: 'data', ratingGroup: 10 })
+  const call = serviceRequest({ usaget: 'call' })
+  const ofData = service({ ratingGroup: 10, granted: 7 })
+  const ofCall = service({ usaget: 'call', reason: 'noCredit' })
+  const a = '{"id":"a","code":1,"v":7,"t":"data","g":10}'
+
+  it('are those of the outcome', () => {
+    expect(answered({ charged: [data, call] }, granted([ofData, ofCall]))).toBe(
+      `{"code":1,"s":[${a},{"id":"b","code":-1,"v":0,"t":"call"}]}`,
+    )
+  })
+
+  it('have what was skipped in its place, granted', () => {
+    const between = '{"id":"b","code":1,"v":50,"t":"free","g":1}'
+    expect(
+      answered({ charged: [data, call], skipped: [skip(1, 50)] }, granted([ofData, ofCall])),
+    ).toBe(`{"code":1,"s":[${a},${between},{"id":"c","code":-1,"v":0,"t":"call"}]}`)
+    const around = [skip(0, 5), skip(2, 0)]
+    expect(answered({ charged: [call], skipped: around }, granted([ofCall]))).toBe(
+      '{"code":1,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0},' +
+        '{"id":"b","code":-1,"v":0,"t":"call"},{"id":"c","code":1,"v":0,"t":"free","g":2}]}',
+    )
+  })
+
+  it('may all be skipped', () => {
+    expect(answered({ skipped: [skip(0, 5), skip(1, 6)] }, plainOutcome('granted'))).toBe(
+      '{"code":1,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0},' +
+        '{"id":"b","code":1,"v":6,"t":"free","g":1}]}',
+    )
+  })
+
+  it('are denied each where the denial is of the whole', () => {
+    expect(
+      answered({ charged: [data, call], skipped: [skip(1, 5)] }, plainOutcome('unknownSubscriber')),
+    ).toBe(
+      '{"code":-2,"s":[{"id":"a","code":-2,"v":0,"t":"data","g":10},' +
+        '{"id":"b","code":1,"v":5,"t":"free","g":1},{"id":"c","code":-2,"v":0,"t":"call"}]}',
+    )
+  })
+
+  it('are left out of a failure', () => {
+    const failed = { ...granted([ofData]), reason: 'timedOut' } as const
+    expect(answered({ charged: [data], skipped: [skip(1, 5)] }, failed)).toBe('{"code":-92}')
+  })
+})
+
+describe('a message that cannot be used', () => {
+  const refuse: Map = () => ({ field: 'a.b', why: 'is "odd"' })
+  const codec = codecOf(fileType(refuse, { return_codes: { malformed: 5004 } }))
+
+  it.each([
+    ['{}', 'a.b is \\"odd\\"'],
+    ['{', 'body is not JSON'],
+    ['', 'body is empty'],
+  ])('%j is answered with what is wrong', (text, why) => {
+    const decoded = codec.decode(Buffer.from(text), context)
+    if (decoded.ok) throw new Error('accepted')
+    expect(codec.encodeError(decoded.error)).toBe(
+      `{"status":0,"returnCode":5004,"desc":"Malformed request: ${why}"}`,
+    )
+  })
+
+  it('may be refused before it is parsed', () => {
+    expect(codec.encodeError({ field: 'body', why: 'is too long' })).toBe(
+      '{"status":0,"returnCode":5004,"desc":"Malformed request: body is too long"}',
+    )
+  })
+})
+
+describe('the form of a message', () => {
+  const parser = {
+    parse: (body: Buffer) => {
+      const form = { shape: body.toString() }
+      if (body.length > 1) return { ok: true, message: {}, form } as const
+      return { ok: false, error: { field: 'body', why: 'is short' }, form } as const
+    },
+  }
+  const encoder = {
+    contentType: 'text/plain',
+    encode: (_answer: unknown, form: unknown) => JSON.stringify(form),
+    encodeError: (_error: unknown, code: number, form: unknown) => JSON.stringify([code, form]),
+  }
+  const codec = createMappedCodec(
+    fileType((message) =>
+      message === null
+        ? { field: '', why: '' }
+        : { request: null, skipped: [], echo: echoOf(message) },
+    ),
+    parser,
+    encoder,
+  )
+
+  it('reaches its answer', () => {
+    const decoded = codec.decode(Buffer.from('list'), context)
+    expect(decoded.ok && codec.encode(decoded.envelope, granted([]))).toBe('{"shape":"list"}')
+    expect(codec.contentType).toBe('text/plain')
+  })
+
+  it('reaches the answer to a broken one', () => {
+    const decoded = codec.decode(Buffer.from('x'), context)
+    expect(!decoded.ok && codec.encodeError(decoded.error)).toBe('[-20,{"shape":"x"}]')
+    expect(codec.encodeError({ field: 'body', why: 'is too long' })).toBe('[-20,null]')
+  })
+})
+
+describe('what mapping is given', () => {
+  it('is of the context, and the digest of the bytes', () => {
+    const seen: unknown[] = []
+    const map: Map = (message, given) => {
+      seen.push(message, { ...given, bodyDigest: given.bodyDigest() })
+      return { field: 'x', why: 'y' }
+    }
+    const body = bytesOf({ a: 1 })
+    codecOf(fileType(map)).decode(body, context)
+    const { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax } = context
+    const bodyDigest = createHash('sha256').update(body).digest('hex')
+    expect(seen).toEqual([
+      { a: 1 },
+      { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax, bodyDigest },
+    ])
+  })
+})
+
+describe('without a response in its document', () => {
+  /** Maps as the plain dialect decodes. */
+  const plainMap: Map = (message) => {
+    const decoded = jsonCodec.decode(bytesOf(message), context)
+    if (!decoded.ok) return decoded.error
+    const { recordType, sessionId, requestNumber } = decoded.envelope
+    const list = message['services'] as Message[] | undefined
+    const echo = { ...echoOf(message, list), recordType, sessionId, requestNumber }
+    return { request: decoded.request, skipped: [], echo: { ...echo, requestType: recordType } }
+  }
+  const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
+
+  it.each(examples)('it answers as the plain dialect: %s', (_name, example) => {
+    const { outcome, request: text = '', response } = example
+    const codec = codecOf(fileType(plainMap, undefined, text.includes('"services"')))
+    const decoded = codec.decode(Buffer.from(text), context)
+    const answer = decoded.ok
+      ? codec.encode(decoded.envelope, outcome!)
+      : codec.encodeError(decoded.error)
+    expect(answer).toBe(response)
+  })
+})
