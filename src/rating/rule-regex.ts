@@ -36,7 +36,8 @@ export interface RuleRegex extends Pattern {
 export function compileRegex(text: unknown, path: string): RuleRegex {
   if (typeof text !== 'string') throw new RuleError(path, 'must be a regular expression')
   const { source, flags } = split(text, path)
-  const native = compileNative(source, flags, path)
+  const native = compileNative(source, flags)
+  if (native === null) throw new RuleError(path, `is not a regular expression: ${text}`)
   const engine = isCheap(source) ? backtracking(native) : linear(source, flags, path)
   return {
     source,
@@ -86,11 +87,11 @@ function compileLinear(source: string, flags: string, path: string): RE2JS {
   }
 }
 
-function compileNative(source: string, flags: string, path: string): RegExp {
+function compileNative(source: string, flags: string): RegExp | null {
   try {
     return new RegExp(source, flags)
   } catch {
-    throw new RuleError(path, `is not a regular expression: ${source}`)
+    return null
   }
 }
 

@@ -27,7 +27,7 @@ describe('an expression of a rule', () => {
     ['/a/x', 'p has unknown flags: x'],
     ['/a/gg', 'p has unknown flags: gg'],
     ['(', 'p is not a regular expression: ('],
-    ['/(?i)a/', 'p is not a regular expression: (?i)a'],
+    ['/(?i)a/', 'p is not a regular expression: /(?i)a/'],
     ['(a+)+(?=b)', 'p cannot be run in bounded time: looks around'],
     ['(?<!a)(a+)+', 'p cannot be run in bounded time: looks around'],
     ['(a+)+\\1', 'p cannot be run in bounded time: has a back reference'],

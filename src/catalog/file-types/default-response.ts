@@ -1,10 +1,16 @@
 /** The fields of answers of a file type that describes none: those of the plain JSON dialect. */
 
-/** What a service is granted; of a request that only pretends with its price. */
+/** What a service is granted, as far as it is configured; of a quote with its price. */
 const grant = fieldsOf({
   grantedVolume: 'granted_volume',
   validityTime: 'validity_time',
+  quotaHoldingTime: 'quota_holding_time',
+  threshold: 'threshold',
   finalUnit: 'final_unit',
+  finalUnitAction: 'final_unit_action',
+  redirectAddress: 'redirect_address',
+  redirectAddressType: 'redirect_address_type',
+  restrictionFilters: 'restriction_filters',
   aprice: 'aprice',
   finalCharge: 'final_charge',
   taxData: 'tax_data',
