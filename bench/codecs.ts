@@ -1,88 +1,128 @@
 /**
- * Decoding and encoding of one charge request in each dialect, against `JSON.parse` and
- * `JSON.stringify` of the same messages, in turns in the same run.
+ * Decoding a charge request and encoding its answer, by dialect and size, against `JSON.parse` and
+ * `JSON.stringify` of the same, in turns in the same run.
  */
 import { parseArgs } from 'node:util'
-import { reasons } from '../src/domain/charge-outcome.ts'
-import type { Codec, DecodeContext } from '../src/realtime/codecs/codec.ts'
-import { createJsonCodec } from '../src/realtime/codecs/json.ts'
-import { FIRST_MS, outcomeOf, SIZES, updateOf } from './messages.ts'
+import type { ChargeOutcome } from '../src/domain/charge-outcome.ts'
+import type { Codec } from '../src/realtime/codecs/codec.ts'
+import { CONTEXT, type Dialect, dialectsOf, PLAIN } from './dialects.ts'
+import { outcomeOf, SIZES, type Size, updateOf } from './messages.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '40' },
+    rounds: { type: 'string', default: '30' },
     ms: { type: 'string', default: '10' },
+    warmup: { type: 'string', default: '300' },
     messages: { type: 'string', default: '64' },
   },
 })
+const ROUNDS = Number(values.rounds)
+const TURN_MS = Number(values.ms)
+const WARMUP_MS = Number(values.warmup)
 const MESSAGES = Number(values.messages)
 
-const context: DecodeContext = {
-  ...{ origin: 'bench', nowMs: FIRST_MS, servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 86_400_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
-}
-
 const now = () => performance.now()
-const print = (line: string) => process.stdout.write(`${line}\n`)
-/** Read at the end, so that nothing of the work can be left out. */
-let sum = 0
+/** Of what was made, so that none of it can be left out. */
+let seen = 0
 
-/** Asks for a character far inside, for which a text that was put together must become one. */
-function read(text: string): void {
-  sum += text.charCodeAt(text.length - 2)
+/** Looks far into a text, for which one that was put together must become one piece. */
+function look(text: string): void {
+  seen += text.charCodeAt(text.length - 2)
 }
 
-const plain = createJsonCodec({
-  quotaHoldingMs: 0,
-  thresholdPercent: 0,
-  finalUnit: { action: 'terminate' },
-  returnCodes: Object.fromEntries(Object.entries(reasons).map(([k, v]) => [k, v.code])) as any,
-}) as Codec<any>
-for (const size of SIZES) {
-  const bodies = Array.from({ length: MESSAGES }, (_, index) =>
-    Buffer.from(JSON.stringify(updateOf(size, index))),
-  )
-  const outcomes = bodies.map((body, index) => {
-    const decoded = plain.decode(body, context)
-    if (!decoded.ok || decoded.request === null) throw new Error(JSON.stringify(decoded))
-    return outcomeOf(decoded.request, index)
-  })
-  const answers = bodies.map((body, index) => {
-    const d = plain.decode(body, context)
-    return JSON.parse(plain.encode((d as any).envelope, outcomes[index]!))
-  })
-  const ours = (i: number) => {
-    const d = plain.decode(bodies[i]!, context)
-    if (!d.ok) throw new Error('x')
-    read(plain.encode(d.envelope, outcomes[i]!))
-  }
-  const dec = (i: number) => {
-    const d = plain.decode(bodies[i]!, context)
-    if (d.ok) sum += d.request!.services.length
-  }
-  const par = (i: number) => {
-    const d: any = JSON.parse(bodies[i]!.toString())
-    sum += d.request_num
-  }
-  const ceil = (i: number) => {
-    par(i)
-    read(JSON.stringify(answers[i]))
-  }
-  const t = [ours, ceil, dec, par].map((f) => ({ f, ns: [] as number[] }))
-  for (let r = 0; r < Number(values.rounds); r++)
-    for (const x of t) {
-      const s = now()
-      let n = 0
-      while (now() - s < Number(values.ms)) {
-        for (let i = 0; i < MESSAGES; i++) x.f(i)
-        n += MESSAGES
-      }
-      x.ns.push(((now() - s) * 1e6) / n)
-    }
-  const med = t.map((x) => x.ns.sort((a, b) => a - b)[x.ns.length >> 1]!)
-  print(
-    `${size} bytes=${bodies[0]!.length} answer=${JSON.stringify(answers[0]).length} ours=${med[0]!.toFixed(0)} ceil=${med[1]!.toFixed(0)} ratio=${(med[0]! / med[1]!).toFixed(2)} dec=${med[2]!.toFixed(0)} parse=${med[3]!.toFixed(0)}`,
-  )
+/** What is timed, and how long one call of it took in each round, ns. */
+interface Contender {
+  run: (index: number) => void
+  ns: number[]
 }
-if (sum === 0) print('0')
+
+const contender = (run: Contender['run']): Contender => ({ run, ns: [] })
+
+interface Measured {
+  dialect: Dialect
+  bytes: number
+  answerBytes: number
+  ours: Contender
+  ceiling: Contender
+}
+
+/** The text of an answer, all the way from the bytes of its request. */
+function answerTo(codec: Codec<unknown>, body: Buffer, outcome: ChargeOutcome): string {
+  const decoded = codec.decode(body, CONTEXT)
+  if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
+  return codec.encode(decoded.envelope, outcome)
+}
+
+function outcomeFor(codec: Codec<unknown>, body: Buffer, index: number): ChargeOutcome {
+  const decoded = codec.decode(body, CONTEXT)
+  if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
+  if (decoded.request === null) throw new Error('nothing to charge')
+  // Outcomes come from another thread, as copies.
+  return structuredClone(outcomeOf(decoded.request, index))
+}
+
+function measuredOf(dialect: Dialect, size: Size): Measured {
+  const { codec, bodyOf, isJson } = dialect
+  const messages = Array.from({ length: MESSAGES }, (_, index) => updateOf(size, index))
+  const bodies = messages.map((message) => Buffer.from(bodyOf(message)))
+  const outcomes = bodies.map((body, index) => outcomeFor(codec, body, index))
+  const answers = bodies.map((body, at) => answerTo(codec, body, outcomes[at] as ChargeOutcome))
+  // What is no JSON is held against the plain JSON dialect of the same content.
+  const jsons = isJson ? bodies : messages.map((message) => Buffer.from(PLAIN.bodyOf(message)))
+  const objects: unknown[] = jsons.map((body, at) =>
+    JSON.parse(isJson ? (answers[at] as string) : answerTo(PLAIN.codec, body, outcomes[at]!)),
+  )
+  return {
+    dialect,
+    bytes: bodies[0]?.length ?? 0,
+    answerBytes: answers[0]?.length ?? 0,
+    ours: contender((index) =>
+      look(answerTo(codec, bodies[index] as Buffer, outcomes[index] as ChargeOutcome)),
+    ),
+    ceiling: contender((index) => {
+      if (JSON.parse((jsons[index] as Buffer).toString('utf8')) !== null) seen += 1
+      look(JSON.stringify(objects[index]))
+    }),
+  }
+}
+
+/** Nanoseconds of one call, of as many as fit into the time. */
+function timed({ run }: Contender, ms: number): number {
+  const start = now()
+  let calls = 0
+  while (now() - start < ms) {
+    for (let index = 0; index < MESSAGES; index += 1) run(index)
+    calls += MESSAGES
+  }
+  return ((now() - start) * 1e6) / calls
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+}
+
+/** One line for each dialect; the goals are in the issue of file types, and in README.md. */
+function report(size: Size, all: readonly Measured[]): void {
+  const plainNs = median(all[0]?.ours.ns ?? [])
+  for (const { dialect, bytes, answerBytes, ours, ceiling } of all) {
+    const { name, goal } = dialect
+    const [ns, ceilingNs] = [median(ours.ns), median(ceiling.ns)]
+    const baseNs = goal?.of === 'plain' ? plainNs : ceilingNs
+    const aim =
+      goal === null ? '' : ` goal=${goal.ratio}_of_${goal.of} is=${(ns / baseNs).toFixed(2)}`
+    const sizes = `size=${size} bytes=${bytes} answer_bytes=${answerBytes}`
+    const times = `ns=${ns.toFixed(0)} json_ns=${ceilingNs.toFixed(0)}`
+    const ratio = `ratio=${(ns / ceilingNs).toFixed(2)}`
+    process.stdout.write(`dialect=${name} ${sizes} ${times} ${ratio}${aim}\n`)
+  }
+}
+
+const bySize = SIZES.map((size) => dialectsOf(size).map((dialect) => measuredOf(dialect, size)))
+const contenders = bySize.flat().flatMap(({ ours, ceiling }) => [ours, ceiling])
+// Until all of it is compiled as well as it will be.
+for (const one of contenders) timed(one, WARMUP_MS)
+for (let round = 0; round < ROUNDS; round += 1) {
+  for (const one of contenders) one.ns.push(timed(one, TURN_MS))
+}
+for (const [at, size] of SIZES.entries()) report(size, bySize[at] ?? [])
+if (seen === 0) throw new Error('nothing was made')

@@ -63,15 +63,17 @@ function extras(size: Size, index: number): Record<string, unknown> {
       charging_id: 0x7f000000 + index,
     },
     ...{ pdp_address: `10.64.${index % 256}.17`, pdp_type: 'IPv4v6', selection_mode: '0' },
+    ...{ origin_host: 'pgw1.epc.example.net', origin_realm: 'epc.example.net' },
+    ...{ destination_realm: 'charging.example.net', service_context_id: '32251@3gpp.org' },
+    ...{ charging_characteristics: '0800', serving_node_type: 2, ms_timezone: '8000' },
     user_location: location,
   }
   if (size === 1000) return some
   const qos = { qci: 9, arp: { priority: 8, preemptible: true }, ul: 50_000_000, dl: 150_000_000 }
   return {
     ...some,
-    ...{ origin_host: 'pgw1.epc.example.net', origin_realm: 'epc.example.net', qos },
-    ...{ destination_realm: 'charging.example.net', service_context_id: '32251@3gpp.org' },
-    ...{ charging_characteristics: '0800', serving_node_type: 2, ms_timezone: '8000' },
+    ...{ qos, rulebase_features: ['tethering', 'video', 'messaging'], roaming_partner: '26201' },
+    ...{ session_start: '2026-11-21T08:00:00Z', bearer_id: 'default-5', cause: 'quota-exhausted' },
     ...{ user_equipment_info: { type: 0, value: 'MzU2OTM4MDM1NjQzODA5' }, pcrf: 'pcrf2' },
   }
 }

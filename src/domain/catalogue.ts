@@ -80,6 +80,12 @@ export interface RateRevision extends Revision {
   rounding: RoundingRules | null
 }
 
+/** A compiled regular expression. */
+export interface Pattern {
+  readonly source: string
+  test(text: string): boolean
+}
+
 /** Units or money that a plan or service includes per period (spec/entity-api.md 4.3). */
 export interface IncludedGroup {
   name: string
@@ -89,7 +95,7 @@ export interface IncludedGroup {
   total: number
   /** Empty for every usage type. */
   usagets: ReadonlySet<string>
-  rates: 'all' | ReadonlySet<string> | RegExp
+  rates: 'all' | ReadonlySet<string> | Pattern
   /** One counter for the account; `pool`: with the shares of all its subscribers. */
   sharing: 'none' | 'shared' | 'pool'
   /** Whether the quantity of a service multiplies it. */
@@ -197,7 +203,12 @@ export interface Override {
 export interface Condition {
   field: string
   op: 'eq' | 'ne' | 'in' | 'nin' | 'lt' | 'lte' | 'gt' | 'gte' | 'regex' | 'exists'
+  /** Of `regex` a `Pattern`. */
   value: unknown
+}
+
+export function isPattern(value: unknown): value is Pattern {
+  return typeof value === 'object' && value !== null && 'test' in value
 }
 
 /** What one subscriber of the account holds, for pooled groups. */

@@ -1,5 +1,5 @@
 /** Conditions of overrides on facts of an entity (interface.md 2.3, entity-api.md 4.7). */
-import type { Condition, Facts } from '../domain/catalogue.ts'
+import { type Condition, type Facts, isPattern } from '../domain/catalogue.ts'
 
 /** All of them hold; a fact that is missing is equal to nothing. */
 export function meets(conditions: readonly Condition[], facts: Facts): boolean {
@@ -19,7 +19,7 @@ function holds(op: Condition['op'], fact: Facts[string] | undefined, value: unkn
     case 'exists':
       return (fact !== undefined) === (value !== false)
     case 'regex':
-      return value instanceof RegExp && fact !== undefined && value.test(String(fact))
+      return isPattern(value) && fact !== undefined && value.test(String(fact))
     default:
       return fact !== undefined && compares(op, order(fact, value))
   }

@@ -75,7 +75,7 @@ function strongest(groups: readonly IncludedGroup[], query: GroupQuery): Include
 function contains({ usagets, rates }: IncludedGroup, { rateKey, usaget }: GroupQuery): boolean {
   if (usagets.size > 0 && !usagets.has(usaget)) return false
   if (rates === 'all') return true
-  return rates instanceof RegExp ? rates.test(rateKey) : rates.has(rateKey)
+  return 'test' in rates ? rates.test(rateKey) : rates.has(rateKey)
 }
 
 interface Period {

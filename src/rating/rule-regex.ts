@@ -1,14 +1,28 @@
 /**
- * Regular expressions that an operator configures, run on what the network sends. They are bounded:
- * a long value costs nothing, and a repetition inside a repetition, which may take exponential
- * time, is refused.
+ * Regular expressions that an operator configures, run on what the network sends, in bounded time.
+ *
+ * They are JavaScript's. The engine of JavaScript tries one way after the other, which may take
+ * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most one
+ * repetition is without an end, and the choices of all others together stay within `STEPS_MAX`; with
+ * an input that is bounded that is quadratic at worst. Everything else is run by re2js, which follows
+ * all ways at once in linear time. What that cannot do (look-around, back references) is refused
+ * there, and so is what makes it slow, a program above `PROGRAM_MAX`.
  */
+import { RE2JS, RE2JSException } from 're2js'
+import type { Pattern } from '../domain/catalogue.ts'
+import { backtrackingOf, toRe2, UnsupportedRegex } from './regex-syntax.ts'
 import { RuleError } from './rule-error.ts'
 
 /** Longest value, in characters, that an expression is tried on. */
-export const REGEX_INPUT_MAX = 64
+export const REGEX_INPUT_MAX = 256
 
-export interface RuleRegex {
+/** Most steps of backtracking, over all positions of the longest value: some milliseconds. */
+const STEPS_MAX = 2 ** 20
+
+/** Most instructions of a linear expression: each may be looked at for each character. */
+const PROGRAM_MAX = 1_000
+
+export interface RuleRegex extends Pattern {
   /** Whether a value has a match; one that is too long has none. */
   test(value: string): boolean
   /** The value without its matches; empty if it is too long. */
@@ -17,24 +31,67 @@ export interface RuleRegex {
 
 /**
  * Compiles `/…/flags` (flags i, m, s, u) or the bare expression. Throws `RuleError` for what does
- * not compile.
+ * not compile, or cannot be run in bounded time.
  */
 export function compileRegex(text: unknown, path: string): RuleRegex {
   if (typeof text !== 'string') throw new RuleError(path, 'must be a regular expression')
   const { source, flags } = split(text, path)
-  if (repeatsRepetition(source)) {
-    throw new RuleError(path, 'must not repeat a group that itself repeats')
-  }
-  let one: RegExp
-  try {
-    one = new RegExp(source, flags)
-  } catch {
-    throw new RuleError(path, `is not a regular expression: ${text}`)
-  }
-  const all = new RegExp(one, `${flags}g`)
+  const native = compileNative(source, flags)
+  if (native === null) throw new RuleError(path, `is not a regular expression: ${text}`)
+  const engine = isCheap(source) ? backtracking(native) : linear(source, flags, path)
   return {
-    test: (value) => value.length <= REGEX_INPUT_MAX && one.test(value),
-    clear: (value) => (value.length <= REGEX_INPUT_MAX ? value.replace(all, '') : ''),
+    source,
+    test: (value) => value.length <= REGEX_INPUT_MAX && engine.test(value),
+    clear: (value) => (value.length <= REGEX_INPUT_MAX ? engine.clear(value) : ''),
+  }
+}
+
+/** Whether JavaScript's own engine may run the expression, which compiles. */
+export function isCheap(source: string): boolean {
+  const { ways, unbounded } = backtrackingOf(source)
+  const positions = REGEX_INPUT_MAX + 1
+  return unbounded <= 1 && ways * positions ** (1 + unbounded) <= STEPS_MAX
+}
+
+type Engine = Pick<RuleRegex, 'test' | 'clear'>
+
+function backtracking(one: RegExp): Engine {
+  const all = new RegExp(one, `${one.flags}g`)
+  return { test: (value) => one.test(value), clear: (value) => value.replace(all, '') }
+}
+
+/**
+ * It matches what JavaScript's engine would. What it clears differs where a repeated group can be
+ * empty; with the flag i, letters beyond ASCII can be equal to others; with m only \n ends a line.
+ */
+function linear(source: string, flags: string, path: string): Engine {
+  const compiled = compileLinear(source, flags, path)
+  if (compiled.programSize() > PROGRAM_MAX) {
+    throw new RuleError(path, 'is too large to be run in bounded time')
+  }
+  return {
+    test: (value) => compiled.test(value),
+    clear: (value) => compiled.matcher(value).replaceAll(''),
+  }
+}
+
+function compileLinear(source: string, flags: string, path: string): RE2JS {
+  let options = 0
+  if (flags.includes('i')) options |= RE2JS.CASE_INSENSITIVE
+  if (flags.includes('m')) options |= RE2JS.MULTILINE
+  try {
+    return RE2JS.compile(toRe2(source, flags), options)
+  } catch (error) {
+    if (!(error instanceof UnsupportedRegex || error instanceof RE2JSException)) throw error
+    throw new RuleError(path, `cannot be run in bounded time: ${error.message}`)
+  }
+}
+
+function compileNative(source: string, flags: string): RegExp | null {
+  try {
+    return new RegExp(source, flags)
+  } catch {
+    return null
   }
 }
 
@@ -45,28 +102,4 @@ function split(text: string, path: string): { source: string; flags: string } {
   const flags = text.slice(end + 1)
   if (!/^[imsu]*$/.test(flags)) throw new RuleError(path, `has unknown flags: ${flags}`)
   return { source: text.slice(1, end), flags }
-}
-
-const UNBOUNDED = /^(?:[*+]|\{\d+,\})/
-
-/** Whether a group that holds an unbounded repetition is itself repeated without bound. */
-function repeatsRepetition(source: string): boolean {
-  const outer: boolean[] = []
-  let repeats = false
-  let inClass = false
-  for (let at = 0; at < source.length; at += 1) {
-    const sign = source[at]
-    if (sign === '\\') at += 1
-    else if (inClass) inClass = sign !== ']'
-    else if (sign === '[') inClass = true
-    else if (sign === '(') {
-      outer.push(repeats)
-      repeats = false
-    } else if (sign === ')') {
-      const isRepeated = UNBOUNDED.test(source.slice(at + 1))
-      if (repeats && isRepeated) return true
-      repeats = (outer.pop() ?? false) || repeats || isRepeated
-    } else if (UNBOUNDED.test(source.slice(at))) repeats = true
-  }
-  return false
 }

@@ -15,6 +15,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   pino: 'JSON logs that cost little',
   piscina: 'the pool of worker threads',
   'prom-client': 'Prometheus metrics and the figures of the process',
+  re2js: 'regular expressions of operators in linear time, whatever they are',
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
   'uWebSockets.js': 'HTTP of the hot path',
   yaml: 'settings as people write them, with comments',

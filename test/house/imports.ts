@@ -33,7 +33,10 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['ca
 const PURE_PARTS = ['src/catalog/file-types/']
 
 /** Rooms in which nothing from outside the house is known; exceptions by name. */
-const PURE: Readonly<Record<string, readonly string[]>> = { domain: [], rating: ['decimal.js'] }
+const PURE: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  rating: ['decimal.js', 're2js'],
+}
 
 /** Packages with a home: a path prefix of src under which alone they may be imported. */
 export const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -41,6 +44,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/pool.ts'],
+  re2js: ['rating/rule-regex.ts'],
   'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
   'node:tls': ['realtime/diameter/', 'embedded/'],
   'node:http': ['external/', 'realtime/http/javascript-'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compileRegex, REGEX_INPUT_MAX } from '../../src/rating/rule-regex.ts'
+import { backtrackingOf } from '../../src/rating/regex-syntax.ts'
+import { compileRegex, isCheap, REGEX_INPUT_MAX } from '../../src/rating/rule-regex.ts'
 
 describe('an expression of a rule', () => {
   it.each([
@@ -13,6 +14,7 @@ describe('an expression of a rule', () => {
     ['/(ab){2}/', 'ababab', true, 'ab'],
     ['/(a{2,3}){2}/', 'aaaaa', true, ''],
     ['/x/', 'ab', false, 'ab'],
+    ['/(?!49)\\d\\d/', '4930', true, '40'],
   ])('%s on %s', (text, value, isMatch, rest) => {
     const regex = compileRegex(text, 'p')
     expect([regex.test(value), regex.test(value), regex.clear(value)]).toEqual([
@@ -25,17 +27,91 @@ describe('an expression of a rule', () => {
     ['/a/x', 'p has unknown flags: x'],
     ['/a/gg', 'p has unknown flags: gg'],
     ['(', 'p is not a regular expression: ('],
-    ['(a+)+$', 'p must not repeat a group that itself repeats'],
-    ['/((a|b{1,})c)*/', 'p must not repeat a group that itself repeats'],
+    ['/(?i)a/', 'p is not a regular expression: /(?i)a/'],
+    ['(a+)+(?=b)', 'p cannot be run in bounded time: looks around'],
+    ['(?<!a)(a+)+', 'p cannot be run in bounded time: looks around'],
+    ['(a+)+\\1', 'p cannot be run in bounded time: has a back reference'],
+    ['(?<x>a+)+\\k<x>', 'p cannot be run in bounded time: has a back reference'],
+    ['(a+)+😀', 'p cannot be run in bounded time: has half characters'],
+    ['(a+)+\\ud83d', 'p cannot be run in bounded time: has half characters'],
+    ['(a+){2000}', 'p cannot be run in bounded time: error parsing regexp: invalid repeat count'],
+    ['(a?){900}(b?){900}', 'p is too large to be run in bounded time'],
     [7, 'p must be a regular expression'],
   ])('%s is refused', (text, problem) => {
     expect(() => compileRegex(text, 'p')).toThrow(problem)
   })
 
   it('does not look at what is too long', () => {
-    const regex = compileRegex('/a$/', 'p')
-    const long = 'a'.repeat(REGEX_INPUT_MAX)
-    expect([regex.test(long), regex.clear(long)]).toEqual([true, long.slice(1)])
-    expect([regex.test(`${long}a`), regex.clear(`${long}a`)]).toEqual([false, ''])
+    for (const text of ['/a$/', '/(a|a)+$/']) {
+      const regex = compileRegex(text, 'p')
+      const long = 'a'.repeat(REGEX_INPUT_MAX)
+      expect(regex.test(long)).toBe(true)
+      expect(regex.clear(long)).toBe(text === '/a$/' ? long.slice(1) : '')
+      expect([regex.test(`${long}a`), regex.clear(`${long}a`)]).toEqual([false, ''])
+    }
+  })
+})
+
+describe('backtracking', () => {
+  it.each([
+    ['abc', 1, 0],
+    ['', 1, 0],
+    ['^a.c$', 1, 0],
+    ['a?b?c?', 8, 0],
+    ['a{2}b{1,4}', 4, 0],
+    ['a|b|c', 3, 0],
+    ['(a|b)(c|d|e)', 6, 0],
+    ['x(a|b(c|d))?y', 4, 0],
+    ['[(*+|)\\]]', 1, 0],
+    ['\\(\\*a\\|', 1, 0],
+    ['a*', 1, 1],
+    ['a{3,}b+', 1, 2],
+    ['(?:a|b)*', Number.POSITIVE_INFINITY, 0],
+    ['(ab){2}', Number.POSITIVE_INFINITY, 0],
+    ['(?=a|b)c', 2, 0],
+    ['{a{,2}', 1, 0],
+  ])('of %s has %d ways and %d repetitions without an end', (source, ways, unbounded) => {
+    expect(backtrackingOf(source)).toEqual({ ways, unbounded })
+  })
+
+  it.each(['a*b', '^\\d{1,15}$', '^(sms|call|data)$', '^(\\+|00)?49', '[^;]+;', '(?!49)\\d\\d'])(
+    'is cheap: %s',
+    (source) => expect(isCheap(source)).toBe(true),
+  )
+
+  it.each([
+    '(a|a)*$',
+    '(a+)+',
+    'a*a*a*a*b',
+    'a*b*',
+    '(a?){3}',
+    `${'a?'.repeat(30)}b`,
+    '(a|a)'.repeat(30),
+    'a{0,99}a{0,99}a{0,99}b',
+    '(?:x+x+)+y',
+  ])('is not cheap: %s', (source) => expect(isCheap(source)).toBe(false))
+})
+
+describe('what would take exponential time to try', () => {
+  const text = 'a'.repeat(REGEX_INPUT_MAX)
+
+  // Each of them would outlast any time-out if JavaScript's own engine ran it.
+  it.each([
+    ['(a|a)*$', true],
+    ['(a|a)*b', false],
+    ['(a+)+', true],
+    ['(a+)+b', false],
+    ['(a*)*b', false],
+    ['a*a*a*a*b', false],
+    ['(?:a|aa|aaa)*b', false],
+    ['([a-z]+)*\\d', false],
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', false],
+    [`${'a?'.repeat(60)}${'a'.repeat(60)}b`, false],
+    [`${'(a|a)'.repeat(60)}b`, false],
+    ['a{0,99}a{0,99}a{0,99}a{0,99}b', false],
+  ])('%s ends', (source, isMatch) => {
+    const regex = compileRegex(source, 'p')
+    expect(regex.test(text)).toBe(isMatch)
+    expect(regex.clear(text)).toBe(isMatch ? '' : text)
   })
 })

@@ -16,6 +16,7 @@ import {
   textsAt,
 } from '../field.ts'
 import { type CompileOptions, checkUsageType } from './document.ts'
+import { patternAt } from './pattern.ts'
 
 const RULE_KEYS = ['rates', 'account_shared', 'account_pool', 'quantity_affected']
 
@@ -100,12 +101,7 @@ function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
     const keys = new Set(textsAt(value, path))
     return keys.has('ALL_RATES') ? 'all' : keys
   }
-  const [, source = value, flags = ''] = /^\/(.*)\/([imsu]*)$/s.exec(value) ?? []
-  try {
-    return new RegExp(source, flags)
-  } catch (error) {
-    throw new CompileError(path, `is no regular expression: ${(error as Error).message}`)
-  }
+  return patternAt(value, path)
 }
 
 /** An object with the usage types as keys, or a list of them; absent: all. */

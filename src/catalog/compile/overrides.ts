@@ -14,6 +14,7 @@ import {
 } from '../field.ts'
 import type { CompileOptions } from './document.ts'
 import { groupsOf } from './offer.ts'
+import { patternAt } from './pattern.ts'
 import { compilePrices } from './price.ts'
 
 const TYPES = ['plan', 'service', 'discount'] as const
@@ -98,12 +99,5 @@ function valueAt(op: Condition['op'], value: unknown, path: string): unknown {
   if (value === undefined && op !== 'exists') throw new CompileError(path, 'is missing')
   if (op === 'in' || op === 'nin') arrayAt(value, path)
   if (op !== 'regex') return value
-  const text = textAt(value, path)
-  const [, source = text, flags = ''] = /^\/(.*)\/([imsu]*)$/s.exec(text) ?? []
-  try {
-    return new RegExp(source, flags)
-  } catch (error) {
-    if (error instanceof CompileError) throw error
-    throw new CompileError(path, `is no regular expression: ${(error as Error).message}`)
-  }
+  return patternAt(textAt(value, path), path)
 }

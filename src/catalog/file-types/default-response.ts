@@ -1,6 +1,6 @@
 /** The fields of answers of a file type that describes none: those of the plain JSON dialect. */
 
-/** What a service is granted; of a request that only pretends with its price. */
+/** What a service is granted, as far as it is configured; of a quote with its price. */
 const grant = fieldsOf({
   grantedVolume: 'granted_volume',
   validityTime: 'validity_time',

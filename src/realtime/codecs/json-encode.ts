@@ -85,8 +85,7 @@ export class JsonEncoder {
     if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
     const { granted, validityMs, finalUnit } = service
     let text = `"grantedVolume":${granted},"validityTime":${seconds(validityMs)}`
-    // Nothing of these for an event, which is over as soon as it is granted.
-    if (granted > 0 && validityMs > 0) text += this.#quotaHolding + this.#threshold(granted)
+    if (granted > 0) text += this.#quotaHolding + this.#threshold(granted)
     text += finalUnit ? this.#finalUnit : ',"finalUnit":false'
     return service.quote === null ? text : `${text},${encodeQuote(service.quote)}`
   }

@@ -57,7 +57,6 @@ describe('what an answer says of its grant', () => {
   it.each([
     ['nothing is configured', {}, {}],
     ['nothing is granted', both, { granted: 0, validityMs: 0 }],
-    ['an event is granted', both, { validityMs: 0 }],
   ])('is nothing where %s', (_, settings, changes) => {
     const answer = answerOf(settings, {}, withService(changes))
     expect(answer).not.toHaveProperty('quotaHoldingTime')
