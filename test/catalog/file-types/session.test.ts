@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it, MAPPING } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { joinParts } from '../../../src/catalog/file-types/session.ts'
 import {
   documentWith,
