@@ -121,6 +121,11 @@ describe('volumes', () => {
     expect(serviceOf(withRealtime({}), UPDATE).isTotal).toBe(false)
   })
 
+  it('may be told of in the scope of all', () => {
+    const document = documentWith({ realtime: { general: { used_usagev_field: 'all' } } })
+    expect(serviceOf(document, { ...UPDATE, all: 6 }).used).toBe(6)
+  })
+
   it('are given back without being named', () => {
     const document = withRealtime({ refund_field: 'back', default_values: { default: 8 } })
     const { services, refund } = requestOf(document, { ...EVENT, want: undefined, back: 'yes' })

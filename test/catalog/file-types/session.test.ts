@@ -4,6 +4,7 @@ import { joinParts } from '../../../src/catalog/file-types/session.ts'
 import {
   documentWith,
   type Fields,
+  MAPPING,
   mapped,
   problemOf,
   REALTIME,
@@ -85,6 +86,8 @@ describe('a stamp', () => {
     expect(requestOf(stamped, { ...START, m: 'x;', n: 5 }).stamp).toBe('x%3B;5')
     expect(requestOf(stamped, { ...START, m: 'x', request_num: 1 }).stamp).toBe('')
     expect(requestOf(stamped, START).stamp).toBe('')
+    const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }
+    expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
   })
 
   it('is of all services, or of none', () => {
