@@ -1,4 +1,4 @@
-/** The dialects that are measured: the plain one, and one for each kind of message of file types. */
+/** The dialects that are measured: the plain one, and one for each syntax of file types. */
 import { compileFileType } from '../src/catalog/file-types/compile.ts'
 import { fileTypeDefaultsOf } from '../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../src/config/load.ts'

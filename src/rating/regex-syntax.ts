@@ -93,10 +93,12 @@ export function backtrackingOf(source: string): Backtracking {
 
 /** What JavaScript takes for a blank, which is more than RE2 does. */
 const BLANKS =
-  '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
+  '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}' +
+  '\\x{205f}\\x{3000}\\x{feff}'
 const NO_BLANKS =
   '\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}' +
-  '\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
+  '\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}' +
+  '\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}'
 const ANY = '[\\x{0}-\\x{10ffff}]'
 const NOTHING = '[^\\x{0}-\\x{10ffff}]'
 const NO_LINE_END = '[^\\n\\r\\x{2028}\\x{2029}]'
@@ -110,8 +112,8 @@ interface Piece {
 }
 
 /**
- * The same expression for RE2, which is without captures. Throws `UnsupportedRegex` for look-around,
- * back references and halves of surrogate pairs. The expression compiles with these flags.
+ * The same expression for RE2, without captures. Throws `UnsupportedRegex` for look-around, back
+ * references and halves of surrogate pairs. The expression compiles with these flags.
  */
 export function toRe2(source: string, flags: string): string {
   const isUnicode = flags.includes('u')

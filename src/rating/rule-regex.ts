@@ -2,9 +2,9 @@
  * Regular expressions that an operator configures, run on what the network sends, in bounded time.
  *
  * They are JavaScript's. The engine of JavaScript tries one way after the other, which may take
- * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most one
- * repetition is without an end, and the choices of all others together stay within `STEPS_MAX`; with
- * an input that is bounded that is quadratic at worst. Everything else is run by re2js, which follows
+ * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most
+ * one repetition is without an end, and the choices of all others stay within `STEPS_MAX`; with an
+ * input that is bounded that is quadratic at worst. Everything else is run by re2js, which follows
  * all ways at once in linear time. What that cannot do (look-around, back references) is refused
  * there, and so is what makes it slow, a program above `PROGRAM_MAX`.
  */

@@ -3,7 +3,7 @@ import { daysIn, parseInstant } from '../../domain/time.ts'
 const UNIX_SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
 const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/
 
-/** ISO 8601 (of the zone if it has no offset) or unix seconds, as epoch ms; null if it is neither. */
+/** ISO 8601 (of the zone without an offset) or unix seconds, as epoch ms; null if it is neither. */
 export function instantMs(value: unknown, zone: string): number | null {
   if (typeof value === 'number') return Math.round(value * 1000)
   if (typeof value !== 'string') return null

@@ -46,14 +46,10 @@ describe('record_type', () => {
     ['final_request', 'release'],
     ['event_request', 'event'],
     ['postpay_charge_request', 'event'],
-    [1, 'start'],
-    ['1', 'start'],
-    [2, 'update'],
-    ['2', 'update'],
-    [3, 'release'],
-    ['3', 'release'],
-    [4, 'event'],
-    ['4', 'event'],
+    ...[1, '1'].map((code) => [code, 'start']),
+    ...[2, '2'].map((code) => [code, 'update']),
+    ...[3, '3'].map((code) => [code, 'release']),
+    ...[4, '4'].map((code) => [code, 'event']),
   ])('%j is %s, and is answered as it was sent', (recordType, kind) => {
     const decoded = decodeText(JSON.stringify({ ...start, record_type: recordType }))
     if (!decoded.ok) throw new Error(decoded.error.why)
@@ -139,7 +135,6 @@ describe('session_id and request_num', () => {
 
 describe('subscriber', () => {
   const bare = { ...start, sid: undefined }
-
   it.each([
     [{ sid: 7 }, 'sid', '7'],
     [{ sid: '007' }, 'sid', '7'],
@@ -203,7 +198,7 @@ describe('volumes', () => {
     expect(fieldOf({ ...update, services })).toBe('services.1.usagev')
   })
 
-  it('refuses NaN and Infinity, which are not JSON or too large', () => {
+  it('refuses NaN and Infinity: no JSON, too large', () => {
     expect(fieldOf('{"record_type":"start_request","usagev":NaN}')).toBe('body')
     expect(fieldOf(JSON.stringify({ ...start, usagev: 1 }).replace('1}', '1e999}'))).toBe('usagev')
   })
