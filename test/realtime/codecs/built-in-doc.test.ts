@@ -3,9 +3,9 @@ import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
 import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { jsonCodec } from '../../../src/realtime/codecs/json.ts'
 import { settings } from '../../catalog/file-types/answers.ts'
 import { wireExamples } from '../wire-examples.ts'
+import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
   ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
