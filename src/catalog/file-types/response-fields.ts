@@ -25,7 +25,7 @@ export interface ResponseField {
   isBalances: boolean
 }
 
-const KEYS = [
+export const RESPONSE_FIELD_KEYS = [
   'response_field_name',
   'row_field_name',
   'constant',
@@ -36,7 +36,7 @@ const KEYS = [
 
 /** Throws `RuleError` with the path of what cannot be used. */
 export function compileResponseField(document: unknown, path: string): ResponseField {
-  const field = objectAt(document, path, KEYS)
+  const field = objectAt(document, path, RESPONSE_FIELD_KEYS)
   const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
   const read = withDefault(sourceOf(field, path), field, path)
   const isBalances = field['row_field_name'] === 'balances'

@@ -31,6 +31,7 @@ const FACTORS: Readonly<Record<string, number>> = {
   kg: 1e6,
   ton: 1e9,
 }
+export const UNITS: readonly string[] = Object.keys(FACTORS)
 const FACTOR = new Map(Object.entries(FACTORS))
 
 /** The unit in a document's field; `counter` if it is absent. Throws `RuleError`. */
@@ -38,7 +39,7 @@ export function unitAt(value: unknown, path: string): string {
   if (isUnset(value)) return 'counter'
   if (typeof value === 'string' && FACTOR.has(value)) return value
   const given = typeof value === 'string' ? `'${value}'` : typeof value
-  throw new RuleError(path, `must be one of ${[...FACTOR.keys()].join(', ')}, is ${given}`)
+  throw new RuleError(path, `must be one of ${UNITS.join(', ')}, is ${given}`)
 }
 
 /** Whether amounts in it are decimal numbers; `hhmmss` is digits that are none. */

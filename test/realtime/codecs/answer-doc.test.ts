@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { answerFields } from '../../../src/catalog/file-types/answer-fields.ts'
 import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
@@ -14,12 +15,12 @@ const context: DecodeContext = {
   ...{ keptFields: [], identifyingFields: [], identifies: () => false },
 }
 
-const FILE = 'FILE-TYPES-answer.md'
+const FILE = 'FILE-TYPES.md'
 const examples = wireExamples(FILE)
 
 /** The dialect of a document, by the name of its example or of those that begin with it. */
 function codecFor(name: string): Codec<unknown> {
-  const document = JSON.parse(examples.get(name.split('-')[0] ?? '')?.document ?? '')
+  const document = parse(examples.get(name.split('-')[0] ?? '')?.document ?? '')
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
   return codecOf(compileFileType(document, defaults))
@@ -33,7 +34,8 @@ function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcom
 
 describe(`docs/${FILE}`, () => {
   it('has the examples that the tests expect', () => {
-    const names = ['mapped', 'mapped-denied', 'mapped-failed', 'mapped-broken', 'conditions']
+    const mapped = ['mapped', 'mapped-denied', 'mapped-failed', 'mapped-broken']
+    const names = ['acme', ...mapped, 'conditions']
     expect([...examples.keys()]).toEqual(names)
   })
 
