@@ -20,10 +20,13 @@ const examples = wireExamples(FILE)
 
 /** The dialect of a document, by the name of its example or of those that begin with it. */
 function codecFor(name: string): Codec<unknown> {
-  const document = parse(examples.get(name.split('-')[0] ?? '')?.document ?? '')
+  return codecOfDocument(examples.get(name.split('-')[0] ?? '')?.document)
+}
+
+function codecOfDocument(text = ''): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
-  return codecOf(compileFileType(document, defaults))
+  return codecOf(compileFileType(parse(text), defaults))
 }
 
 function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcome): string {
@@ -57,6 +60,13 @@ describe(`docs/${FILE}`, () => {
     const text = readFileSync(new URL(`../../../docs/${FILE}`, import.meta.url), 'utf8')
     const missing = Object.keys(answerFields).filter((name) => !text.includes(`\`${name}\``))
     expect(missing).toEqual([])
+  })
+})
+
+describe('README.md', () => {
+  it('has a file type that answers its message as it says', () => {
+    const { document, request = '', outcome, response } = wireExamples('../README.md').get('pgw')!
+    expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
   })
 })
 
