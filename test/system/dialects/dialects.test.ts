@@ -122,8 +122,130 @@ describe('a session with two rating groups, exhausted, topped up and resumed', (
   it('in plain JSON', async () => {
     first = await story(plainJson, 0)
     expect(first.lines.length).toBeGreaterThanOrEqual(2)
-    expect(first.told).toMatchInlineSnapshot()
-    expect(first.buckets).toMatchInlineSnapshot()
+    expect(first.told).toMatchInlineSnapshot(`
+      [
+        {
+          "buckets": [
+            {
+              "credited": 100000,
+              "free": 62000,
+              "reserved": 38000,
+              "spent": 0,
+            },
+          ],
+          "returnCode": 1,
+          "services": [
+            [
+              1,
+              4194304,
+              false,
+            ],
+            [
+              1,
+              3145728,
+              false,
+            ],
+          ],
+        },
+        {
+          "buckets": [
+            {
+              "credited": 100000,
+              "free": 30000,
+              "reserved": 42000,
+              "spent": 28000,
+            },
+          ],
+          "returnCode": 1,
+          "services": [
+            [
+              1,
+              6291456,
+              false,
+            ],
+            [
+              1,
+              3145728,
+              false,
+            ],
+          ],
+        },
+        {
+          "buckets": [
+            {
+              "credited": 100000,
+              "free": 32000,
+              "reserved": 32000,
+              "spent": 36000,
+            },
+          ],
+          "returnCode": 1,
+          "services": [
+            [
+              1,
+              1048576,
+              false,
+            ],
+          ],
+        },
+        {
+          "buckets": [
+            {
+              "credited": 150000,
+              "free": 100000,
+              "reserved": 14000,
+              "spent": 36000,
+            },
+          ],
+          "returnCode": 1,
+          "services": [
+            [
+              1,
+              2097152,
+              false,
+            ],
+            [
+              1,
+              1048576,
+              false,
+            ],
+          ],
+        },
+        {
+          "buckets": [
+            {
+              "credited": 150000,
+              "free": 102000,
+              "reserved": 0,
+              "spent": 48000,
+            },
+          ],
+          "returnCode": 1,
+          "services": [
+            [
+              1,
+              0,
+              false,
+            ],
+            [
+              1,
+              0,
+              false,
+            ],
+          ],
+        },
+      ]
+    `)
+    expect(first.buckets).toMatchInlineSnapshot(`
+      [
+        {
+          "credited": 150000,
+          "free": 102000,
+          "reserved": 0,
+          "spent": 48000,
+        },
+      ]
+    `)
   })
 
   it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
