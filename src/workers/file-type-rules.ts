@@ -50,7 +50,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
   }
 }
 
-/** What it has from the installation is undefined: there is no need to compile and fill it again. */
+/** What it has from the installation is undefined, and need not be compiled again. */
 function namedRules({ rulesKey: key, rules }: FileType, { rules: own }: FileTypeDefaults) {
   if (rules === null) return []
   const named: NamedRules = {

@@ -160,7 +160,7 @@ describe('the section', () => {
     [withMapping({ volume_src: '' }), 'processor.usaget_mapping.0.volume_src is missing'],
     [
       withMapping({ volume_src: ['a', {}] }),
-      'processor.usaget_mapping.0.volume_src.1 must be a text, not empty',
+      'processor.usaget_mapping.0.volume_src.1.each is missing',
     ],
     [
       withMapping({ volume_type: 'value', volume_src: 'x' }),
@@ -272,13 +272,11 @@ describe('the section', () => {
       withRealtime({ subscriber_fields: { aid: 'x' } }),
       'realtime.subscriber_fields.aid is not known',
     ],
-    ...['request_num_field', 'pretend_field', 'balances_field', 'refund_field'].map(
-      (key): [Fields, string] => [
-        withRealtime({ [key]: {} }),
-        `realtime.${key} must be a text, not empty`,
-      ],
-    ),
-    ...['services_field', 'requested_field'].map((key): [Fields, string] => [
+    ...['pretend_field', 'balances_field', 'refund_field'].map((key): [Fields, string] => [
+      withRealtime({ [key]: {} }),
+      `realtime.${key}.conditions is missing`,
+    ]),
+    ...['request_num_field', 'services_field', 'requested_field'].map((key): [Fields, string] => [
       withRealtime({ [key]: 3 }),
       `realtime.${key} must be a text, not empty`,
     ]),

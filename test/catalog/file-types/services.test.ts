@@ -170,11 +170,13 @@ describe('a list of services', () => {
 
   it('may be one record, or absent: then the message is the service', () => {
     expect(requestOf(document, withList({ rg: 5 })).services).toMatchObject([{ ratingGroup: 5 }])
-    const alone = withList(undefined, { rg: 6 })
+    const alone = withList(undefined, { rg: 6, want: 4 })
     const { request, echo } = mapped(document, alone)
     expect(request?.services).toMatchObject([{ ratingGroup: 6, fields: null }])
     expect(echo.entries).toEqual([alone])
     expect(requestOf(document, withList([])).services).toEqual([])
+    // Nothing is asked, and nothing reported.
+    expect(requestOf(document, withList(undefined, { rg: 6 })).services).toEqual([])
   })
 
   it('leaves out entries that are no service', () => {

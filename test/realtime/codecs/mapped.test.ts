@@ -109,7 +109,8 @@ describe('services of an answer', () => {
     const around = [skip(0, 5), skip(2, 0)]
     expect(answered({ charged: [call], skipped: around }, granted([ofCall]))).toBe(
       '{"code":1,"cost":0,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0,"cost":0},' +
-        '{"id":"b","code":-1,"v":0,"t":"call","cost":0},{"id":"c","code":1,"v":0,"t":"free","g":2,"cost":0}]}',
+        '{"id":"b","code":-1,"v":0,"t":"call","cost":0},' +
+        '{"id":"c","code":1,"v":0,"t":"free","g":2,"cost":0}]}',
     )
   })
 
@@ -128,7 +129,8 @@ describe('services of an answer', () => {
       answered({ charged: [data, call], skipped: [skip(1, 5)] }, plainOutcome('unknownSubscriber')),
     ).toBe(
       '{"code":-2,"s":[{"id":"a","code":-2,"v":0,"t":"data","g":10},' +
-        '{"id":"b","code":1,"v":5,"t":"free","g":1,"cost":0},{"id":"c","code":-2,"v":0,"t":"call"}]}',
+        '{"id":"b","code":1,"v":5,"t":"free","g":1,"cost":0},' +
+        '{"id":"c","code":-2,"v":0,"t":"call"}]}',
     )
   })
 

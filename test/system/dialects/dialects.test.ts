@@ -15,8 +15,8 @@ import { keyValue, xml } from './texts.ts'
 
 const DIALECTS = [plainJson, keyValue, xml, diameterByName, diameterByCode, gateway]
 const MIB = 1024 * 1024
-/** Micros; the demo catalogue asks 10,000 for a MiB of data. */
-const MONEY = 100_000
+/** Micros; the demo catalogue asks 2,000 for a MiB of the first rating group, else 10,000. */
+const MONEY = 50_000
 
 let product: Product
 let books: Books
@@ -87,23 +87,28 @@ async function story(dialect: DialectAdapter, index: number) {
     expect(again.body, 'repeated').toBe(text)
     return dialect.read(text) as unknown as Answer
   }
-  const told: unknown[] = []
+  const told: string[] = []
   const tell = async (...request: Parameters<typeof say>) => {
     const { returnCode, services: answers = [] } = await say(...request)
-    told.push({
-      returnCode,
-      services: answers.map((one) => [one.returnCode, one.grantedVolume, one.finalUnit]),
-      buckets: await bucketsOf(index),
-    })
+    const grants = answers.map((one) =>
+      [one.returnCode, one.grantedVolume, one.finalUnit].join(' '),
+    )
+    const buckets = (await bucketsOf(index)).map(({ spent, reserved, free }) =>
+      [`spent ${spent}`, `reserved ${reserved}`, `free ${free}`].join(' '),
+    )
+    told.push([returnCode, ...grants, ...buckets].join(' | '))
+    return answers
   }
   await tell('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
-  await tell('update_request', 1, [
+  // What is left goes to the first; there is nothing for the second.
+  const [first] = await tell('update_request', 1, [
     ...services(
-      { used_usagev: 4 * MIB, usagev: 6 * MIB },
+      { used_usagev: 4 * MIB, usagev: 20 * MIB },
       { used_usagev: 2 * MIB, usagev: 3 * MIB },
     ),
   ])
-  await tell('update_request', 2, services({ used_usagev: 4 * MIB, usagev: MIB }))
+  const used_usagev = first?.grantedVolume ?? 0
+  await tell('update_request', 2, services({ used_usagev, usagev: MIB }, { usagev: MIB }))
   const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '0.05']
   expect(await tollgate(product, add)).toMatchObject({ code: 0 })
   await tell('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
@@ -122,8 +127,15 @@ describe('a session with two rating groups, exhausted, topped up and resumed', (
   it('in plain JSON', async () => {
     first = await story(plainJson, 0)
     expect(first.lines.length).toBeGreaterThanOrEqual(2)
-    expect(first.told).toMatchInlineSnapshot()
-    expect(first.buckets).toMatchInlineSnapshot()
+    expect(first.told).toMatchInlineSnapshot(`
+      [
+        "1 | 1 4194304 false | 1 3145728 false | spent 0 reserved 38000 free 12000",
+        "1 | 1 6291456 true | 1 1048576 true | spent 28000 reserved 22000 free 0",
+        "1 | -1 0 true | 1 1048576 true | spent 40000 reserved 10000 free 0",
+        "1 | 1 2097152 false | 1 1048576 false | spent 40000 reserved 14000 free 46000",
+        "1 | 1 0 false | 1 0 false | spent 52000 reserved 0 free 48000",
+      ]
+    `)
   })
 
   it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
