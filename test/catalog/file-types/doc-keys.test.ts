@@ -17,6 +17,10 @@ import { RESPONSE_FIELD_KEYS } from '../../../src/catalog/file-types/response-fi
 import { RETURN_CODE_KEYS } from '../../../src/catalog/file-types/return-codes.ts'
 import { UNITS } from '../../../src/catalog/file-types/units.ts'
 import { MAPPING_KEYS } from '../../../src/catalog/file-types/usage.ts'
+import { RULE_KEYS } from '../../../src/rating/identify.ts'
+import { FILTER_KEYS } from '../../../src/rating/match/calculators.ts'
+import { COMPUTED_KEYS } from '../../../src/rating/match/computed.ts'
+import { DATE_PARTS } from '../../../src/rating/match/date-part.ts'
 
 const text = readFileSync(new URL('../../../docs/FILE-TYPES.md', import.meta.url), 'utf8')
 const sections = new Map(
@@ -44,6 +48,8 @@ const tables: readonly (readonly [string, readonly string[]])[] = [
   ['Event time', DATE_KEYS],
   ['Usage types', [...MAPPING_KEYS, ...processorOnly]],
   ['Conditions', OPERATORS],
+  ['Identification', RULE_KEYS],
+  ['Rate calculators', [...FILTER_KEYS, ...COMPUTED_KEYS]],
   ['`realtime`', REALTIME_KEYS],
   ['`response`', [...RESPONSE_KEYS, ...KEY_VALUE_KEYS, 'root']],
   ['A field of an answer', RESPONSE_FIELD_KEYS],
@@ -55,6 +61,11 @@ const tables: readonly (readonly [string, readonly string[]])[] = [
 describe('docs/FILE-TYPES.md', () => {
   it.each(tables)('%s: the table has the keys that there are', (title, keys) => {
     expect([...namesOfRows(title)].sort()).toEqual([...new Set(keys)].sort())
+  })
+
+  it('has every part of a date', () => {
+    const names = namesIn(sections.get('Rate calculators') ?? '')
+    expect(DATE_PARTS.filter((part) => !names.includes(part))).toEqual([])
   })
 
   it('has every unit', () => {
