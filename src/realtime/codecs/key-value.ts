@@ -3,6 +3,7 @@ import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
+import { KnownKeys } from './key-value-known.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
 import { refused } from './message-record.ts'
@@ -14,16 +15,19 @@ import { decodePercent, type PercentProblem } from './percent.ts'
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
   const hasQuotes = syntax.quoting === 'quotes'
+  const known = new KnownKeys(syntax)
   return {
     parse(body) {
       if (body.length === 0) return refused('is empty')
       if (!isUtf8(body)) return refused('is not UTF-8')
       const text = withoutNewline(body.toString('utf8'))
       if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refused('begins with a byte order mark')
-      const tree = new KeyValueTree(syntax.repeated)
-      const isQuoted = hasQuotes && text.includes('"')
-      const error = isQuoted ? readQuotedPairs(text, syntax, tree) : readPairs(text, syntax, tree)
-      return error === null ? messageOf(tree) : { ok: false, error, form: null }
+      if (hasQuotes && text.includes('"')) return parsedBy(readQuotedPairs, text, syntax)
+      const message = known.read(text)
+      if (message !== null) return { ok: true, message, form: null }
+      const parsed = parsedBy(readPairs, text, syntax)
+      if (parsed.ok) known.learn(text)
+      return parsed
     },
   }
 }
@@ -37,7 +41,13 @@ function withoutNewline(text: string): string {
   return text.slice(0, text.endsWith('\r\n') ? -2 : -1)
 }
 
-function messageOf(tree: KeyValueTree): ParsedMessage {
+/** What reads all pairs of a text into the tree, up to the first that is wrong. */
+type Reader = (text: string, syntax: KeyValueSyntax, tree: KeyValueTree) => DecodeError | null
+
+function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMessage {
+  const tree = new KeyValueTree(syntax.repeated)
+  const error = read(text, syntax, tree)
+  if (error !== null) return { ok: false, error, form: null }
   if (tree.pairs === 0) return refused('is empty')
   if (!tree.close()) return { ok: false, error: tree.error!, form: null }
   return { ok: true, message: tree.message, form: null }
