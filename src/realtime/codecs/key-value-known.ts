@@ -17,7 +17,7 @@ const LEARNT_OF = 16
 /** What is known of messages whose first keys are those on the way here. */
 interface Known {
   /** The last of these keys as it is written, with the separator behind it. */
-  readonly start: string
+  readonly start: Buffer
   next: readonly Known[]
   /** Of messages that end here. */
   shape: Shape | null
@@ -34,7 +34,7 @@ export class KnownKeys {
   readonly #hasEscapes: boolean
   readonly #isPerLine: boolean
   readonly #isUsed: boolean
-  #root: Known = { start: '', next: [], shape: null }
+  #root: Known = unknown()
   #room = ROOM
   #unknown = 0
   /** Pairs of the last message. */
@@ -49,17 +49,21 @@ export class KnownKeys {
     this.#isUsed = pairSeparator.length === 1 && valueSeparator.length === 1
   }
 
-  /** The message in a text without quotes; null if it has unknown keys or something is wrong. */
-  read(text: string): MessageRecord | null {
+  /**
+   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning; null
+   * if it has unknown keys or something is wrong.
+   */
+  read(text: string, body: Buffer): MessageRecord | null {
     const { pairSeparator } = this.#syntax
     const { length } = text
     const values = new Array<PairValue>(this.#pairs)
-    let escapeAt = this.#hasEscapes ? escapeOrEnd(text, 0) : length
+    let percentAt = this.#hasEscapes ? indexOrEnd(text, '%', 0) : length
+    let plusAt = this.#hasEscapes ? indexOrEnd(text, '+', 0) : length
     let pairs = 0
     let at = 0
     let known = this.#root
     while (at < length) {
-      const next = nextOf(known, text, at)
+      const next = nextOf(known, body, at)
       if (next === null) {
         if (!text.startsWith(pairSeparator, at)) return null
         at += 1
@@ -70,16 +74,15 @@ export class KnownKeys {
       const found = text.indexOf(pairSeparator, start)
       at = found < 0 ? length : found
       const end = this.#isPerLine ? lineEnd(text, start, at) : at
-      if (escapeAt < start) escapeAt = escapeOrEnd(text, start)
-      let value: PairValue = null
-      if (escapeAt < end) {
-        const decoded = decodePercent(text, start, end)
-        if (typeof decoded !== 'string') return null
-        value = decoded
-      } else if (start < end) {
-        value = text.slice(start, end)
+      if (percentAt < start) percentAt = indexOrEnd(text, '%', start)
+      if (plusAt < start) plusAt = indexOrEnd(text, '+', start)
+      if (percentAt < end || plusAt < end) {
+        const value = decodePercent(text, start, end)
+        if (typeof value !== 'string') return null
+        values[pairs] = value
+      } else {
+        values[pairs] = start < end ? text.slice(start, end) : null
       }
-      values[pairs] = value
       pairs += 1
       at += 1
     }
@@ -98,7 +101,7 @@ export class KnownKeys {
     if (starts === null) return
     const room = starts.reduce((sum, { length }) => sum + length + NODE_ROOM, 0)
     if (room > this.#room) {
-      this.#root = { start: '', next: [], shape: null }
+      this.#root = unknown()
       this.#room = ROOM
     }
     if (room > this.#room) return
@@ -138,30 +141,34 @@ export class KnownKeys {
   }
 }
 
+function unknown(): Known {
+  return { start: Buffer.alloc(0), next: [], shape: null }
+}
+
 /** What is known with the key that is next in the text; null if it is another one. */
-function nextOf({ next }: Known, text: string, at: number): Known | null {
+function nextOf({ next }: Known, body: Buffer, at: number): Known | null {
   for (let index = 0; index < next.length; index += 1) {
     const known = next[index] as Known
-    if (text.startsWith(known.start, at)) return known
+    if (isAt(body, at, known.start)) return known
   }
   return null
 }
 
-function withNext(known: Known, start: string): Known {
-  const same = known.next.find((next) => next.start === start)
+function isAt(body: Buffer, at: number, wanted: Buffer): boolean {
+  const { length } = wanted
+  for (let index = 0; index < length; index += 1) {
+    if (body[at + index] !== wanted[index]) return false
+  }
+  return true
+}
+
+function withNext(known: Known, text: string): Known {
+  const start = Buffer.from(text)
+  const same = known.next.find((next) => next.start.equals(start))
   if (same !== undefined) return same
-  const next: Known = { start: flat(start), next: [], shape: null }
+  const next: Known = { start, next: [], shape: null }
   known.next = [...known.next.slice(1 - NEXT_MAX), next]
   return next
-}
-
-/** The same text, without the one that it was cut from behind it. */
-function flat(text: string): string {
-  return Buffer.from(text).toString('utf8')
-}
-
-function escapeOrEnd(text: string, from: number): number {
-  return Math.min(indexOrEnd(text, '%', from), indexOrEnd(text, '+', from))
 }
 
 function indexOrEnd(text: string, wanted: string, from: number): number {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
@@ -14,20 +14,25 @@ import { decodePercent, type PercentProblem } from './percent.ts'
  * empty or has no separator. The time is linear in the length.
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
-  const hasQuotes = syntax.quoting === 'quotes'
   const known = new KnownKeys(syntax)
+  function parsedAscii(body: Buffer): ParsedMessage {
+    const text = withoutNewline(body.toString('latin1'))
+    const reader = readerOf(text, syntax)
+    if (reader === readQuotedPairs) return parsedBy(reader, text, syntax)
+    const message = known.read(text, body)
+    if (message !== null) return { ok: true, message, form: null }
+    const parsed = parsedBy(reader, text, syntax)
+    if (parsed.ok) known.learn(text)
+    return parsed
+  }
   return {
     parse(body) {
       if (body.length === 0) return refused('is empty')
+      if (isAscii(body)) return parsedAscii(body)
       if (!isUtf8(body)) return refused('is not UTF-8')
       const text = withoutNewline(body.toString('utf8'))
       if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refused('begins with a byte order mark')
-      if (hasQuotes && text.includes('"')) return parsedBy(readQuotedPairs, text, syntax)
-      const message = known.read(text)
-      if (message !== null) return { ok: true, message, form: null }
-      const parsed = parsedBy(readPairs, text, syntax)
-      if (parsed.ok) known.learn(text)
-      return parsed
+      return parsedBy(readerOf(text, syntax), text, syntax)
     },
   }
 }
@@ -39,6 +44,10 @@ const CARRIAGE_RETURN = 0x0d
 function withoutNewline(text: string): string {
   if (!text.endsWith('\n')) return text
   return text.slice(0, text.endsWith('\r\n') ? -2 : -1)
+}
+
+function readerOf(text: string, { quoting }: KeyValueSyntax): Reader {
+  return quoting === 'quotes' && text.includes('"') ? readQuotedPairs : readPairs
 }
 
 /** What reads all pairs of a text into the tree, up to the first that is wrong. */
