@@ -50,8 +50,8 @@ export class KnownKeys {
   }
 
   /**
-   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning; null
-   * if it has unknown keys or something is wrong.
+   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning;
+   * null if it has unknown keys or something is wrong.
    */
   read(text: string, body: Buffer): MessageRecord | null {
     const { pairSeparator } = this.#syntax
