@@ -1,6 +1,7 @@
 import type {
   Answer,
   AnswerReader,
+  AnswerTest,
   Message,
   ResponseNode,
 } from '../../catalog/file-types/file-type.ts'
@@ -14,10 +15,18 @@ type Writer = (answer: Answer, service: ServiceOutcome | null, entry: Message) =
 
 interface Member {
   /** Its name as JSON with the colon, as the first of its object. */
-  first: string
+  readonly first: string
   /** The same after another. */
-  next: string
-  write: Writer
+  readonly next: string
+  /** Of a value; else it is written as a whole. */
+  readonly read: AnswerReader | null
+  readonly write: Writer
+}
+
+/** Members that follow each other and are absent together. */
+interface Run {
+  readonly needs: AnswerTest | null
+  readonly members: Member[]
 }
 
 /** Answers as JSON objects, their members in the order of the nodes. */
@@ -34,26 +43,48 @@ export function createJsonEncoder(nodes: readonly ResponseNode[]): AnswerEncoder
 }
 
 function objectWriter(nodes: readonly ResponseNode[]): Writer {
-  const members = nodes.map(memberOf)
+  const runs = runsOf(nodes)
   return (answer, service, entry) => {
     let text = ''
-    for (const { first, next, write } of members) {
-      const value = write(answer, service, entry)
-      if (value !== '') text += (text === '' ? first : next) + value
+    for (let at = 0; at < runs.length; at += 1) {
+      const { needs, members } = runs[at] as Run
+      if (needs !== null && !needs(answer, service)) continue
+      for (let index = 0; index < members.length; index += 1) {
+        const { first, next, read, write } = members[index] as Member
+        if (read === null) {
+          const value = write(answer, service, entry)
+          if (value !== '') text += (text === '' ? first : next) + value
+          continue
+        }
+        const value = read(answer, service, entry)
+        if (value !== undefined) text += (text === '' ? first : next) + encodeValue(value)
+      }
     }
     return text === '' ? '' : `${text}}`
   }
 }
 
+function runsOf(nodes: readonly ResponseNode[]): readonly Run[] {
+  const runs: Run[] = []
+  for (const node of nodes) {
+    const needs = node.kind === 'value' ? (node.needs ?? null) : null
+    const last = runs.at(-1)
+    if (last?.needs === needs) last.members.push(memberOf(node))
+    else runs.push({ needs, members: [memberOf(node)] })
+  }
+  return runs
+}
+
 function memberOf(node: ResponseNode): Member {
   const name = quote(node.name)
-  return { first: `{${name}:`, next: `,${name}:`, write: writerOf(node) }
+  const read = node.kind === 'value' ? node.read : null
+  return { first: `{${name}:`, next: `,${name}:`, read, write: writerOf(node) }
 }
 
 function writerOf(node: ResponseNode): Writer {
   switch (node.kind) {
     case 'value':
-      return valueWriter(node.read)
+      return nothing
     case 'group':
       return objectWriter(node.children)
     case 'services':
@@ -61,12 +92,7 @@ function writerOf(node: ResponseNode): Writer {
   }
 }
 
-function valueWriter(read: AnswerReader): Writer {
-  return (answer, service, entry) => {
-    const value = read(answer, service, entry)
-    return value === undefined ? '' : encodeValue(value)
-  }
-}
+const nothing: Writer = () => ''
 
 /** Left out where there is none, as of a failure. */
 function servicesWriter(write: Writer): Writer {
