@@ -158,8 +158,20 @@ export function parseUsualInstant(text: string): number {
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1)) return -1
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return -1
   if (!(day <= 28 || day <= daysIn(year, month))) return -1
-  return Date.UTC(year, month - 1, day, hour, minute, second)
+  return ((daysTo(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000
 }
+
+/** Days from 1970 to a date; a quarter of the price of Date.UTC. */
+function daysTo(year: number, month: number, day: number): number {
+  // Of years that begin with March, so that a leap day is the last one.
+  const from = month > 2 ? year : year - 1
+  const inYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
+  const leapDays = Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400)
+  return from * 365 + leapDays + inYear - DAYS_TO_1970
+}
+
+/** From the first of March of the year 0. */
+const DAYS_TO_1970 = 719_468
 
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30
