@@ -60,10 +60,10 @@ function someAt(value: unknown, path: string): readonly Path[] {
 /** Empty if none of them has a text. */
 function joinedTexts(
   paths: readonly Path[],
-  valueOf: (path: Path) => unknown,
+  read: (path: Path) => unknown,
   findings: Findings,
 ): string {
-  const parts = paths.map((path) => findings.text(valueOf(path), path.name, TEXT_CHARS_MAX))
+  const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
   return parts.some((part) => part !== '') ? joinParts(parts) : ''
 }
 

@@ -95,7 +95,11 @@ function runsOf(nodes: readonly ResponseNode[]): readonly Run[] {
   const runs: Run[] = []
   for (const node of nodes) {
     const needs = node.kind === 'value' ? (node.needs ?? null) : null
-    const member = new JsonMember(node.name, node.kind === 'value' ? node.read : null, writerOf(node))
+    const member = new JsonMember(
+      node.name,
+      node.kind === 'value' ? node.read : null,
+      writerOf(node),
+    )
     const last = runs.at(-1)
     if (last?.needs === needs) last.members.push(member)
     else runs.push({ needs, members: [member] })
