@@ -56,8 +56,17 @@ const CHARS_MAX = 64
  * text is why not. `unit` as `unitAt` gives it.
  */
 export function toBaseUnits(value: unknown, unit: string): number | string {
-  if (unit === 'hhmmss') return fromClock(value)
+  return baseUnitsOf(unit)(value)
+}
+
+/** The same for one unit. */
+export function baseUnitsOf(unit: string): (value: unknown) => number | string {
+  if (unit === 'hhmmss') return fromClock
   const factor = FACTOR.get(unit) ?? 1
+  return (value) => multiplied(value, factor)
+}
+
+function multiplied(value: unknown, factor: number): number | string {
   const whole = typeof value === 'string' ? digitsOf(value) : value
   if (typeof whole === 'number' && Number.isSafeInteger(whole) && whole >= 0) {
     const units = whole * factor
