@@ -1,6 +1,7 @@
 import type {
   Answer,
   AnswerReader,
+  AnswerTest,
   AnswerValue,
   KeyValueSyntax,
   Message,
@@ -37,16 +38,38 @@ export function createKeyValueEncoder(
 /** Pairs of some nodes, a separator before each. */
 type Write = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
 
+/** Nodes that follow each other and are absent together. */
+interface Run {
+  readonly needs: AnswerTest | null
+  readonly writers: Write[]
+}
+
 /** `path` is what all their keys begin with. */
 function writerOf(nodes: readonly ResponseNode[], path: string, pairs: Pairs): Write {
-  const writers = nodes.map((node) => nodeWriter(node, path, pairs))
+  const runs = runsOf(nodes, path, pairs)
   return (answer, service, entry) => {
     let text = ''
-    for (let index = 0; index < writers.length; index += 1) {
-      text += (writers[index] as Write)(answer, service, entry)
+    for (let at = 0; at < runs.length; at += 1) {
+      const { needs, writers } = runs[at] as Run
+      if (needs !== null && !needs(answer, service)) continue
+      for (let index = 0; index < writers.length; index += 1) {
+        text += (writers[index] as Write)(answer, service, entry)
+      }
     }
     return text
   }
+}
+
+function runsOf(nodes: readonly ResponseNode[], path: string, pairs: Pairs): readonly Run[] {
+  const runs: Run[] = []
+  for (const node of nodes) {
+    const needs = node.kind === 'value' ? (node.needs ?? null) : null
+    const writer = nodeWriter(node, path, pairs)
+    const last = runs.at(-1)
+    if (last?.needs === needs) last.writers.push(writer)
+    else runs.push({ needs, writers: [writer] })
+  }
+  return runs
 }
 
 function nodeWriter(node: ResponseNode, path: string, pairs: Pairs): Write {
