@@ -100,6 +100,24 @@ describe('rules of a file type', () => {
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
+  it('are not needed to settle what was granted, and without them nothing is granted', async () => {
+    await book.follow([byApn('a', 'apn')])
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '7', rules: 'a' }
+    const fields = { apn: 'WEB', line: '7' }
+    const ask = service(2_000_000)
+    const [start] = await scene.charge(request('start', 7, 0, [ask], { ...named, fields }))
+    expect(start).toMatchObject({ reason: 'granted' })
+    const gone = { ...named, rules: 'gone', fields }
+    const more = service(2_000_000, 1_000_000)
+    const [update] = await scene.charge(request('update', 7, 1, [more], gone))
+    expect(update).toMatchObject({ reason: 'storeDown', detail: expect.stringContaining('rules') })
+    const end = service(-1, 1_000_000)
+    const [release] = await scene.charge(request('release', 7, 2, [end], gone))
+    expect(release).toMatchObject({ reason: 'granted', cost: 70_000 })
+    const { buckets } = (await scene.owner(7)).state
+    expect(buckets).toMatchObject([{ spent: 70_000, reserved: 0 }])
+  })
+
   it('hold on to a known request beside an unknown one', async () => {
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
     const [known, unknown] = await scene.charge(event('', named), event('gone', named))

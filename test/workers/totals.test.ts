@@ -1,9 +1,19 @@
 /** Running totals, what a session has cost, and sessions that open without a service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { LEDGER, MONEY, NOW_MS, openScene, request, type Scene, service } from './scene.ts'
+import {
+  LEDGER,
+  MONEY,
+  NOW_MS,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
 
 const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
 
@@ -75,6 +85,29 @@ describe('usage as the total of the session', () => {
     }
     const [late] = await charge(request('update', 7, 2, [call(60, 61, true)]))
     expect(late).toMatchObject({ detail: 'the session had expired', cost: 250_000 })
+    // A total with nothing new in it only asks, and for that it is too late.
+    const [silent] = await charge(request('update', 7, 3, [call(60, 61, true)]))
+    expect(silent).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
+  })
+
+  it('is closed without the profile where it has nothing new', async () => {
+    let isAway = false
+    const without = await openScene(redis.url, {
+      profilesCachedMax: 1,
+      read: async ({ value }) => {
+        if (isAway) throw new CatalogUnavailableError('away')
+        const found = profileOf(Number(value))
+        return found === null ? null : { found, validUntilMs: found.toMs }
+      },
+    })
+    await without.charge(request('start', 7, 0, [call(60)]))
+    await without.charge(request('update', 7, 1, [call(-1, 60, true)]))
+    // Memory has room for one profile only.
+    await without.charge(request('start', 8, 0, [call(0)]))
+    isAway = true
+    const [end] = await without.charge(request('release', 7, 2, [call(-1, 60, true)]))
+    expect(end).toMatchObject({ reason: 'granted', cost: 150_000 })
+    await without.close()
   })
 })
 
