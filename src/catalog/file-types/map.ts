@@ -55,7 +55,7 @@ export function mapMessage(
   const { services, skipped, entries, stamps } = readServices(
     plan.services,
     message,
-    { record, refund, servicesMax: context.servicesMax },
+    { record, refund, servicesMax: context.servicesMax, members: 1 },
     findings,
   )
   // One service that nothing stamps, and only the whole content tells requests apart.
@@ -85,7 +85,8 @@ export function mapMessage(
     origin: `${context.origin}/${plan.name}`,
     sessionId,
     requestNumber,
-    stamp: requestNumber < 0 ? stamp : '',
+    // Fields that nothing reads tell two messages apart as well as others.
+    stamp: requestNumber < 0 ? stamp || context.bodyDigest() : '',
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
     subscriberValue: naming === null ? '' : namedValue(naming, message, findings),
