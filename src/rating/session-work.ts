@@ -143,8 +143,10 @@ export class SessionWork {
   private service(wanted: ServiceRequest): ServiceOutcome {
     const kept = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, kept)
-    if (used < 0) return denied(wanted, 'totalBelow')
-    const outcome = this.reported({ ...wanted, used }, kept.calledNumber)
+    const outcome =
+      used < 0
+        ? denied(wanted, 'totalBelow')
+        : this.reported({ ...wanted, used }, kept.calledNumber)
     outcome.cost = costOf(serviceOf(this.session, wanted))
     return outcome
   }
