@@ -1,6 +1,7 @@
 /** Recognises retransmissions: session and request number identify a request (design.md §2). */
 import type { ChargeOutcome, Reason } from './charge-outcome.ts'
-import { type ChargeRequest, opens } from './charge-request.ts'
+import { type ChargeRequest, opens, type ServiceRequest } from './charge-request.ts'
+import { newlyUsed, serviceOf } from './reported.ts'
 import type { AnsweredRequest, Session } from './session.ts'
 
 /** How many answers are kept for a session whose requests carry no number. */
@@ -42,7 +43,8 @@ export function misfit(
   if (isOpening && session.state === 'denied') return null
   if (session.state !== 'expired') return { reason: 'sessionClosed', detail: '' }
   // What was used is settled even now; whoever only asks for units has to start anew.
-  const isLateReport = !isOpening && request.services.some(({ used }) => used > 0)
+  const isNew = (service: ServiceRequest) => newlyUsed(service, serviceOf(session, service)) > 0
+  const isLateReport = !isOpening && request.services.some(isNew)
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 

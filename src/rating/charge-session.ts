@@ -5,10 +5,11 @@
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
+import { newlyUsed, serviceOf } from '../domain/reported.ts'
 import type { Session } from '../domain/session.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { needsRating } from './program.ts'
-import { askedOf, SessionWork, serviceOf } from './session-work.ts'
+import { askedOf, SessionWork } from './session-work.ts'
 
 /**
  * Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds).
@@ -24,14 +25,12 @@ export function needsProfile(
   const isLate = session.state === 'expired'
   // Nothing is settled on another tombstone.
   if (session.state !== 'open' && !isLate) return false
-  return request.services.some((service) =>
-    needsRating(
-      askedOf(request, service, isLate),
-      serviceOf(session, service),
-      isLate,
-      isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs,
-    ),
-  )
+  const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
+  return request.services.some((service) => {
+    const kept = serviceOf(session, service)
+    const reported = { ...service, used: newlyUsed(service, kept) }
+    return needsRating(askedOf(request, reported, isLate), kept, isLate, atMs)
+  })
 }
 
 /** Decides a request. Throws nothing but broken invariants. */

@@ -256,7 +256,7 @@ export function needsRating(
   atMs: number,
 ): boolean {
   if (request.requested > 0) return true
-  if (request.used === 0) return false
+  if (request.used <= 0) return false
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false

@@ -11,7 +11,8 @@ import {
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, sessionTagOf } from '../domain/lines.ts'
 import { remember } from '../domain/replay.ts'
-import { emptyService, startedService } from '../domain/segment.ts'
+import { newlyUsed, serviceOf } from '../domain/reported.ts'
+import { startedService } from '../domain/segment.ts'
 import type { SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
@@ -21,16 +22,6 @@ import { finalCharge } from './line-tax.ts'
 import { buildProgram, needsRating, openPayers, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { splitByTime } from './split.ts'
-
-/** The service of a session that a request means. */
-export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
-  const isSame = ({ ratingGroup, usaget }: ServiceSession) =>
-    ratingGroup === wanted.ratingGroup && usaget === wanted.usaget
-  return (
-    session.services.find(isSame) ??
-    emptyService(wanted.ratingGroup, wanted.usaget, wanted.calledNumber)
-  )
-}
 
 /** Only who is still in session, and goes on, is granted more. */
 export function askedOf(
@@ -151,9 +142,11 @@ export class SessionWork {
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
   private service(wanted: ServiceRequest): ServiceOutcome {
     const kept = serviceOf(this.session, wanted)
-    const used = wanted.isTotal ? wanted.used - kept.usedTotal : wanted.used
-    if (used < 0) return denied(wanted, 'totalBelow')
-    const outcome = this.reported({ ...wanted, used }, kept.calledNumber)
+    const used = newlyUsed(wanted, kept)
+    const outcome =
+      used < 0
+        ? denied(wanted, 'totalBelow')
+        : this.reported({ ...wanted, used }, kept.calledNumber)
     outcome.cost = costOf(serviceOf(this.session, wanted))
     return outcome
   }

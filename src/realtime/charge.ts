@@ -52,8 +52,21 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const { request, envelope } = decoded
-    const finish = (outcome: ChargeOutcome) =>
-      reply(outcome.reason, codec.encode(envelope, outcome))
+    /** Null, and logged, for an outcome that cannot be encoded: a defect of ours. */
+    const encoded = (outcome: ChargeOutcome): string | null => {
+      try {
+        return codec.encode(envelope, outcome)
+      } catch (error) {
+        log.error({ err: error }, 'outcome could not be encoded')
+        return null
+      }
+    }
+    const finish = (outcome: ChargeOutcome) => {
+      const text = encoded(outcome)
+      if (text !== null) reply(outcome.reason, text)
+      // The others of the batch get their answers all the same.
+      else reply('timedOut', encoded(plainOutcome('timedOut')) ?? '')
+    }
 
     if (request === null) {
       finish(plainOutcome('granted'))
@@ -65,13 +78,7 @@ export function createCharge(options: ChargeOptions): Charge {
     }
     pool.submit(request, (outcome) => {
       admission.leave()
-      try {
-        finish(outcome)
-      } catch (error) {
-        // A defect of ours: the others of the batch get their answers all the same.
-        log.error({ err: error }, 'outcome could not be encoded')
-        finish(plainOutcome('timedOut'))
-      }
+      finish(outcome)
     })
   }
 }

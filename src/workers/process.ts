@@ -110,6 +110,8 @@ class BatchProcessor implements Processor {
       if (isRuled[index]) outcomes[index] = charged[next++] ?? null
       else if (mayLookUp) outcomes[index] = plainOutcome('storeDown', UNRULED)
     }
+    const unruled = [...requests.keys()].filter((index) => !isRuled[index])
+    if (mayLookUp) await this.settleWithout(requests, outcomes, unruled)
     const stats = this.counts
     this.counts = noCounts()
     return { outcomes, stats }
@@ -150,13 +152,16 @@ class BatchProcessor implements Processor {
     isProfileAway = false,
   ): Promise<(ChargeOutcome | null)[]> {
     const items: Item[] = []
+    const { rules } = this.options
     const answers = identified.map((entry, index) => {
       const home = homes[index]
       if (home === undefined) return null
       if (!isHome(home)) return home
       const { aid, sid } = home
+      const isAway = isProfileAway || rules.of(entry.request.rules) === undefined
       return new Promise<ChargeOutcome | null>((resolve) => {
-        items.push({ identified: entry, aid, sid, expectedHome: '', isProfileAway, resolve })
+        const item = { identified: entry, aid, sid, expectedHome: '', resolve }
+        items.push({ ...item, isProfileAway: isAway })
       })
     })
     this.rounds.enqueue(items)
@@ -243,7 +248,9 @@ class BatchProcessor implements Processor {
   }
 
   private route(request: ChargeRequest): RoutedRequest {
-    return routed(request, this.options.rules.of(request.rules) as RuleSet)
+    const { rules } = this.options
+    // Without its own it is only settled, which no rule has a part in.
+    return routed(request, rules.of(request.rules) ?? (rules.of('') as RuleSet))
   }
 
   private rememberHomes(
@@ -299,10 +306,13 @@ class BatchProcessor implements Processor {
     return outcomes
   }
 
-  /** What was granted is settled, although the profile of its subscriber cannot be read. */
+  /**
+   * What was granted is settled, although the profile of its subscriber cannot be read, or the
+   * rules by which more would be granted are not known.
+   */
   private async settleWithout(
     requests: readonly ChargeRequest[],
-    outcomes: ChargeOutcome[],
+    outcomes: (ChargeOutcome | null)[],
     tried: readonly number[],
   ): Promise<void> {
     const indexes = tried.filter((index) => {

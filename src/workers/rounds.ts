@@ -227,8 +227,10 @@ export class Rounds {
       const { request, sessionKey } = item.identified
       const { subscriber, shared: account, session } = draft.state(owner, sessionKey)
       let profile: HeldProfile | null = null
-      if (needsProfile(request, session, item.isProfileAway)) {
-        const held = profileOf(item, { subscriber: owner, account: shared }, nowMs)
+      const { isProfileAway } = item
+      if (needsProfile(request, session, isProfileAway)) {
+        const owners = { subscriber: owner, account: shared }
+        const held = isProfileAway ? undefined : profileOf(item, owners, nowMs)
         if (held === undefined) {
           draft.defer()
           continue

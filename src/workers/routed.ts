@@ -27,15 +27,13 @@ function subscriberQueries(
 ): readonly ProfileQuery[] {
   const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
   const queries: ProfileQuery[] = []
-  if (fields !== null) {
-    for (const { usaget, calledNumber, fields: own } of request.services) {
-      const field = (name: string) =>
-        own?.[name] ??
-        fields[name] ??
-        (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
-      for (const { key, value } of identification.candidates(usaget, field)) {
-        queries.push({ key, value, atMs })
-      }
+  for (const { usaget, calledNumber, fields: own } of request.services) {
+    const field = (name: string) =>
+      own?.[name] ??
+      fields?.[name] ??
+      (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
+    for (const { key, value } of identification.candidates(usaget, field)) {
+      queries.push({ key, value, atMs })
     }
   }
   if (subscriberKey !== 'none') queries.push({ key: subscriberKey, value: subscriberValue, atMs })

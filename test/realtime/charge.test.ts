@@ -3,6 +3,7 @@ import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcom
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
+import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from './codecs/settings.ts'
 
@@ -31,12 +32,12 @@ function chargeOf(inFlightMax: number) {
     },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  const send = (message: object | string) => {
+  const send = (message: object | string, codec: Codec<unknown> = jsonCodec) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
     const from = { fileType: 'json', origin: 'element', peer: 'PGW' }
-    charge({ body, codec: jsonCodec, ...from }, (reason, answer) => {
-      answers.push({ reason, code: JSON.parse(answer).returnCode })
+    charge({ body, codec, ...from }, (reason, answer) => {
+      answers.push({ reason, code: answer === '' ? 0 : JSON.parse(answer).returnCode })
     })
   }
   return { send, submitted, counted, answers, admission }
@@ -81,3 +82,27 @@ it('answers timedOut to an outcome that cannot be encoded', () => {
   expect(answers).toEqual([{ reason: 'timedOut', code: -92 }])
   expect(admission.inFlight).toBe(0)
 })
+
+it('answers without a text where nothing can be encoded, and lets the others go on', () => {
+  const { send, submitted, answers, counted, admission } = chargeOf(1)
+  const broken: Codec<unknown> = {
+    ...jsonCodec,
+    encode() {
+      throw new Error('broken')
+    },
+  }
+  send(update, broken)
+  expect(() => submitted[0]?.done(plainOutcome('granted'))).not.toThrow()
+  send(update)
+  send(update, broken)
+  expect(() => send('{}', { ...broken, decode: skipped })).not.toThrow()
+  expect(answers).toEqual(answers.map(() => ({ reason: 'timedOut', code: 0 })))
+  expect(counted).toEqual(answers.map(() => 'failed -92 PGW json'))
+  expect(answers).toHaveLength(3)
+  expect(admission.inFlight).toBe(1)
+})
+
+/** A message that nothing is charged for. */
+function skipped() {
+  return { ok: true, request: null, envelope: null } as const
+}

@@ -88,6 +88,17 @@ describe('a subscriber by rules', () => {
     expect(outcome).toMatchObject({ reason: 'granted', sid: 2 })
   })
 
+  it('is found by what a service says alone', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    const services = [service(1_000_000, 0, { fields: { 'device.id': 'A1' } })]
+    // The rules come first, also before a subscriber that the request names.
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '2' }
+    for (const who of [{}, named]) {
+      const [outcome] = await scene.charge(start(null, { services, ...who }))
+      expect(outcome).toMatchObject({ reason: 'granted', sid: 1 })
+    }
+  })
+
   it('is nobody if nothing finds one, or nothing is there to find one by', async () => {
     for (const fields of [{ caller: '031' }, {}, null]) {
       expect((await scene.charge(start(fields)))[0]?.reason).toBe('unknownSubscriber')

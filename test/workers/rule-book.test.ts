@@ -5,9 +5,11 @@ import { type NamedRules, RuleBook, type RuleSet } from '../../src/workers/rule-
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
+  catalogueOf,
   DEFAULT_TARIFFS,
   flat,
   MONEY,
+  NOW_MS,
   openScene,
   profileOf,
   RATE_KEYS,
@@ -100,6 +102,24 @@ describe('rules of a file type', () => {
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
+  it('are not needed to settle what was granted, and without them nothing is granted', async () => {
+    await book.follow([byApn('a', 'apn')])
+    const named = { subscriberKey: 'sid' as const, subscriberValue: '7', rules: 'a' }
+    const fields = { apn: 'WEB', line: '7' }
+    const ask = service(2_000_000)
+    const [start] = await scene.charge(request('start', 7, 0, [ask], { ...named, fields }))
+    expect(start).toMatchObject({ reason: 'granted' })
+    const gone = { ...named, rules: 'gone', fields }
+    const more = service(2_000_000, 1_000_000)
+    const [update] = await scene.charge(request('update', 7, 1, [more], gone))
+    expect(update).toMatchObject({ reason: 'storeDown', detail: expect.stringContaining('rules') })
+    const end = service(-1, 1_000_000)
+    const [release] = await scene.charge(request('release', 7, 2, [end], gone))
+    expect(release).toMatchObject({ reason: 'granted', cost: 70_000 })
+    const { buckets } = (await scene.owner(7)).state
+    expect(buckets).toMatchObject([{ spent: 70_000, reserved: 0 }])
+  })
+
   it('hold on to a known request beside an unknown one', async () => {
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
     const [known, unknown] = await scene.charge(event('', named), event('gone', named))
@@ -114,6 +134,29 @@ describe('rules of a file type', () => {
     expect(
       (await scene.charge(event('a', { fields: { apn: 'WEB', line: '7' } })))[0],
     ).toMatchObject({ reason: 'noRate' })
+  })
+
+  it('follow the rates also while they take them over', async () => {
+    const [rate] = catalogueOf({ WEB: { data: flat(1, 1) } }).rates.get('WEB') ?? []
+    if (rate === undefined) throw new Error('no rate')
+    const named = (at: number) => `R${String(at).padStart(4, '0')}`
+    const revised = (key: string, id: string) => ({ key, revisions: [{ ...rate, key, id }] })
+    const keys = Array.from({ length: 1500 }, (_, at) => named(at))
+    book.update(keys.map((key) => revised(key, 'old')))
+    const filled = book.follow([byApn('late', 'apn')])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(book.of('late')).toBeUndefined()
+    // One that it has by now, one that it has not, one that is gone and one that is new.
+    const [first, last, gone] = [named(0), named(1499), named(1498)]
+    book.update([revised(first, 'new'), revised(last, 'new'), revised('NEXT', 'new')])
+    book.update([{ key: gone, revisions: [] }])
+    await filled
+    const usage = { usaget: 'data', ratingGroup: -1, calledNumber: '', plan: '', play: '' }
+    const found = [first, named(1), last, 'NEXT', gone].map((apn) => {
+      const fields = { ...usage, timeZone: 'UTC', field: () => apn }
+      return book.of('late')?.finder.find('retail', fields, NOW_MS)?.id ?? null
+    })
+    expect(found).toEqual(['new', 'old', 'new', 'new', null])
   })
 
   it('stay for a while when no file type has them any more, and are forgotten then', async () => {

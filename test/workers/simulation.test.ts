@@ -35,7 +35,13 @@ interface ModelSession {
   sessionId: string
   isOpen: boolean
   granted: number
+  /** Of its next request; told by the number, or by a stamp. */
   number: number
+  isNumbered: boolean
+  /** Whether it reports what it has used in all. */
+  reportsTotal: boolean
+  /** Used in acknowledged reports. */
+  used: number
   last: { request: ChargeRequest; outcome: ChargeOutcome; atMs: number } | null
 }
 
@@ -116,34 +122,44 @@ class Simulation {
     this.opened += 1
     const sid = this.random.pick(SIDS)
     const sessionId = `session-${this.opened}`
-    const fresh = { sid, sessionId, isOpen: false, granted: 0, number: -1, last: null }
+    const fresh: ModelSession = {
+      ...{ sid, sessionId, isOpen: false, granted: 0, number: 0, used: 0, last: null },
+      ...{ isNumbered: this.random.chance(0.7), reportsTotal: this.random.chance(0.4) },
+    }
     this.sessions.push(fresh)
     return fresh
   }
 
   private nextRequest(session: ModelSession): ChargeRequest {
-    const { sid, sessionId } = session
-    const number = session.number + 1
+    const { sid, sessionId, isNumbered, reportsTotal: isTotal } = session
+    const number = isNumbered ? session.number : -1
     const requested = this.random.below(4_000_000)
-    const more = { sessionId, eventTimeMs: this.nowMs }
+    const stamp = isNumbered ? '' : `stamp-${session.number}`
+    const more = { sessionId, stamp, eventTimeMs: this.nowMs }
     if (!session.isOpen) return request('start', sid, number, [service(requested + 1)], more)
     const used = this.random.chance(0.8)
       ? this.random.below(session.granted + 1)
       : this.random.below(session.granted + 2_000_000)
+    const report = isTotal ? session.used + used : used
     if (this.random.chance(0.25)) {
-      return request('release', sid, number, [service(-1, used)], more)
+      return request('release', sid, number, [service(-1, report, { isTotal })], more)
     }
-    return request('update', sid, number, [service(requested, used)], more)
+    return request('update', sid, number, [service(requested, report, { isTotal })], more)
   }
 
   private book(session: ModelSession, sent: ChargeRequest, outcome: ChargeOutcome): void {
     const { reason } = outcome
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
-    session.number = sent.requestNumber
+    session.number += 1
     session.last = { request: sent, outcome, atMs: this.nowMs }
     const isSettled = reason === 'granted' || reason === 'noCredit'
     expect(['granted', 'noCredit', 'sessionClosed', 'unknownSession']).toContain(reason)
-    if (isSettled && sent.kind !== 'start') this.used += sent.services[0]?.used ?? 0
+    if (isSettled && sent.kind !== 'start') {
+      const reported = sent.services[0]?.used ?? 0
+      const used = session.reportsTotal ? reported - session.used : reported
+      session.used += used
+      this.used += used
+    }
     session.granted = outcome.services[0]?.granted ?? 0
     session.isOpen =
       isSettled && sent.kind !== 'release' && (session.isOpen || reason === 'granted')

@@ -1,9 +1,19 @@
 /** Running totals, what a session has cost, and sessions that open without a service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { LEDGER, MONEY, NOW_MS, openScene, request, type Scene, service } from './scene.ts'
+import {
+  LEDGER,
+  MONEY,
+  NOW_MS,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
 
 const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
 
@@ -62,8 +72,34 @@ describe('usage as the total of the session', () => {
     await charge(request('update', 7, 1, [call(60, 60, true)]))
     const before = await money()
     const [less] = await charge(request('update', 7, 2, [call(60, 59, true)]))
-    expect(less).toMatchObject({ reason: 'totalBelow', services: [{ granted: 0 }] })
+    const services = [{ granted: 0, cost: 150_000 }]
+    expect(less).toMatchObject({ reason: 'totalBelow', services, cost: 150_000 })
     expect(await money()).toEqual(before)
+  })
+
+  it('is split where a cycle ends, like any other', async () => {
+    const endMs = Date.UTC(2026, 3, 1)
+    const at = (seconds: number) => ({ eventTimeMs: endMs + seconds * 1000, eventTimeGiven: true })
+    scene.clock.set(endMs - 30_000)
+    await charge(request('start', 7, 0, [call(600)], at(-30)))
+    // 30 s and 70 s: one minute and the access price, and two minutes.
+    const [split] = await charge(request('update', 7, 1, [call(600, 100, true)], at(70)))
+    expect(split).toMatchObject({ cost: 350_000 })
+    await charge(request('update', 7, 2, [call(-1, 160, true)], at(130)))
+    const [end] = await charge(request('release', 7, 3, [call(-1, 161, true)], at(131)))
+    expect(end).toMatchObject({ cost: 450_000 })
+    expect(await money()).toEqual([{ spent: 450_000, reserved: 0, free: 9_550_000 }])
+  })
+
+  it('that could not be charged is part of the next one', async () => {
+    const unpriced = (used: number) => service(-1, used, { usaget: 'sms', isTotal: true })
+    await charge(request('start', 7, 0, [call(60)]))
+    const tooMuch = call(60, Number.MAX_SAFE_INTEGER, true)
+    const [refused] = await charge(request('update', 7, 1, [tooMuch, unpriced(5)]))
+    expect(refused).toMatchObject({ services: [{ reason: 'pricing' }, { reason: 'noRate' }] })
+    const [update] = await charge(request('update', 7, 2, [call(60, 60, true), unpriced(4)]))
+    expect(update).toMatchObject({ services: [{ cost: 150_000 }, { reason: 'noRate' }] })
+    expect(await money()).toMatchObject([{ spent: 150_000, reserved: 100_000 }])
   })
 
   it('goes on after the session has expired', async () => {
@@ -75,6 +111,27 @@ describe('usage as the total of the session', () => {
     }
     const [late] = await charge(request('update', 7, 2, [call(60, 61, true)]))
     expect(late).toMatchObject({ detail: 'the session had expired', cost: 250_000 })
+    // A total with nothing new in it only asks, and for that it is too late.
+    const [silent] = await charge(request('update', 7, 3, [call(60, 61, true)]))
+    expect(silent).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
+  })
+
+  it('is closed without the profile where it has nothing new', async () => {
+    let isAway = false
+    const without = await openScene(redis.url, {
+      read: async ({ value }) => {
+        if (isAway) throw new CatalogUnavailableError('away')
+        const found = profileOf(Number(value))
+        return found === null ? null : { found, validUntilMs: found.toMs }
+      },
+    })
+    await without.charge(request('start', 7, 0, [call(60)]))
+    await without.charge(request('update', 7, 1, [call(-1, 60, true)]))
+    without.profiles.clear()
+    isAway = true
+    const [end] = await without.charge(request('release', 7, 2, [call(-1, 60, true)]))
+    expect(end).toMatchObject({ reason: 'granted', cost: 150_000 })
+    await without.close()
   })
 })
 

@@ -55,7 +55,7 @@ export function mapMessage(
   const { services, skipped, entries, stamps } = readServices(
     plan.services,
     message,
-    { record, refund, servicesMax: context.servicesMax },
+    { record, refund, servicesMax: context.servicesMax, members: 1 },
     findings,
   )
   // One service that nothing stamps, and only the whole content tells requests apart.
@@ -73,9 +73,10 @@ export function mapMessage(
     requestNumber,
     pretend,
   }
-  if (skipped.length > 0 && services.length === 0) return { request: null, skipped, echo }
-
   const naming = namingField(plan.naming, message)
+  const isSkipped = skipped.length > 0 && services.length === 0
+  if (isSkipped && passes(plan, record, naming)) return { request: null, skipped, echo }
+
   const fields = keptOf(plan.rules.kept, message, findings)
   if (naming === null && opens(record.kind) && !isIdentified(plan.rules, services, fields)) {
     return missingSubscriber(plan.naming, plan.rules.kept)
@@ -85,7 +86,8 @@ export function mapMessage(
     origin: `${context.origin}/${plan.name}`,
     sessionId,
     requestNumber,
-    stamp: requestNumber < 0 ? stamp : '',
+    // Fields that nothing reads tell two messages apart as well as others.
+    stamp: requestNumber < 0 ? stamp || context.bodyDigest() : '',
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
     subscriberValue: naming === null ? '' : namedValue(naming, message, findings),
@@ -98,6 +100,16 @@ export function mapMessage(
     fields,
   }
   return findings.problem ?? { request, skipped, echo }
+}
+
+/**
+ * Whether a message is done with once all its services are skipped. A session lives on and ends
+ * with its messages all the same, and it begins with them where later ones may have services that
+ * are charged.
+ */
+function passes({ services }: MapPlan, { kind }: RecordType, naming: NamingField | null): boolean {
+  if (kind === 'start') return services.list === null || naming === null
+  return kind === 'event'
 }
 
 function readRefund(

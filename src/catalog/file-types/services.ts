@@ -28,6 +28,8 @@ export interface RequestForm {
   record: RecordType
   refund: boolean
   servicesMax: number
+  /** How many services the message lists; 1 until they are counted. */
+  members: number
 }
 
 export interface ReadServices {
@@ -64,6 +66,7 @@ export function readServices(
   if (members.length === 0 && opens(form.record.kind)) {
     findings.fail(name, 'must have at least one service')
   }
+  form.members = members.length
   for (let index = 0; index < members.length && findings.problem === null; index += 1) {
     const member = members[index]
     if (!isObject(member)) {
@@ -110,7 +113,7 @@ function readEntry(
     ratingGroup,
     usaget,
     requested,
-    used: readUsed(rule, scope, record, findings),
+    used: readUsed(rule, scope, form, findings),
     isTotal: rule.isTotal,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
@@ -188,12 +191,17 @@ function readRequested(
 function readUsed(
   { used }: UsageRule,
   scope: Scope,
-  { kind, name }: RecordType,
+  { record: { kind, name }, members }: RequestForm,
   findings: Findings,
 ): number {
   const units = used.read(scope, findings)
   if (units > 0 && opens(kind)) {
     findings.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
+  }
+  // Else it would count for each of them.
+  const { entry } = scope
+  if (units > 0 && members > 1 && used.read({ entry, message: entry }, findings) !== units) {
+    findings.fail(used.name, 'must be in the service itself: it is one of several')
   }
   return units
 }

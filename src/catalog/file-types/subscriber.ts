@@ -59,7 +59,9 @@ export function keptOf(
     const value = path.in(record)
     const text = typeof value === 'number' ? String(value) : value
     if (typeof text !== 'string') continue
-    if (text.length > TEXT_CHARS_MAX) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      findings.fail(path.name, TOO_LARGE)
+    } else if (text.length > TEXT_CHARS_MAX) {
       findings.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
     } else if (!isUsable(text)) findings.fail(path.name, UNUSABLE)
     fields ??= {}
@@ -67,6 +69,9 @@ export function keptOf(
   }
   return fields
 }
+
+/** Its last digits are lost, and with them it may name somebody else. */
+const TOO_LARGE = 'is too large for a number: it must be a text'
 
 /** Whether the rules of identification have something to go by. */
 export function isIdentified(

@@ -120,7 +120,12 @@ function readFields(
   const fields: Record<string, string> = {}
   for (const name of names) {
     const value = fieldAt(object, name)
-    if (typeof value === 'number') fields[name] = String(value)
+    if (typeof value === 'number') {
+      // Its last digits are lost, and with them it may name somebody else.
+      const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
+      if (!isExact) reader.fail(name, 'is too large for a number: it must be a text')
+      fields[name] = String(value)
+    }
     if (typeof value !== 'string') continue
     if (value.length > FIELD_CHARS_MAX) {
       reader.fail(name, `must have at most ${FIELD_CHARS_MAX} characters`)

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 import { COST_UNKNOWN } from '../../catalog/file-types/answer-fields.ts'
 import type { Answer, Echo, FileType, SkippedService } from '../../catalog/file-types/file-type.ts'
-import { type ChargeOutcome, reasons, type ServiceOutcome } from '../../domain/charge-outcome.ts'
+import {
+  type ChargeOutcome,
+  plainOutcome,
+  reasons,
+  type ServiceOutcome,
+} from '../../domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../domain/charge-request.ts'
 import type { Codec, DecodeContext, DecodeError } from './codec.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
@@ -84,6 +89,9 @@ function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome): Char
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }
   }
   const { services: asked, skipped } = envelope
+  // What is skipped is granted, whatever its session is.
+  const isSkipped = asked.length === 0 && skipped.length > 0
+  if (isSkipped && status === 'denied') return withAllServices(envelope, plainOutcome('granted'))
   const isBare = outcome.services.length === 0
   if (skipped.length === 0 && (!isBare || asked.length === 0)) return outcome
   const charged = isBare

@@ -58,6 +58,26 @@ describe('filters', () => {
     expect(echo.entries).toEqual(list)
   })
 
+  it('leave a session that it is: it goes on, ends, and begins where others may follow', () => {
+    const { sid, ...nobody } = START
+    const skipped = { to: 112, want: 3 }
+    const requestFor = (document: Fields, message: Fields) => mapped(document, message).request
+    const single = filtered(['all'])
+    const list = filtered(['all'], { realtime: { ...REALTIME, services_field: 'list' } })
+    for (const kind of ['update', 'release']) {
+      const message = { ...UPDATE, record_type: `${kind}_request`, request_num: 4 }
+      const whole = { kind, sessionId: 's1', requestNumber: 4, services: [] }
+      expect(requestFor(single, { ...message, ...skipped })).toMatchObject(whole)
+      expect(requestFor(list, { ...message, list: [skipped] })).toMatchObject(whole)
+    }
+    const begun = { kind: 'start', subscriberKey: 'sid', subscriberValue: '7', services: [] }
+    expect(requestFor(list, { ...START, list: [skipped] })).toMatchObject(begun)
+    // Nobody could be charged for what follows.
+    expect(requestFor(list, { ...nobody, list: [skipped] })).toBeNull()
+    expect(requestFor(single, { ...START, ...skipped })).toBeNull()
+    expect(requestFor(list, { ...START, record_type: 4, list: [skipped] })).toBeNull()
+  })
+
   it('hold in order, and know usage type and record type', () => {
     const filters = [
       { conditions: [{ field_name: 'record_type', value: 'start_request' }], skip_calc: ['unify'] },

@@ -168,6 +168,18 @@ describe('a list of services', () => {
     expect(echo.entries).toEqual(list)
   })
 
+  it('has usage of its own: that of the message would count for each of them', () => {
+    const list = [{ rg: 1, spent: 5 }, { rg: 2 }]
+    expect(problemOf(document, withList(list, { spent: 7 }))).toBe(
+      'units.list.1.spent must be in the service itself: it is one of several',
+    )
+    const own = withList([list[0], { rg: 2, spent: 0 }], { spent: 7 })
+    expect(requestOf(document, own).services).toMatchObject([{ used: 5 }, { used: 0 }])
+    expect(requestOf(document, withList([{ rg: 2 }], { spent: 7 })).services).toMatchObject([
+      { used: 7 },
+    ])
+  })
+
   it('may be one record, or absent: then the message is the service', () => {
     expect(requestOf(document, withList({ rg: 5 })).services).toMatchObject([{ ratingGroup: 5 }])
     const alone = withList(undefined, { rg: 6, want: 4 })

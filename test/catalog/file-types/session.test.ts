@@ -85,12 +85,14 @@ describe('a stamp', () => {
     const stamped = withMapping({ stamp_fields: ['m', 'n'] })
     expect(requestOf(stamped, { ...START, m: 'x;', n: 5 }).stamp).toBe('x%3B;5')
     expect(requestOf(stamped, { ...START, m: 'x', request_num: 1 }).stamp).toBe('')
-    expect(requestOf(stamped, START).stamp).toBe('')
+    // Then it is all of its bytes: what no rule reads may be what tells it from another.
+    expect(requestOf(stamped, START).stamp).toBe('d1ge57')
+    expect(requestOf(stamped, { ...START, request_num: 1 }).stamp).toBe('')
     const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }
     expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
   })
 
-  it('is of all services, or of none', () => {
+  it('is of all services, or of all bytes', () => {
     const stampOf = (...list: Fields[]) => requestOf(document, { ...UPDATE, list }).stamp
     const other = withMapping(
       { stamp_fields: ['m'], rating_group_field: 'rg' },
@@ -102,6 +104,6 @@ describe('a stamp', () => {
       { m: 'b', rg: 2 },
     ]
     expect(requestOf(other, { ...UPDATE, list }).stamp).toBe('a;b')
-    expect(requestOf(other, { ...UPDATE, list: [...list, { rg: 3 }] }).stamp).toBe('')
+    expect(requestOf(other, { ...UPDATE, list: [...list, { rg: 3 }] }).stamp).toBe('d1ge57')
   })
 })

@@ -62,6 +62,19 @@ describe('a subscriber', () => {
     expect(missing).toMatchObject({ field: 'nai' })
   })
 
+  it('is not found by a number that has lost digits', () => {
+    const sent = (text: string) => ({ ...NOBODY, ids: JSON.parse(`{"type": 1, "value": ${text}}`) })
+    expect(problemOf(documentWith(rules), sent('8949000000000000012'))).toBe(
+      'ids[type=1].value is too large for a number: it must be a text',
+    )
+    for (const text of ['"8949000000000000012"', '262011234567890', '1.5']) {
+      const value = JSON.parse(text)
+      expect(requestOf(documentWith(rules), sent(text)).fields).toEqual({
+        'ids[type=1].value': String(value),
+      })
+    }
+  })
+
   it('may be found by a field of an entry', () => {
     const document = withRealtime({ services_field: 'list' }, rules)
     const list = [{ ids: { type: 1, value: 'x' } }]

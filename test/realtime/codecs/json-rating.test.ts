@@ -68,6 +68,13 @@ describe('fields that rules read', () => {
     expect(requestOf({ ...start, apn: 'net' }).fields).toBeNull()
   })
 
+  it('are no numbers that have lost digits', () => {
+    const caller = { number: 2 ** 53 }
+    const why = 'is too large for a number: it must be a text'
+    expect(fieldsOf({ caller })).toEqual({ field: 'caller.number', why })
+    expect(fieldsOf({ caller: { number: 0.5 } })).toMatchObject({ 'caller.number': '0.5' })
+  })
+
   it('are bounded', () => {
     expect(fieldsOf({ apn: 'x'.repeat(256) })).toMatchObject({ apn: 'x'.repeat(256) })
     const why = 'must have at most 256 characters'

@@ -121,6 +121,14 @@ describe('services of an answer', () => {
     )
   })
 
+  it('that are skipped are granted, whatever becomes of the session', () => {
+    const passed = '{"code":1,"cost":0,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0,"cost":0}]}'
+    for (const reason of ['granted', 'unknownSession', 'sessionClosed', 'outOfOrder'] as const) {
+      expect(answered({ skipped: [skip(0, 5)] }, plainOutcome(reason, 'why'))).toBe(passed)
+    }
+    expect(answered({ skipped: [skip(0, 5)] }, plainOutcome('storeDown'))).toBe('{"code":-91}')
+  })
+
   it('are denied each where the denial is of the whole', () => {
     expect(answered({ charged: [call] }, plainOutcome('barred'))).toBe(
       '{"code":-11,"s":[{"id":"a","code":-11,"v":0,"t":"call"}]}',
