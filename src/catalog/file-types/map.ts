@@ -25,6 +25,8 @@ export interface MapPlan {
   readonly name: string
   readonly recordType: (message: Message, findings: Findings) => RecordType
   readonly session: SessionFields
+  /** Each message is an event of its own, also where several name one session. */
+  readonly isApart: boolean
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
@@ -61,7 +63,11 @@ export function mapMessage(
   // One service that nothing stamps, and only the whole content tells requests apart.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
-  const sessionId = givenId || sessionless(plan, record, stamp, context, findings)
+  const ownId = givenId || sessionless(plan, record, stamp, context, findings)
+  const sessionId =
+    plan.isApart && givenId !== ''
+      ? `${givenId};${requestNumber < 0 ? stamp || context.bodyDigest() : requestNumber}`
+      : ownId
   if (findings.problem !== null) return findings.problem
 
   const echo = {
@@ -69,7 +75,7 @@ export function mapMessage(
     entries,
     requestType: record.sent,
     recordType: record.name,
-    sessionId,
+    sessionId: ownId,
     requestNumber,
     pretend,
   }

@@ -117,6 +117,19 @@ describe('a message', () => {
     expect(sent({ ...rest, request_type: {} })).toEqual(['event', '4', 'event_request'])
   })
 
+  it('is an event of its own there, also where several have one session id', () => {
+    const idOf = (realtime: Fields, more: Fields = {}) => {
+      const { request, echo } = mapped(documentWith({ realtime }), { ...START, ...more })
+      return [request?.sessionId, echo.sessionId]
+    }
+    const oneTime = { postpay_charge: true }
+    const { session_id } = START
+    expect(idOf(oneTime, { request_num: 3 })).toEqual([`${session_id};3`, session_id])
+    expect(idOf(oneTime, { request_num: 4 })).toEqual([`${session_id};4`, session_id])
+    expect(idOf(oneTime)).toEqual([`${session_id};${CONTEXT.bodyDigest()}`, session_id])
+    expect(idOf({ ...oneTime, refund_field: 'back' })).toEqual([session_id, session_id])
+  })
+
   it.each<[Fields, Fields, string]>([
     [{}, { ...START, record_type: undefined }, 'request_type is required'],
     [{}, { ...START, session_id: undefined }, 'session_id is required'],
