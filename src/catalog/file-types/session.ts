@@ -23,7 +23,7 @@ export interface SessionFields {
 export function compileSessionId(value: unknown, path: string): SessionFields {
   const paths = isUnset(value) ? DEFAULT_FIELDS : someAt(value, path)
   const [first] = paths as [Path]
-  const texts = joinedTexts(paths)
+  const texts = joinedTexts(paths, (part) => part)
   return {
     name: first.name,
     read: (message, findings) => {
@@ -38,7 +38,7 @@ export function compileSessionId(value: unknown, path: string): SessionFields {
 /** Compiles `stamp_fields`; null if there are none. Throws `RuleError`. */
 export function compileStamp(value: unknown, path: string): Stamp | null {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return null
-  const texts = joinedTexts(someAt(value, path))
+  const texts = joinedTexts(someAt(value, path), stampPart)
   return (scope, findings) => texts((each) => each.read(scope), findings)
 }
 
@@ -48,12 +48,17 @@ function someAt(value: unknown, path: string): readonly Path[] {
   return paths
 }
 
+/** Stamps only tell messages apart: seconds with a fraction and flags do that as well as texts. */
+function stampPart(value: unknown): unknown {
+  return typeof value === 'boolean' || typeof value === 'number' ? String(value) : value
+}
+
 type Joined = (value: (path: Path) => unknown, findings: Findings) => string
 
-function joinedTexts(paths: readonly Path[]): Joined {
+function joinedTexts(paths: readonly Path[], partOf: (value: unknown) => unknown): Joined {
   const [first, second] = paths as [Path, Path | undefined]
   const textOf = (path: Path, value: unknown, findings: Findings) =>
-    findings.text(value, path.name, TEXT_CHARS_MAX)
+    findings.text(partOf(value), path.name, TEXT_CHARS_MAX)
   if (second === undefined) return (value, findings) => textOf(first, value(first), findings)
   return (value, findings) => {
     const parts = paths.map((path) => textOf(path, value(path), findings))

@@ -85,6 +85,9 @@ describe('a stamp', () => {
     const stamped = withMapping({ stamp_fields: ['m', 'n'] })
     expect(requestOf(stamped, { ...START, m: 'x;', n: 5 }).stamp).toBe('x%3B;5')
     expect(requestOf(stamped, { ...START, m: 'x', request_num: 1 }).stamp).toBe('')
+    expect(requestOf(stamped, { ...START, m: 1795255200.25, n: true }).stamp).toBe(
+      '1795255200.25;true',
+    )
     expect(requestOf(stamped, START).stamp).toBe('')
     const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }
     expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
