@@ -23,7 +23,7 @@ export interface SessionFields {
 export function compileSessionId(value: unknown, path: string): SessionFields {
   const paths = isUnset(value) ? DEFAULT_FIELDS : someAt(value, path)
   const [first] = paths as [Path]
-  const texts = joinedTexts(paths, (part) => part)
+  const texts = joinedTexts(paths)
   return {
     name: first.name,
     read: (message, findings) => {
@@ -38,8 +38,8 @@ export function compileSessionId(value: unknown, path: string): SessionFields {
 /** Compiles `stamp_fields`; null if there are none. Throws `RuleError`. */
 export function compileStamp(value: unknown, path: string): Stamp | null {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return null
-  const texts = joinedTexts(someAt(value, path), stampPart)
-  return (scope, findings) => texts((each) => each.read(scope), findings)
+  const texts = joinedTexts(someAt(value, path))
+  return (scope, findings) => texts((each) => stampPart(each.read(scope)), findings)
 }
 
 function someAt(value: unknown, path: string): readonly Path[] {
@@ -55,10 +55,10 @@ function stampPart(value: unknown): unknown {
 
 type Joined = (value: (path: Path) => unknown, findings: Findings) => string
 
-function joinedTexts(paths: readonly Path[], partOf: (value: unknown) => unknown): Joined {
+function joinedTexts(paths: readonly Path[]): Joined {
   const [first, second] = paths as [Path, Path | undefined]
   const textOf = (path: Path, value: unknown, findings: Findings) =>
-    findings.text(partOf(value), path.name, TEXT_CHARS_MAX)
+    findings.text(value, path.name, TEXT_CHARS_MAX)
   if (second === undefined) return (value, findings) => textOf(first, value(first), findings)
   return (value, findings) => {
     const parts = paths.map((path) => textOf(path, value(path), findings))
