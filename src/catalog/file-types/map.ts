@@ -9,7 +9,7 @@ import { Findings, TEXT_CHARS_MAX } from './findings.ts'
 import type { Flag } from './flags.ts'
 import { compilePath, type Path } from './paths.ts'
 import type { RecordType } from './record-types.ts'
-import type { FileTypeRules } from './rules.ts'
+import { contentDigest, type FileTypeRules } from './rules.ts'
 import { readServices, type ServicesPlan } from './services.ts'
 import { joinParts, type SessionFields } from './session.ts'
 import {
@@ -85,7 +85,8 @@ export function mapMessage(
     origin: `${context.origin}/${plan.name}`,
     sessionId,
     requestNumber,
-    stamp: requestNumber < 0 ? stamp : '',
+    // Messages that differ in nothing but what no rule reads are still two.
+    stamp: requestNumber < 0 ? stamp || contentDigest(message) : '',
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
     subscriberValue: naming === null ? '' : namedValue(naming, message, findings),

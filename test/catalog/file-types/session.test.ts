@@ -75,6 +75,9 @@ describe('a session id', () => {
   })
 })
 
+/** A digest of a whole message. */
+const CONTENT = /^[0-9a-f]{64}$/
+
 describe('a stamp', () => {
   const document = withMapping(
     { stamp_fields: ['m'] },
@@ -88,9 +91,22 @@ describe('a stamp', () => {
     expect(requestOf(stamped, { ...START, m: 1795255200.25, n: true }).stamp).toBe(
       '1795255200.25;true',
     )
-    expect(requestOf(stamped, START).stamp).toBe('')
+    expect(requestOf(stamped, START).stamp).toMatch(CONTENT)
     const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }
     expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
+  })
+
+  it('is of all content where no field stamps, in any order of keys, but for what is hidden', () => {
+    const stampOf = (message: Fields, more: Fields = {}) =>
+      requestOf(documentWith(more), { ...UPDATE, ...message }).stamp
+    const one = stampOf({ spent: 5, note: { seq: 1, of: 2 } })
+    expect(stampOf({ note: { of: 2, seq: 1 }, spent: 5 })).toBe(one)
+    // Nothing reads the field, and still these are two reports.
+    expect(stampOf({ spent: 5, note: { seq: 2, of: 2 } })).not.toBe(one)
+    expect(stampOf({ spent: 5, note: { seq: 1, of: 2 }, request_num: 3 })).toBe('')
+    const parser = { type: 'json', structure: [{ name: 'note', checked: false }] }
+    const first = stampOf({ spent: 5, note: { seq: 1 } }, { parser })
+    expect(stampOf({ spent: 5, note: { seq: 2 } }, { parser })).toBe(first)
   })
 
   it('is of all services, or of none', () => {
@@ -105,6 +121,6 @@ describe('a stamp', () => {
       { m: 'b', rg: 2 },
     ]
     expect(requestOf(other, { ...UPDATE, list }).stamp).toBe('a;b')
-    expect(requestOf(other, { ...UPDATE, list: [...list, { rg: 3 }] }).stamp).toBe('')
+    expect(requestOf(other, { ...UPDATE, list: [...list, { rg: 3 }] }).stamp).toMatch(CONTENT)
   })
 })
