@@ -142,6 +142,7 @@ interface Parts {
 function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
   const { name, path, fields, parser, processor, realtime, rules, response, services } = parts
   const sessions = realtime.general('session_id_fields')
+  const refund = flagAt(realtime.general('refund_field'))
   const structure = isObject(fields['parser']) ? fields['parser']['structure'] : undefined
   return {
     name,
@@ -151,7 +152,8 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
     eventTime: compileEventTime(processor, `${path}.processor`, parser.type, timeZone),
     pretend: flagAt(realtime.general('pretend_field')) ?? fieldFlag(builtInPath('pretend')),
-    refund: flagAt(realtime.general('refund_field')),
+    refund,
+    isOneTime: refund === null && booleanAt(realtime.general('postpay_charge')),
     balances: flagAt(realtime.general('balances_field')),
     wantsBalances: response.wantsBalances,
     naming: compileSubscriberFields(realtime.general('subscriber_fields')),

@@ -25,6 +25,8 @@ export interface MapPlan {
   readonly name: string
   readonly recordType: (message: Message, findings: Findings) => RecordType
   readonly session: SessionFields
+  /** Every message is an event of its own (`postpay_charge`), and none gives back another. */
+  readonly isOneTime: boolean
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
@@ -80,13 +82,15 @@ export function mapMessage(
   if (naming === null && opens(record.kind) && !isIdentified(plan.rules, services, fields)) {
     return missingSubscriber(plan.naming, plan.rules.kept)
   }
+  // Messages that differ in nothing but what no rule reads are still two.
+  const ownStamp = requestNumber < 0 ? stamp || contentDigest(message) : ''
+  const isOwnSession = plan.isOneTime && givenId !== ''
   const request: ChargeRequest = {
     kind: record.kind,
     origin: `${context.origin}/${plan.name}`,
-    sessionId,
+    sessionId: isOwnSession ? eventSession(givenId, ownStamp || String(requestNumber)) : sessionId,
     requestNumber,
-    // Messages that differ in nothing but what no rule reads are still two.
-    stamp: requestNumber < 0 ? stamp || contentDigest(message) : '',
+    stamp: ownStamp,
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
     subscriberValue: naming === null ? '' : namedValue(naming, message, findings),
@@ -139,6 +143,15 @@ function sessionless(
     findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }
   return id
+}
+
+/**
+ * The session of an event where all are events: with what tells it from others of the id that they
+ * share, since an event closes its session.
+ */
+function eventSession(id: string, mark: string): string {
+  const joined = joinParts([id, mark])
+  return joined.length <= TEXT_CHARS_MAX ? joined : contentDigest(joined)
 }
 
 /** The name that a field has unless the document says otherwise. */

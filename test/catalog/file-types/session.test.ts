@@ -57,6 +57,22 @@ describe('a session id', () => {
     )
   })
 
+  it('of one-time charging is of one event, since that closes it; the answer has the shared one', () => {
+    const document = withRealtime({ postpay_charge: true, session_id_fields: ['call'] })
+    const idOf = (message: Fields) =>
+      requestOf(document, { ...START, call: 'c;1', ...message }).sessionId
+    expect(idOf({ request_num: 7 })).toBe('c%3B1;7')
+    const one = idOf({ part: 1 })
+    expect(one).toMatch(/^c%3B1;[0-9a-f]{64}$/)
+    expect(idOf({ part: 1 })).toBe(one)
+    expect(idOf({ part: 2 })).not.toBe(one)
+    expect(idOf({ call: 'c'.repeat(256), part: 1 })).toMatch(/^[0-9a-f]{64}$/)
+    expect(mapped(document, { ...START, call: 'c;1' }).echo.sessionId).toBe('c;1')
+    // What is given back is found by the id that both events have.
+    const refunding = withRealtime({ postpay_charge: true, refund_field: 'back' })
+    expect(requestOf(refunding, START).sessionId).toBe('s1')
+  })
+
   it('is not long, and keeps what was hidden', () => {
     const long = { a: 'a'.repeat(200), b: 'b'.repeat(200) }
     expect(problemOf(withRealtime({ session_id_fields: ['a', 'b'] }), { ...START, ...long })).toBe(
