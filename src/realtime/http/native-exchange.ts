@@ -95,9 +95,10 @@ export class NativeExchange implements Exchange {
         response.end(text, isLast)
         return
       }
-      // Told the length itself, the library would end the connection with the next request.
+      // Asked with arguments, the library ends the connection with the next request.
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
-      response.endWithoutBody(undefined, isLast)
+      if (isLast) response.endWithoutBody(undefined, true)
+      else response.endWithoutBody()
     })
   }
 }

@@ -57,7 +57,7 @@ describe('a session id', () => {
     )
   })
 
-  it('of one-time charging is of one event, since that closes it; the answer has the shared one', () => {
+  it('of one-time charging is of one event, and the answer has the shared one', () => {
     const document = withRealtime({ postpay_charge: true, session_id_fields: ['call'] })
     const idOf = (message: Fields) =>
       requestOf(document, { ...START, call: 'c;1', ...message }).sessionId
@@ -112,7 +112,7 @@ describe('a stamp', () => {
     expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
   })
 
-  it('is of all content where no field stamps, in any order of keys, but for what is hidden', () => {
+  it('is of all content that is not hidden where no field stamps, in any order', () => {
     const stampOf = (message: Fields, more: Fields = {}) =>
       requestOf(documentWith(more), { ...UPDATE, ...message }).stamp
     const one = stampOf({ spent: 5, note: { seq: 1, of: 2 } })
