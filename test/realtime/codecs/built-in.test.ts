@@ -4,7 +4,7 @@ import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../catalog/file-types/answers.ts'
-import { examplesOf } from '../wire-examples.ts'
+import { examplesOf, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
