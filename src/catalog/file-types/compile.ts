@@ -193,6 +193,10 @@ function compileServices(
   }
 }
 
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
 /** All `used_usagev_field`. Without them no session would ever be charged. */
 function reportsOf(
   realtime: RealtimeSection,
@@ -202,7 +206,7 @@ function reportsOf(
   const general = realtime.general(key)
   const own = usagets.map((usaget) => realtime.of(usaget, key))
   const needed = isOpen ? [...own, general] : own
-  const missing = needed.find(({ value }) => isUnset(value))
+  const missing = needed.find(({ value }) => isUnset(value) || isEmptyList(value))
   if (missing !== undefined && !booleanAt(realtime.general('postpay_charge'))) {
     throw new RuleError(missing.path, 'is missing: nothing else tells what was used')
   }

@@ -1,5 +1,12 @@
 /** The fields of answers of a file type that describes none: those of the plain JSON dialect. */
 
+/** What was spent, for a request that asks for it as the plain dialect does. */
+const costIfWanted = {
+  response_field_name: 'cost',
+  row_field_name: 'cost',
+  conditions: [{ field_name: 'uf.cost', op: '$in', value: ['true', '1', 'yes', 'on'] }],
+}
+
 /** What a service is granted, as far as it is configured; of a quote with its price. */
 const grant = fieldsOf({
   grantedVolume: 'granted_volume',
@@ -23,16 +30,19 @@ const grant = fieldsOf({
 
 /** Between `head` and `tail` comes the list of services, or the grant of the only one. */
 export const defaultFields = {
-  head: fieldsOf({
-    status: 'status',
-    returnCode: 'return_code',
-    desc: 'desc',
-    requestType: 'request_type',
-    requestNum: 'request_num',
-    sessionId: 'session_id',
-    sid: 'sid',
-    transactionId: 'transaction_id',
-  }),
+  head: [
+    ...fieldsOf({
+      status: 'status',
+      returnCode: 'return_code',
+      desc: 'desc',
+      requestType: 'request_type',
+      requestNum: 'request_num',
+      sessionId: 'session_id',
+      sid: 'sid',
+      transactionId: 'transaction_id',
+    }),
+    costIfWanted,
+  ],
   grant,
   tail: fieldsOf({ balances: 'balances' }),
 }
@@ -41,6 +51,7 @@ export const defaultServicesName = 'services'
 
 export const defaultServiceFields = [
   ...fieldsOf({ rating_group: 'rating_group', usaget: 'usaget', returnCode: 'return_code' }),
+  costIfWanted,
   ...grant,
 ]
 

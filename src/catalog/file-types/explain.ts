@@ -148,6 +148,7 @@ function serviceStep(
   const asks = record.kind !== 'release' && (record.kind !== 'update' || Boolean(isAsking))
   const requested = asks ? rule.requested.read(scope, findings) : -1
   const absent = asks ? rule.defaults[record.kind] : -1
+  const reported = rule.used.read(scope, findings)
   const filtered = compileFilters(filters, 'filters')({ ...scope, usaget, recordType: record.name })
   const read = (names: unknown) => valuesOf(names, scope.entry, scope.message)
   return stepOf(step, findings, {
@@ -161,8 +162,8 @@ function serviceStep(
     },
     used: {
       fields: read(used),
-      base_units: rule.used.read(scope, findings),
-      is_total: rule.isTotal,
+      base_units: Math.max(0, reported),
+      is_total: rule.isTotal && reported >= 0,
     },
     filter: filtered,
   })

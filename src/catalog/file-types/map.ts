@@ -9,7 +9,7 @@ import { Findings, TEXT_CHARS_MAX } from './findings.ts'
 import type { Flag } from './flags.ts'
 import { compilePath, type Path } from './paths.ts'
 import type { RecordType } from './record-types.ts'
-import type { FileTypeRules } from './rules.ts'
+import { contentDigest, type FileTypeRules } from './rules.ts'
 import { readServices, type ServicesPlan } from './services.ts'
 import { joinParts, type SessionFields } from './session.ts'
 import {
@@ -64,10 +64,10 @@ export function mapMessage(
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
   const ownId = givenId || sessionless(plan, record, stamp, context, findings)
-  const sessionId =
-    plan.isApart && givenId !== ''
-      ? `${givenId};${requestNumber < 0 ? stamp || context.bodyDigest() : requestNumber}`
-      : ownId
+  // Without a number, fields that nothing reads tell two messages apart as well as others.
+  const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
+  const isEventOfMany = plan.isApart && givenId !== ''
+  const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
   if (findings.problem !== null) return findings.problem
 
   const echo = {
@@ -92,8 +92,7 @@ export function mapMessage(
     origin: `${context.origin}/${plan.name}`,
     sessionId,
     requestNumber,
-    // Fields that nothing reads tell two messages apart as well as others.
-    stamp: requestNumber < 0 ? stamp || context.bodyDigest() : '',
+    stamp: ownStamp,
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
     subscriberValue: naming === null ? '' : namedValue(naming, message, findings),
@@ -156,6 +155,15 @@ function sessionless(
     findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }
   return id
+}
+
+/**
+ * The session of an event where all are events: with what tells it from others of the id that they
+ * share, since an event closes its session.
+ */
+function eventSession(id: string, mark: string): string {
+  const joined = joinParts([id, mark])
+  return joined.length <= TEXT_CHARS_MAX ? joined : contentDigest(joined)
 }
 
 /** The name that a field has unless the document says otherwise. */

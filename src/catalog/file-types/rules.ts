@@ -48,7 +48,7 @@ export function compileFileTypeRules(
   }
   const isOwn = identifiers.isOwn || matchers.isOwn
   return {
-    key: isOwn ? digestOf(documents) : '',
+    key: isOwn ? contentDigest(documents) : '',
     documents: isOwn ? documents : null,
     kept: keptFields(identification, calculators, identifiers.path, matchers.path),
     identifies: (usaget) => identification.covers(usaget),
@@ -105,8 +105,9 @@ function keptFields(
   })
 }
 
-function digestOf(documents: RuleDocuments): string {
-  return createHash('sha256').update(canonicalJson(documents)).digest('hex')
+/** Hex digest of content, whatever the order of its keys. */
+export function contentDigest(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
 /** The same text for the same content, whatever the order of keys. */

@@ -109,12 +109,14 @@ function readEntry(
     found.skipped.push({ index, ratingGroup, usaget, granted: Math.max(requested, 0) })
     return true
   }
+  const used = readUsed(rule, scope, form, findings)
   const service: ServiceRequest = {
     ratingGroup,
     usaget,
     requested,
-    used: readUsed(rule, scope, form, findings),
-    isTotal: rule.isTotal,
+    used: Math.max(0, used),
+    // Without a report nothing is said of the total: it is not 0.
+    isTotal: rule.isTotal && used >= 0,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
     untaxed: effect === 'untaxed',
@@ -188,6 +190,7 @@ function readRequested(
   return absent
 }
 
+/** Units reported; -1 if none are. */
 function readUsed(
   { used }: UsageRule,
   scope: Scope,

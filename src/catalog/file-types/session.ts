@@ -46,15 +46,21 @@ export function compileStamp(value: unknown, path: string): Stamp | null {
   const paths = someAt(value, path)
   const [first, second] = paths as [Path, Path | undefined]
   if (second !== undefined) {
-    return (scope, findings) => joinedTexts(paths, (each) => each.read(scope), findings)
+    return (scope, findings) => joinedTexts(paths, (each) => stampPart(each.read(scope)), findings)
   }
-  return (scope, findings) => findings.text(first.read(scope), first.name, TEXT_CHARS_MAX)
+  return (scope, findings) =>
+    findings.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
 }
 
 function someAt(value: unknown, path: string): readonly Path[] {
   const paths = pathsAt(value, path)
   if (paths.length === 0) throw new RuleError(path, 'must have at least one field')
   return paths
+}
+
+/** Stamps only tell messages apart: seconds with a fraction and flags do that as well as texts. */
+function stampPart(value: unknown): unknown {
+  return typeof value === 'boolean' || typeof value === 'number' ? String(value) : value
 }
 
 /** Empty if none of them has a text. */

@@ -15,6 +15,8 @@ import {
 export class NativeExchange implements Exchange {
   #response: HttpResponse | null
   readonly #declaredBytes: number
+  /** What it would be is told, but a body would be taken for the next answer. */
+  readonly #isHead: boolean
   /** Whether the library is still in the bytes that this request came with. */
   #isArriving = true
 
@@ -22,6 +24,7 @@ export class NativeExchange implements Exchange {
     this.#response = response
     // An absent length gives 0.
     this.#declaredBytes = Number(head.framing.length)
+    this.#isHead = head.method === 'HEAD'
     response.onAborted(() => {
       this.#response = null
     })
@@ -87,7 +90,15 @@ export class NativeExchange implements Exchange {
       if (status !== 200) response.writeStatus(`${status} ${statusTexts[status]}`)
       response.writeHeader('Content-Type', contentType)
       if (header !== undefined) response.writeHeader(header[0], header[1])
-      response.end(text, closeConnection ?? false)
+      const isLast = closeConnection ?? false
+      if (!this.#isHead) {
+        response.end(text, isLast)
+        return
+      }
+      // Asked with arguments, the library ends the connection with the next request.
+      response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
+      if (isLast) response.endWithoutBody(undefined, true)
+      else response.endWithoutBody()
     })
   }
 }

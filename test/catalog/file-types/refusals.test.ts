@@ -246,6 +246,10 @@ describe('the section', () => {
       'realtime.used_usagev_field is missing: nothing else tells what was used',
     ],
     [
+      withRealtime({ used_usagev_field: [] }),
+      'realtime.used_usagev_field is missing: nothing else tells what was used',
+    ],
+    [
       withRealtime({ rebalance_on_final: true }),
       'realtime.rebalance_on_final is not supported: usage is settled with every report',
     ],

@@ -228,8 +228,8 @@ describe('nodes', () => {
     const head = ['status', 'returnCode', 'desc', 'requestType', 'requestNum', 'sessionId', 'sid']
     const nodes = kinds(compile(undefined, { hasServices: true }).nodes)
     expect(nodes.slice(0, 7)).toEqual(head)
-    expect(nodes.slice(7, 8)).toEqual(['transactionId'])
-    expect(nodes[8]).toMatchObject(['services', { 0: 'rating_group', 1: 'usaget' }])
+    expect(nodes.slice(7, 9)).toEqual(['transactionId', 'cost'])
+    expect(nodes[9]).toMatchObject(['services', { 0: 'rating_group', 1: 'usaget' }])
     expect(nodes.at(-1)).toBe('balances')
   })
 })

@@ -118,6 +118,9 @@ describe('volumes', () => {
       used: 5,
       isTotal: true,
     })
+    expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
+    // Who reports nothing does not report a total of 0.
+    expect(serviceOf(own, UPDATE)).toMatchObject({ used: 0, isTotal: false })
     expect(serviceOf(withRealtime({}), UPDATE).isTotal).toBe(false)
   })
 

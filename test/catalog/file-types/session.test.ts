@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { joinParts } from '../../../src/catalog/file-types/session.ts'
 import {
+  CONTEXT,
   documentWith,
   type Fields,
   MAPPING,
@@ -57,6 +58,20 @@ describe('a session id', () => {
     )
   })
 
+  it('of one-time charging is of one event, and the answer has the shared one', () => {
+    const document = withRealtime({ postpay_charge: true, session_id_fields: ['call'] })
+    const idOf = (message: Fields) =>
+      requestOf(document, { ...START, call: 'c;1', ...message }).sessionId
+    expect(idOf({ request_num: 7 })).toBe('c%3B1;7')
+    // Without a number all of its bytes tell it from the others.
+    expect(idOf({})).toBe(`c%3B1;${CONTEXT.bodyDigest()}`)
+    expect(idOf({ call: 'c'.repeat(256) })).toMatch(/^[0-9a-f]{64}$/)
+    expect(mapped(document, { ...START, call: 'c;1' }).echo.sessionId).toBe('c;1')
+    // What is given back is found by the id that both events have.
+    const refunding = withRealtime({ postpay_charge: true, refund_field: 'back' })
+    expect(requestOf(refunding, START).sessionId).toBe('s1')
+  })
+
   it('is not long, and keeps what was hidden', () => {
     const long = { a: 'a'.repeat(200), b: 'b'.repeat(200) }
     expect(problemOf(withRealtime({ session_id_fields: ['a', 'b'] }), { ...START, ...long })).toBe(
@@ -75,6 +90,8 @@ describe('a session id', () => {
   })
 })
 
+/** A digest of a whole message. */
+
 describe('a stamp', () => {
   const document = withMapping(
     { stamp_fields: ['m'] },
@@ -85,6 +102,9 @@ describe('a stamp', () => {
     const stamped = withMapping({ stamp_fields: ['m', 'n'] })
     expect(requestOf(stamped, { ...START, m: 'x;', n: 5 }).stamp).toBe('x%3B;5')
     expect(requestOf(stamped, { ...START, m: 'x', request_num: 1 }).stamp).toBe('')
+    expect(requestOf(stamped, { ...START, m: 1795255200.25, n: true }).stamp).toBe(
+      '1795255200.25;true',
+    )
     // Then it is all of its bytes: what no rule reads may be what tells it from another.
     expect(requestOf(stamped, START).stamp).toBe('d1ge57')
     expect(requestOf(stamped, { ...START, request_num: 1 }).stamp).toBe('')

@@ -5,7 +5,7 @@ import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../catalog/file-types/answers.ts'
-import { examplesOf } from '../wire-examples.ts'
+import { examplesOf, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
@@ -57,5 +57,26 @@ describe('the built-in file types', () => {
       const stamp = isNumbered ? '' : createHash('sha256').update(texts[name]).digest('hex')
       expect(decoded).toMatchObject({ ok: true, request: { ...plain.request, origin, stamp } })
     }
+  })
+
+  const { request: asked = '', outcome } = wireExamples().get('cost') ?? {}
+
+  it('tell the cost to those who ask for it', () => {
+    const answersTo = (message: unknown) => {
+      const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
+      return (['keyvalue', 'xml'] as const).map((name) => {
+        const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+        return decoded.ok && outcome !== undefined
+          ? dialects[name].encode(decoded.envelope, outcome)
+          : ''
+      })
+    }
+    const [pairs, document] = answersTo(JSON.parse(asked))
+    for (const part of ['&cost=1.85&', '&services.0.cost=1.6&', '&services.1.cost=0.25&']) {
+      expect(pairs).toContain(part)
+    }
+    expect(document?.match(/<cost>[0-9.]+/g)).toEqual(['<cost>1.85', '<cost>1.6', '<cost>0.25'])
+    const others = answersTo({ ...JSON.parse(asked), cost: false })
+    expect(others.filter((text) => text === '' || text.includes('cost'))).toEqual([])
   })
 })

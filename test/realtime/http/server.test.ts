@@ -1,8 +1,21 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { wireExamples } from '../wire-examples.ts'
 import { BODY_BYTES_MAX, KINDS, serverOf } from './server-of.ts'
 import { openSocket, post } from './socket.ts'
+
+/** What is received until there is `end`; the second message is sent when the first has a head. */
+async function bytesUntil(port: number, [first, second]: [string, string], end: string) {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(first)
+  let received = ''
+  for await (const bytes of socket) {
+    if (!received.includes('\r\n\r\n')) socket.write(second)
+    received += String(bytes)
+    if (received.includes(end)) break
+  }
+  return received
+}
 
 const documented = (name: string) => wireExamples().get(name)?.response
 
@@ -74,6 +87,17 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     }
     const response = await fetch(`${url}/health/live`, { method: 'POST' })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+
+  it('HEAD without a body, which would be the next answer on the connection', async () => {
+    const { port } = await serverOf(kind)
+    const head = (path: string) => `HEAD ${path} HTTP/1.1\r\nHost: t\r\n\r\n`
+    for (const path of ['/realtime', '/nowhere', '/health/live']) {
+      const bytes = await bytesUntil(port, [head(path), post('{"a":1}')], '{"size":7}')
+      const [first = '', second = ''] = bytes.split('HTTP/1.1 ').slice(1)
+      expect(first).toMatch(/^40[45] [^]*\r\n\r\n$/)
+      expect(second).toMatch(/^200 /)
+    }
   })
 
   it('another content type', async () => {
