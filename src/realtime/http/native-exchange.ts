@@ -4,6 +4,8 @@ import {
   type Exchange,
   type Head,
   type HttpStatus,
+  isCacheable,
+  NO_STORE,
   statusTexts,
 } from './exchange.ts'
 
@@ -15,6 +17,7 @@ import {
 export class NativeExchange implements Exchange {
   #response: HttpResponse | null
   readonly #declaredBytes: number
+  readonly #isCacheable: boolean
   /** Whether the library is still in the bytes that this request came with. */
   #isArriving = true
 
@@ -22,6 +25,7 @@ export class NativeExchange implements Exchange {
     this.#response = response
     // An absent length gives 0.
     this.#declaredBytes = Number(head.framing.length)
+    this.#isCacheable = isCacheable(head)
     response.onAborted(() => {
       this.#response = null
     })
@@ -87,6 +91,7 @@ export class NativeExchange implements Exchange {
       if (status !== 200) response.writeStatus(`${status} ${statusTexts[status]}`)
       response.writeHeader('Content-Type', contentType)
       if (header !== undefined) response.writeHeader(header[0], header[1])
+      if (this.#isCacheable) response.writeHeader(NO_STORE[0], NO_STORE[1])
       response.end(text, closeConnection ?? false)
     })
   }
@@ -102,6 +107,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
   let contentType = ''
   let authorization: string | null = null
   let apiKey: string | null = null
+  let host = ''
   let isBrowser = false
   let lengths = 0
   let length = ''
@@ -119,12 +125,13 @@ export function readHead(request: HttpRequest, method: string, path: string): He
     } else if (name === 'authorization') authorization ??= value
     // As Node does it: several keys are none.
     else if (name === 'x-api-key') apiKey = apiKey === null ? value : `${apiKey}, ${value}`
+    else if (name === 'host') host = value
     else if (name === 'origin' || name === 'sec-fetch-site') isBrowser = true
   })
   const framing = { lengths, length, encodings, encoding }
   // Without a question mark there is none, whatever the types of the library say.
   const query = request.getQuery() ?? ''
-  return { method, path, query, contentType, authorization, apiKey, isBrowser, framing }
+  return { method, path, query, contentType, authorization, apiKey, host, isBrowser, framing }
 }
 
 const MAPPED_BYTES = 12
