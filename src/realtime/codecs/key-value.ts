@@ -5,6 +5,7 @@ import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
+import { limitProblems, messageLimits } from './message-limits.ts'
 import { refused } from './message-record.ts'
 import { decodePercent, type PercentProblem } from './percent.ts'
 
@@ -23,7 +24,10 @@ export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
       const tree = new KeyValueTree(syntax.repeated)
       const isQuoted = hasQuotes && text.includes('"')
       const error = isQuoted ? readQuotedPairs(text, syntax, tree) : readPairs(text, syntax, tree)
-      return error === null ? messageOf(tree) : { ok: false, error, form: null }
+      if (error === null) return messageOf(tree)
+      // What is wrong was found before its key was looked at.
+      if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
+      return { ok: false, error, form: null }
     },
   }
 }

@@ -24,7 +24,10 @@ const rate = [[{ type: 'longestPrefix', rate_key: 'params.prefix', line_key: 'uf
 
 /** A file type that uses what there is to be used. */
 export function wideDocument(parser: Record<string, unknown>, name = 'wide') {
-  const structure = [{ name: 'hidden', checked: false }, { name: 'list.secret', checked: false }]
+  const structure = [
+    { name: 'hidden', checked: false },
+    { name: 'list.secret', checked: false },
+  ]
   const matches = [
     { src_field: 'list[kind=x].kind', op: '$regex', pattern: '/^(x|y+)+$/' },
     { src_field: 'to', op: '$ne', pattern: '5' },
@@ -39,7 +42,13 @@ export function wideDocument(parser: Record<string, unknown>, name = 'wide') {
       timezone_field: 'zone',
       usaget_mapping: [
         { usaget: 'sms', unit: 'counter', volume_src: ['want'], conditions: matches },
-        { src_field: 'to', pattern: '/^[a-z]+@/i', usaget: 'mail', volume_type: 'value', volume_src: 1 },
+        {
+          src_field: 'to',
+          pattern: '/^[a-z]+@/i',
+          usaget: 'mail',
+          volume_type: 'value',
+          volume_src: 1,
+        },
       ],
       usaget_field: 'type',
       default_usaget: 'data',
@@ -119,7 +128,9 @@ function elementsOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value ?? '')
   return Object.entries(value)
     .flatMap(([name, member]) =>
-      (Array.isArray(member) ? member : [member]).map((one) => `<${name}>${elementsOf(one)}</${name}>`),
+      (Array.isArray(member) ? member : [member]).map(
+        (one) => `<${name}>${elementsOf(one)}</${name}>`,
+      ),
     )
     .join('')
 }
@@ -156,10 +167,22 @@ export function fuzzDialects(): FuzzDialect[] {
       messages: requestsOf('FILE-TYPES-answer.md'),
     },
     { name: 'mapped JSON', codec: dialectOf(wideDocument({ type: 'json' })), messages: json },
-    { name: 'built-in XML', codec: builtIn('xml'), messages: requestsOf('wire-key-value-xml.md', 'xml') },
+    {
+      name: 'built-in XML',
+      codec: builtIn('xml'),
+      messages: requestsOf('wire-key-value-xml.md', 'xml'),
+    },
     { name: 'mapped XML', codec: dialectOf(wideDocument({ type: 'xml' })), messages: xml },
-    { name: 'built-in Diameter', codec: builtIn('diameter'), messages: requestsOf('wire-diameter.md') },
-    { name: 'mapped Diameter', codec: dialectOf(wideDocument({ type: 'diameter' })), messages: json },
+    {
+      name: 'built-in Diameter',
+      codec: builtIn('diameter'),
+      messages: requestsOf('wire-diameter.md'),
+    },
+    {
+      name: 'mapped Diameter',
+      codec: dialectOf(wideDocument({ type: 'diameter' })),
+      messages: json,
+    },
     {
       name: 'built-in key-value',
       codec: builtIn('keyvalue'),

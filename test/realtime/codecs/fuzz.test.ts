@@ -1,6 +1,7 @@
 /** Whatever the bytes: every decoder answers a named error, or a request that is one. */
-import { SaxesParser } from 'saxes'
+
 import fc from 'fast-check'
+import { SaxesParser } from 'saxes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason } from '../../../src/domain/charge-outcome.ts'
 import { propertyRuns } from '../../domain/property-runs.ts'
@@ -13,8 +14,9 @@ const dialects = fuzzDialects()
 
 /** Everything that a message could have left behind for all others. */
 function prototypes(): unknown {
-  return [Object.prototype, Array.prototype, Function.prototype, String.prototype].map((prototype) =>
-    Reflect.ownKeys(prototype).map((key) => Reflect.getOwnPropertyDescriptor(prototype, key)),
+  return [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
+    (prototype) =>
+      Reflect.ownKeys(prototype).map((key) => Reflect.getOwnPropertyDescriptor(prototype, key)),
   )
 }
 const before = prototypes()
