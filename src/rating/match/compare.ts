@@ -29,6 +29,6 @@ export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   if (typeof value === 'boolean') return String(value)
-  if (value instanceof Date) return value.toISOString()
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
   return undefined
 }

@@ -159,7 +159,7 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
 export function damaged(messages: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .tuple(fc.constantFrom(...messages), fc.array(damage, { minLength: 1, maxLength: 4 }))
-    .map(([message, all]) => all.reduce((bytes, one) => one(bytes), Buffer.from(message)))
+    .map(([message, all]) => all.reduce<Buffer>((bytes, one) => one(bytes), Buffer.from(message)))
 }
 
 const SYNTAX = [

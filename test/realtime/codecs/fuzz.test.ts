@@ -54,7 +54,7 @@ function wrongWith({ codec }: FuzzDialect, bytes: Buffer): string[] {
 
 /** Why nobody could read an answer. */
 function unreadable(contentType: string, text: string): string[] {
-  if (!text.isWellFormed()) return ['an answer with half characters']
+  if (/\p{Cs}/u.test(text)) return ['an answer with half characters']
   try {
     if (contentType.includes('json')) JSON.parse(text)
     if (contentType.includes('xml')) new SaxesParser().write(text).close()
