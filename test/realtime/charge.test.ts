@@ -3,6 +3,7 @@ import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcom
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
+import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from './codecs/settings.ts'
 
@@ -31,11 +32,11 @@ function chargeOf(inFlightMax: number) {
     },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  const send = (message: object | string) => {
+  const send = (message: object | string, codec: Codec<unknown> = jsonCodec) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
     const from = { fileType: 'json', origin: 'element', peer: 'PGW' }
-    charge({ body, codec: jsonCodec, ...from }, (reason, answer) => {
+    charge({ body, codec, ...from }, (reason, answer) => {
       answers.push({ reason, code: JSON.parse(answer).returnCode })
     })
   }
@@ -80,4 +81,15 @@ it('answers timedOut to an outcome that cannot be encoded', () => {
   submitted[0]?.done({ ...plainOutcome('granted'), reason: 'nonsense' as 'granted' })
   expect(answers).toEqual([{ reason: 'timedOut', code: -92 }])
   expect(admission.inFlight).toBe(0)
+})
+
+it('a decoder with a defect refuses the message, and the next one is taken', () => {
+  const { send, submitted, answers, admission } = chargeOf(1)
+  const decode = () => {
+    throw new RangeError('Maximum call stack size exceeded')
+  }
+  send(update, { ...jsonCodec, decode })
+  expect(answers).toEqual([{ reason: 'malformed', code: -20 }])
+  send(update)
+  expect([submitted.length, admission.inFlight]).toEqual([1, 1])
 })

@@ -30,7 +30,7 @@ type Shape = (bytes: number) => Buffer
 
 const json: Record<string, Shape> = {
   'an open list': (n) => Buffer.from('['.repeat(n)),
-  'lists within lists': (n) => Buffer.from('{"a":'.repeat(n / 6) + '1' + '}'.repeat(n / 6)),
+  'lists within lists': (n) => Buffer.from(`${'{"a":'.repeat(n / 6)}1${'}'.repeat(n / 6)}`),
   'one long list': (n) => filled(n, '{"list":[1', () => ',1', ']}'),
   'many members': (n) => filled(n, '{"op":"I"', (i) => `,"${i.toString(36)}":1`, '}'),
   'one name again and again': (n) => filled(n, '{"op":"I"', () => ',"a":[{}]', '}'),
@@ -86,7 +86,7 @@ const diameter: Record<string, Shape> = {
   ...json,
   'pairs of one code': (n) => filled(n, '[["263","s"]', () => ',["456",[]]', ']'),
   'groups of pairs': (n) => filled(n, '[["263","s"]', () => ',["456",[["1",2]]]', ']'),
-  'groups within groups': (n) => Buffer.from('[["456",'.repeat(n / 10) + '1' + ']]'.repeat(n / 10)),
+  'groups within groups': (n) => Buffer.from(`${'[["456",'.repeat(n / 10)}1${']]'.repeat(n / 10)}`),
   'repeated and again': (n) => filled(n, '[["263","s"]', () => ',["456",[1,2]]', ']'),
   entries: (n) => filled(n, '[{"code":263,"value":"s"}', () => ',{"code":1,"value":[]}', ']'),
   'halves of numbers': (n) => filled(n, '{"421":[1', () => ',{"high":1,"low":2}', ']}'),

@@ -11,6 +11,8 @@ const NASTY = [
     'a[]=1&a.0=2&',
     '__proto__[]=1&',
     '[]=1&',
+    '="',
+    ',="a"b,',
   ],
   ...['<__proto__>1</__proto__>', '<a constructor="1"/>', '&__proto__;', '&constructor;', '&#0;'],
   ...[
