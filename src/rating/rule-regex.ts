@@ -4,9 +4,9 @@
  * They are JavaScript's. The engine of JavaScript tries one way after the other, which may take
  * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most
  * one repetition is without an end, and all choices, each to the end of the expression, stay within
- * `STEPS_MAX`; with an input that is bounded that is quadratic at worst. Everything else is run by re2js, which follows
- * all ways at once in linear time. What that cannot do (look-around, back references) is refused
- * there, and so is what makes it slow, a program above `PROGRAM_MAX`.
+ * `STEPS_MAX`; with an input that is bounded that is quadratic at worst. Everything else is run by
+ * re2js, which follows all ways at once in linear time. What that cannot do (look-around, back
+ * references) is refused there, and so is what makes it slow, a program above `PROGRAM_MAX`.
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { Pattern } from '../domain/catalogue.ts'

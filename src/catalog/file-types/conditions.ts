@@ -114,10 +114,10 @@ function anyOf(holds: (text: string) => boolean): Test {
   }
 }
 
-/** Characters that the members of a list have together, as far as an expression is tried on them. */
+/** Characters of the members of a list on which an expression is tried, all together. */
 const LIST_CHARS_MAX = 1024
 
-/** Of a list the first members only: a message may repeat the longest of values a hundred times. */
+/** Of a list the first members only: a message may have the longest of values a hundred times. */
 function matchOf(regex: RuleRegex): Test {
   const test = anyOf((text) => regex.test(text))
   return (given) => {

@@ -75,24 +75,26 @@ export function wideDocument(parser: Record<string, unknown>, name = 'wide') {
     customer_identification_fields: { '*': identification },
     rate_calculators: { retail: { '*': rate } },
     filters: [{ conditions: tested, skip_calc: ['all'] }],
-    response: {
-      fields: [
-        { response_field_name: 'code', row_field_name: 'return_code' },
-        { response_field_name: 'said.all', row_field_name: 'uf.said' },
-        { response_field_name: 'said.who', row_field_name: 'uf.who' },
-        { response_field_name: 'desc', row_field_name: 'desc' },
-        { response_field_name: 'op', row_field_name: 'request_type' },
-        { response_field_name: 'session', row_field_name: 'session_id' },
-      ],
-      services: {
-        field: 'list',
-        fields: [
-          { response_field_name: 'granted', row_field_name: 'granted_volume', unit: 'kb1000' },
-          { response_field_name: 'group', row_field_name: 'uf.group' },
-        ],
-      },
-    },
+    response,
   }
+}
+
+const response = {
+  fields: [
+    { response_field_name: 'code', row_field_name: 'return_code' },
+    { response_field_name: 'said.all', row_field_name: 'uf.said' },
+    { response_field_name: 'said.who', row_field_name: 'uf.who' },
+    { response_field_name: 'desc', row_field_name: 'desc' },
+    { response_field_name: 'op', row_field_name: 'request_type' },
+    { response_field_name: 'session', row_field_name: 'session_id' },
+  ],
+  services: {
+    field: 'list',
+    fields: [
+      { response_field_name: 'granted', row_field_name: 'granted_volume', unit: 'kb1000' },
+      { response_field_name: 'group', row_field_name: 'uf.group' },
+    ],
+  },
 }
 
 const defaults = {

@@ -14,10 +14,10 @@ export interface Bounds {
 type Fields = Record<string, unknown>
 
 const KEYS = [
-  ...['balances', 'eventTimeGiven', 'eventTimeMs', 'fields', 'kind', 'origin', 'pretend'],
+  ...['eventTimeGiven', 'eventTimeMs', 'fields', 'kind', 'origin', 'pretend'],
   ...['refund', 'requestNumber', 'rules', 'services', 'sessionId', 'stamp', 'subscriberKey'],
   ...['subscriberValue', 'wantBalances'],
-].filter((key) => key !== 'balances')
+]
 const SERVICE_KEYS = [
   ...['calledNumber', 'fields', 'isTotal', 'rateKey', 'ratingGroup', 'requested', 'untaxed'],
   ...['usaget', 'used'],
