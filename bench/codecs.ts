@@ -103,7 +103,8 @@ function median(numbers: readonly number[]): number {
 
 /** One line for each dialect; the goals are in the issue of file types, and in README.md. */
 function report(size: Size, all: readonly Measured[]): void {
-  const plainNs = median(all[0]?.ours.ns ?? [])
+  const nsOf = (name: string) => median(all.find((one) => one.dialect.name === name)?.ours.ns ?? [])
+  const [plainNs, mappedNs] = [nsOf('json'), nsOf('json_mapped')]
   for (const { dialect, bytes, answerBytes, ours, ceiling } of all) {
     const { name, goal } = dialect
     const [ns, ceilingNs] = [median(ours.ns), median(ceiling.ns)]
@@ -113,7 +114,8 @@ function report(size: Size, all: readonly Measured[]): void {
     const sizes = `size=${size} bytes=${bytes} answer_bytes=${answerBytes}`
     const times = `ns=${ns.toFixed(0)} json_ns=${ceilingNs.toFixed(0)}`
     const ratio = `ratio=${(ns / ceilingNs).toFixed(2)}`
-    process.stdout.write(`dialect=${name} ${sizes} ${times} ${ratio}${aim}\n`)
+    const mapped = dialect.isJson ? '' : ` of_mapped=${(ns / mappedNs).toFixed(2)}`
+    process.stdout.write(`dialect=${name} ${sizes} ${times} ${ratio}${aim}${mapped}\n`)
   }
 }
 

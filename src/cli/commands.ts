@@ -38,7 +38,7 @@ const documentFile = (what: string): OperandSpec => ({
 const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype set',
-    help: 'Create or replace file types: what they say holds at once, in all processes.',
+    help: 'Create or replace file types; all processes follow within catalog.pollMs.',
     operands: [documentFile('a document, a list of them, or file_types with one')],
     options: common,
   },

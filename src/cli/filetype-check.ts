@@ -1,7 +1,7 @@
 /** `tollgate filetype check`: what a document makes of a message, without any store. */
 import type { CheckReport, CheckStep } from '../catalog/file-types/check-report.ts'
 import { loadConfig } from '../config/load.ts'
-import { print } from '../runtime/terminal.ts'
+import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, requiredText } from './parse.ts'
@@ -14,6 +14,7 @@ export async function checkFileType(
   file: string | undefined,
   tools: Tools,
 ): Promise<0 | 1> {
+  stopWithoutReader()
   const sample = requiredText(options, 'sample')
   if (source === '-' && sample === '-') {
     throw new UsageError('filetype check: only one of FILE and --sample can be standard input')

@@ -135,6 +135,51 @@ export function parseInstant(text: string, zone: string): number | null {
   return utc + millis - parseOffsetMs(offset)
 }
 
+/** Where the digits and the signs are in `2026-11-21T10:00:00Z`. */
+const USUAL_LENGTH = 20
+const [DASH, COLON, T, Z] = [0x2d, 0x3a, 0x54, 0x5a] as const
+
+/**
+ * The form that nearly all network elements send, without a regular expression; -1 for any other,
+ * for what is no date, and before 1970.
+ */
+export function parseUsualInstant(text: string): number {
+  if (text.length !== USUAL_LENGTH || text.charCodeAt(19) !== Z) return -1
+  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return -1
+  if (text.charCodeAt(10) !== T) return -1
+  if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON) return -1
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const second = twoDigits(text, 17)
+  // What is not a digit is NaN, which is within no bounds.
+  if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1)) return -1
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return -1
+  if (!(day <= 28 || day <= daysIn(year, month))) return -1
+  return ((daysTo(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000
+}
+
+/** Days from 1970 to a date; a quarter of the price of Date.UTC. */
+function daysTo(year: number, month: number, day: number): number {
+  // Of years that begin with March, so that a leap day is the last one.
+  const from = month > 2 ? year : year - 1
+  const inYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
+  const leapDays = Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400)
+  return from * 365 + leapDays + inYear - DAYS_TO_1970
+}
+
+/** From the first of March of the year 0. */
+const DAYS_TO_1970 = 719_468
+
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30
+  const ones = text.charCodeAt(at + 1) - 0x30
+  if (tens < 0 || tens > 9 || ones < 0 || ones > 9) return Number.NaN
+  return tens * 10 + ones
+}
+
 function isRealDate(local: LocalTime): boolean {
   const { year, month, day, hour, minute, second } = local
   // Date.UTC takes a year below 100 as one of the twentieth century.

@@ -75,7 +75,7 @@ function isSame(one: Candidate, other: Candidate): boolean {
   return one.key === other.key && one.value === other.value
 }
 
-const RULE_KEYS = ['src_key', 'target_key', 'conditions', 'clear_regex']
+export const RULE_KEYS = ['src_key', 'target_key', 'conditions', 'clear_regex']
 
 function compileRule(
   document: unknown,

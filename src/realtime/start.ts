@@ -77,17 +77,21 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const admission = createAdmission(config.realtime.inFlightMax)
   metrics.readInFlight(() => admission.inFlight)
   const plain = createJsonCodec(options.defaults.answers)
-  const stored = await readStored(options, plain)
+  // At the same time as the threads: where MongoDB is away both wait for it.
+  const following = readStored(options, plain)
+  following.catch(() => undefined)
   let isReady = true
   let pool: Pool | undefined
+  let stored: Stored
   let server: HttpServer
   try {
     pool = await startWorkers(options)
+    stored = await following
     const canCharge = () => isReady && isRedisFit() && isLedgerThere()
     server = await startSockets(options, { pool, admission, plain, stored }, canCharge)
   } catch (error) {
     await pool?.close()
-    await stored.close()
+    await following.then(({ close }) => close()).catch(() => undefined)
     throw error
   }
   const { host, openTo } = config.realtime

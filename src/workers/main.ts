@@ -63,8 +63,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...{ catalog, config, log, rules },
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  await feed.start()
-  await fileTypes.start()
+  await Promise.all([feed.start(), fileTypes.start()])
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)

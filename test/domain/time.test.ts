@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { daysIn, instantOf, localTime, parseInstant } from '../../src/domain/time.ts'
+import {
+  daysIn,
+  instantOf,
+  localTime,
+  parseInstant,
+  parseUsualInstant,
+} from '../../src/domain/time.ts'
 import { propertyRuns } from './property-runs.ts'
 import { readTable } from './table.ts'
 
@@ -89,6 +95,38 @@ describe('parseInstant', () => {
       const text = `2026-01-01T00:00:00.${String(millis).padStart(3, '0')}Z`
       expect(parseInstant(text, 'UTC')! % 1000).toBe(millis)
     }
+  })
+})
+
+describe('parseUsualInstant', () => {
+  it('reads what parseInstant reads', () => {
+    const second = fc.integer({ min: 0, max: 2 ** 33 })
+    fc.assert(
+      fc.property(second, (seconds) => {
+        const text = new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+        expect(parseUsualInstant(text)).toBe(parseInstant(text, 'Europe/Berlin'))
+      }),
+      propertyRuns(500),
+    )
+  })
+
+  it.each([
+    '2026-02-29T10:00:00Z',
+    '2026-13-01T10:00:00Z',
+    '2026-01-00T10:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01T10:60:00Z',
+    '2026-01-01T10:00:60Z',
+    '2026-01-01 10:00:00Z',
+    '2026-01-01T10:00:0:Z',
+    '2026-01-01T10:00:00z',
+    '2026/01-01T10:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '2026-01-01T10:00:00.0Z',
+    '2026-01-01T10:00+00Z',
+    '',
+  ])('leaves %j to others', (text) => {
+    expect(parseUsualInstant(text)).toBe(-1)
   })
 })
 

@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { builtInFileTypes } from '../../src/catalog/file-types/built-in.ts'
+import { compileFileType } from '../../src/catalog/file-types/compile.ts'
 import { serviceRequest } from '../../src/domain/charge-request.ts'
+import type { Codec } from '../../src/realtime/codecs/codec.ts'
+import { codecOf } from '../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../src/realtime/codecs/json.ts'
 import { ANSWERS, jsonCodec } from './codecs/settings.ts'
-import { wireExamples } from './wire-examples.ts'
+import { dialectOfExample, examplesOf, type WireDialect, wireExamples } from './wire-examples.ts'
 
 const context = {
   origin: 'test',
@@ -23,32 +28,41 @@ const redirectCodec = createJsonCodec({
   thresholdPercent: 20,
   finalUnit: { action: 'redirect', addressType: 'url', address: 'https://shop.example.net/top-up' },
 })
-const examples = [...wireExamples()].filter(([name]) => !name.startsWith('http-'))
+
+/** The dialect of a file type that comes with the product. */
+function builtIn(name: string): Codec<unknown> {
+  const rules = { rateCalculators: {}, customerIdentification: {} }
+  const defaults = { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '972', rules }
+  return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
+}
+
+const dialects: Readonly<Record<WireDialect, Codec<unknown>>> = {
+  json: jsonCodec,
+  keyvalue: builtIn('keyvalue'),
+  xml: builtIn('xml'),
+  diameter: builtIn('diameter'),
+}
+const names: Readonly<Record<WireDialect, string>> = {
+  json:
+    'start update release services cost redirect late event refund pretend ' +
+    'denied failed fraction no-session other-type not-json',
+  keyvalue: 'kv-start kv-services kv-gap',
+  xml: 'xml-start xml-services xml-doctype',
+  diameter:
+    'diameter-start diameter-codes diameter-pairs diameter-sms diameter-denied ' +
+    'diameter-missing diameter-value',
+}
+const all = Object.keys(names) as WireDialect[]
+const examples = all.flatMap((dialect) => examplesOf(dialect))
 
 describe('docs/WIRE.md', () => {
-  it('has the examples that the tests expect', () => {
-    expect(examples.map(([name]) => name)).toEqual([
-      'start',
-      'update',
-      'release',
-      'services',
-      'cost',
-      'redirect',
-      'late',
-      'event',
-      'refund',
-      'pretend',
-      'denied',
-      'failed',
-      'fraction',
-      'no-session',
-      'other-type',
-      'not-json',
-    ])
+  it.each(all)('has the examples of %s that the tests expect', (dialect) => {
+    expect(examplesOf(dialect).map(([name]) => name)).toEqual(names[dialect].split(' '))
   })
 
   it.each(examples)('%s: the response, byte for byte', (name, { request, outcome, response }) => {
-    const codec = name === 'redirect' ? redirectCodec : jsonCodec
+    const dialect = dialectOfExample(name)
+    const codec = name === 'redirect' ? redirectCodec : dialects[dialect]
     const decoded = codec.decode(Buffer.from(request ?? ''), context)
     if (decoded.ok) {
       expect(outcome).toBeDefined()
@@ -57,7 +71,26 @@ describe('docs/WIRE.md', () => {
       expect(outcome).toBeUndefined()
       expect(codec.encodeError(decoded.error)).toBe(response)
     }
-    expect(() => JSON.parse(response ?? '')).not.toThrow()
+    if (dialect === 'json' || dialect === 'diameter') {
+      expect(() => JSON.parse(response ?? '')).not.toThrow()
+    }
+  })
+
+  it('has every heading in its contents', () => {
+    const text = readFileSync(new URL('../../docs/WIRE.md', import.meta.url), 'utf8')
+    const headings = [...text.matchAll(/^###? (.*)$/gm)].map(([, title]) => title)
+    const contents = [...text.matchAll(/^ *- \[(.*)\]\(#(.*)\)$/gm)]
+    expect(contents.map(([, title]) => title)).toEqual(
+      headings.filter((title) => title !== 'Contents'),
+    )
+    for (const [, title = '', anchor] of contents) {
+      expect(anchor).toBe(
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      )
+    }
   })
 
   it('decodes the start of the session to this request', () => {

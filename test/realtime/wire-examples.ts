@@ -9,7 +9,7 @@ export interface WireExample {
   response?: string
 }
 
-const START = /(?:```(?:json|text|xml)|<!--)/.source
+const START = /(?:```(?:json|text|xml|yaml)|<!--)/.source
 const BLOCK = new RegExp(
   `^${START} (document|request|outcome|response)=(\\S+)\\n([^]*?)\\n(?:\`\`\`|-->)$`,
   'gm',
@@ -28,6 +28,26 @@ function outcomeOf(content: string): ChargeOutcome {
     counter: balance.counter ?? '',
   }))
   return { ...outcome, cost: outcome.cost ?? 0, services, balances: balances ?? null }
+}
+
+export type WireDialect = 'json' | 'keyvalue' | 'xml' | 'diameter'
+
+const PREFIXES: ReadonlyMap<string, WireDialect> = new Map([
+  ['kv', 'keyvalue'],
+  ['xml', 'xml'],
+  ['diameter', 'diameter'],
+])
+
+/** Which dialect an example of docs/WIRE.md is written in, by the beginning of its name. */
+export function dialectOfExample(name: string): WireDialect {
+  return PREFIXES.get(name.split('-')[0] ?? '') ?? 'json'
+}
+
+/** The examples of docs/WIRE.md that a dialect decodes. */
+export function examplesOf(dialect: WireDialect): (readonly [string, WireExample])[] {
+  return [...wireExamples()].filter(
+    ([name]) => !name.startsWith('http-') && dialectOfExample(name) === dialect,
+  )
 }
 
 /** The examples of a file in docs by name. */

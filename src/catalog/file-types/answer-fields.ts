@@ -18,6 +18,7 @@ import {
   type Answer,
   type AnswerReader,
   type AnswerSettings,
+  type AnswerTest,
   type AnswerValue,
   NumberText,
 } from './file-type.ts'
@@ -159,6 +160,24 @@ export type AnswerFieldName = keyof typeof readers
 /** Every row field by its name. */
 export const answerFields: Readonly<Record<AnswerFieldName, AnswerReader>> = readers
 
+/** What fields are absent without, of those that most answers have none of. */
+export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> = {
+  quota_holding_time: isHeld,
+  threshold: isHeld,
+  final_unit_action: isEnding,
+  redirect_address: isEnding,
+  redirect_address_type: isEnding,
+  restriction_filters: isEnding,
+  aprice: hasQuote,
+  final_charge: hasQuote,
+  tax_data: hasQuote,
+  rating: hasQuote,
+  arate_key: hasQuote,
+  in_group: hasQuote,
+  over_group: hasQuote,
+  out_group: hasQuote,
+}
+
 /** Those that are volumes, and can be told in other units. */
 export const volumeFields: readonly AnswerFieldName[] = [
   'granted_volume',
@@ -217,7 +236,7 @@ function costOf({ reason, services, cost }: ChargeOutcome): number {
 }
 
 function isFailed(reason: Reason): boolean {
-  return reasons[reason].status === 'failed'
+  return reason !== 'granted' && reasons[reason].status === 'failed'
 }
 
 /** Undefined of a failure. */
@@ -230,6 +249,18 @@ function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOu
 function heldOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
   return grant !== undefined && grant.granted > 0 && grant.validityMs > 0 ? grant : undefined
+}
+
+function isHeld(answer: Answer, service: ServiceOutcome | null): boolean {
+  return heldOf(answer, service) !== undefined
+}
+
+function isEnding(answer: Answer, service: ServiceOutcome | null): boolean {
+  return grantOf(answer, service)?.finalUnit === true
+}
+
+function hasQuote(answer: Answer, service: ServiceOutcome | null): boolean {
+  return quoteOf(answer, service) !== null
 }
 
 /** What happens at the end of the last grant; undefined while there may be another. */

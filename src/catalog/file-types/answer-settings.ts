@@ -70,7 +70,7 @@ function numberAt(section: RuleFields, key: string, path: string, max: number): 
   throw new RuleError(`${path}.${key}`, `must be a whole number from 0 to ${max}`)
 }
 
-const FINAL_UNIT_KEYS = ['action', 'address_type', 'address', 'filters']
+export const FINAL_UNIT_KEYS = ['action', 'address_type', 'address', 'filters']
 const keysOfAction: Readonly<Record<(typeof ACTIONS)[number], readonly string[]>> = {
   none: [],
   terminate: [],

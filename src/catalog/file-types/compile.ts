@@ -36,7 +36,7 @@ import { compileSubscriberFields } from './subscriber.ts'
 import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
 import { termAt, type VolumeTerm } from './volume-terms.ts'
 
-const KEYS = [
+export const FILE_TYPE_KEYS = [
   ...['file_type', 'type', 'enabled', 'parser', 'processor', 'customer_identification_fields'],
   ...['rate_calculators', 'pricing', 'realtime', 'response', 'unify', 'filters', 'drop_lines'],
   ...['_id', 'rev', 'description'],
@@ -51,7 +51,7 @@ export function compileFileType(
   path = pathOf(document),
 ): FileType {
   checkExtent(document, path)
-  const fields = objectAt(document, path, KEYS)
+  const fields = objectAt(document, path, FILE_TYPE_KEYS)
   const name = nameAt(fields['file_type'], `${path}.file_type`)
   if (!isUnset(fields['type'])) oneOfAt(fields['type'], `${path}.type`, ['realtime'])
   const { enabled } = fields
@@ -115,7 +115,7 @@ function checkPricing(value: unknown, path: string): void {
   }
 }
 
-const PROCESSOR_KEYS = ['type', 'orphan_files_time', ...DATE_KEYS, ...USAGE_KEYS]
+export const PROCESSOR_KEYS = ['type', 'orphan_files_time', ...DATE_KEYS, ...USAGE_KEYS]
 
 function processorAt(value: unknown, path: string): RuleFields {
   const processor = objectAt(value, path, PROCESSOR_KEYS)

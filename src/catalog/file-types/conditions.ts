@@ -50,7 +50,7 @@ export function compileCondition<S>(
 /** Between `/`, with flags behind: then it is an expression, whatever the operator. */
 const DELIMITED = /^\/.*\/[imsu]*$/s
 
-const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $regex'.split(' ')
+export const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $regex'.split(' ')
 
 function compileTest(op: unknown, value: unknown, path: string, valueKey: string): Test {
   const at = `${path}.${valueKey}`

@@ -1,5 +1,5 @@
 /** The event time of a message (spec/realtime.md 1.2). What cannot be read is never "now". */
-import { parseInstant } from '../../domain/time.ts'
+import { parseInstant, parseUsualInstant } from '../../domain/time.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset, type RuleFields, textAt } from '../../rating/rule-fields.ts'
 import type { MapContext, Message, ParserSettings } from './file-type.ts'
@@ -148,6 +148,8 @@ function readNtp(text: string): number | null {
 }
 
 function readFree(text: string, zone: Zone, isNtp: boolean): number | null {
+  const usual = parseUsualInstant(text)
+  if (usual >= 0) return usual
   if (SECONDS.test(text)) {
     const seconds = Number(text)
     return isNtp && seconds >= NTP_FROM ? readNtp(text) : Math.round(seconds * 1000)

@@ -136,9 +136,15 @@ export type AnswerReader = (
   entry: Message,
 ) => AnswerValue | undefined
 
-/** The answer's structure, the same for each answer; encoders walk it. */
+/** Whether an answer, or a service of it, has something that several fields tell of. */
+export type AnswerTest = (answer: Answer, service: ServiceOutcome | null) => boolean
+
+/**
+ * The answer's structure, the same for each answer; encoders walk it. Where `needs` does not hold
+ * the value is undefined: nodes with the same test can be left out together.
+ */
 export type ResponseNode =
-  | { kind: 'value'; name: string; read: AnswerReader }
+  | { kind: 'value'; name: string; read: AnswerReader; needs?: AnswerTest }
   /** Left out where nothing is in it. */
   | { kind: 'group'; name: string; children: readonly ResponseNode[] }
   /** A list with one member per service. */

@@ -3,7 +3,14 @@ import { isUnset, listAt, objectAt, oneOfAt } from '../../rating/rule-fields.ts'
 import type { ParserSettings } from './file-type.ts'
 import { compileKeyValueSyntax, KEY_VALUE_KEYS } from './key-value-syntax.ts'
 
-const KEYS = ['type', 'structure', 'custom_keys', 'line_types', 'csv_has_header', 'csv_has_footer']
+export const PARSER_KEYS = [
+  'type',
+  'structure',
+  'custom_keys',
+  'line_types',
+  'csv_has_header',
+  'csv_has_footer',
+]
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['keyvalue', 'key_value'],
   ['key-value', 'key_value'],
@@ -15,7 +22,10 @@ export function compileParser(document: unknown, path: string): ParserSettings {
   const section = objectAt(document, path)
   const given = section['type']
   const type = oneOfAt(ALIASES.get(given) ?? given, `${path}.type`, TYPES)
-  objectAt(section, path, [...KEYS, ...(type === 'key_value' ? KEY_VALUE_KEYS : ['separator'])])
+  objectAt(section, path, [
+    ...PARSER_KEYS,
+    ...(type === 'key_value' ? KEY_VALUE_KEYS : ['separator']),
+  ])
   if (!isUnset(section['custom_keys'])) listAt(section['custom_keys'], `${path}.custom_keys`)
   return type === 'key_value' ? { type, ...compileKeyValueSyntax(section, path) } : { type }
 }

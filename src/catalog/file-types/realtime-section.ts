@@ -26,7 +26,7 @@ const GENERAL_KEYS = [
   'requested_field',
   'subscriber_fields',
 ]
-const ALL_KEYS = [...SCOPED_KEYS, ...GENERAL_KEYS]
+export const REALTIME_KEYS = [...SCOPED_KEYS, ...GENERAL_KEYS]
 /** Name of the scope in which keys may stand that no usage type has for itself. */
 const GENERAL = 'general'
 
@@ -52,10 +52,10 @@ export function readRealtimeSection(
 ): RealtimeSection {
   const fields = objectAt(document, path)
   for (const [key, value] of Object.entries(fields)) {
-    if (ALL_KEYS.includes(key)) continue
+    if (REALTIME_KEYS.includes(key)) continue
     const at = `${path}.${key}`
     if (!isObject(value)) throw new RuleError(at, 'is not known')
-    if (key === GENERAL) objectAt(value, at, ALL_KEYS)
+    if (key === GENERAL) objectAt(value, at, REALTIME_KEYS)
     else if (usagets.includes(key)) objectAt(value, at, SCOPED_KEYS)
     else throw new RuleError(at, 'is neither a key nor a usage type of the processor')
   }
@@ -69,7 +69,7 @@ export function readRealtimeSection(
     fields,
     general: (key) => of(GENERAL, key),
     of: (usaget, key) => {
-      const own = ALL_KEYS.includes(usaget) ? section.general(key) : of(usaget, key)
+      const own = REALTIME_KEYS.includes(usaget) ? section.general(key) : of(usaget, key)
       return isUnset(own.value) ? section.general(key) : own
     },
   }

@@ -55,10 +55,9 @@ export function compileRecordTypes(
   return (message, findings) => {
     let path = first
     let sent: unknown
-    for (const candidate of paths) {
-      sent = candidate.in(message)
-      path = candidate
-      if (sent !== undefined) break
+    for (let at = 0; at < paths.length && sent === undefined; at += 1) {
+      path = paths[at] as Path
+      sent = path.in(message)
     }
     if (typeof sent !== 'string' && typeof sent !== 'number') {
       if (sent === undefined) findings.fail(first.name, 'is required')

@@ -3,11 +3,18 @@
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isObject, objectAt, textAt } from '../../rating/rule-fields.ts'
-import { type AnswerFieldName, answerFields, answerMethods, volumeFields } from './answer-fields.ts'
+import {
+  type AnswerFieldName,
+  answerFields,
+  answerMethods,
+  fieldNeeds,
+  volumeFields,
+} from './answer-fields.ts'
 import { compileConditions } from './conditions.ts'
 import {
   type Answer,
   type AnswerReader,
+  type AnswerTest,
   type AnswerValue,
   type Message,
   NumberText,
@@ -23,9 +30,11 @@ export interface ResponseField {
   /** Whether another entry may give the same name its value where this one's do not hold. */
   isConditional: boolean
   isBalances: boolean
+  /** As `ResponseNode.needs`. */
+  needs: AnswerTest | undefined
 }
 
-const KEYS = [
+export const RESPONSE_FIELD_KEYS = [
   'response_field_name',
   'row_field_name',
   'constant',
@@ -36,13 +45,14 @@ const KEYS = [
 
 /** Throws `RuleError` with the path of what cannot be used. */
 export function compileResponseField(document: unknown, path: string): ResponseField {
-  const field = objectAt(document, path, KEYS)
+  const field = objectAt(document, path, RESPONSE_FIELD_KEYS)
   const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
   const read = withDefault(sourceOf(field, path), field, path)
   const isBalances = field['row_field_name'] === 'balances'
+  const needs = needsOf(field)
   const { conditions } = field
   if (conditions === undefined || conditions === null) {
-    return { names, read, isConditional: false, isBalances }
+    return { names, read, isConditional: false, isBalances, needs }
   }
   const holds = compileConditions(conditions, `${path}.conditions`, conditionReader)
   return {
@@ -51,7 +61,15 @@ export function compileResponseField(document: unknown, path: string): ResponseF
       holds({ answer, service, entry }) ? read(answer, service, entry) : undefined,
     isConditional: true,
     isBalances,
+    needs,
   }
+}
+
+/** A default value stands in for what is absent. */
+function needsOf(field: Readonly<Record<string, unknown>>): AnswerTest | undefined {
+  const { row_field_name: row, default_value: value } = field
+  if (typeof row !== 'string' || !Object.hasOwn(fieldNeeds, row)) return undefined
+  return value === undefined || value === null ? fieldNeeds[row as AnswerFieldName] : undefined
 }
 
 const NAME = /^[A-Za-z0-9_:@-]+$/

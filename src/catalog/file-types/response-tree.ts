@@ -69,12 +69,19 @@ function nodeOf(draft: Draft): ResponseNode {
   const { name } = draft
   switch (draft.kind) {
     case 'value':
-      return { kind: 'value', name, read: firstOf(draft.fields.map(({ read }) => read)) }
+      return valueNode(name, draft.fields)
     case 'group':
       return { kind: 'group', name, children: draft.children.map(nodeOf) }
     case 'services':
       return { kind: 'services', name, children: draft.children }
   }
+}
+
+function valueNode(name: string, fields: readonly ResponseField[]): ResponseNode {
+  const [first, second] = fields
+  const read = firstOf(fields.map((field) => field.read))
+  if (second !== undefined || first?.needs === undefined) return { kind: 'value', name, read }
+  return { kind: 'value', name, read, needs: first.needs }
 }
 
 /** The first value that there is. */

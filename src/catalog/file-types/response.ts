@@ -30,7 +30,7 @@ export interface CompiledResponse {
   wantsBalances: boolean
 }
 
-const KEYS = ['encode', 'fields', 'services', 'return_codes']
+export const RESPONSE_KEYS = ['encode', 'fields', 'services', 'return_codes']
 
 /**
  * Without a section, or without `fields` in it, answers have the fields of the plain JSON dialect.
@@ -40,7 +40,7 @@ export function compileResponse(section: unknown, options: ResponseOptions): Com
   const { path, parser, defaults, realtime } = options
   const given = isUnset(section) ? {} : objectAt(section, path)
   const encode = encodingAt(given['encode'], `${path}.encode`, parser)
-  objectAt(given, path, [...KEYS, ...encodingKeys[encode]])
+  objectAt(given, path, [...RESPONSE_KEYS, ...encodingKeys[encode]])
   const encoder = encoderOf(encode, given, path, parser)
   const codesPath = `${path}.return_codes`
   const codes = compileReturnCodes(given['return_codes'], codesPath, defaults.returnCodes)

@@ -29,6 +29,7 @@ const NESTED = 'failed_calculator'
 /** The keys that may be in `failed_calculator` instead. */
 const NESTED_KEYS = ['customer', 'rate', 'pricing', 'tax'] as const
 
+export const RETURN_CODE_KEYS = Object.keys(reasonsOf)
 type Key = keyof typeof reasonsOf
 
 /** The codes of domain/charge-outcome.ts. */
@@ -47,7 +48,7 @@ export function compileReturnCodes(
 ): Record<Reason, number> {
   const codes = { ...base }
   if (document === undefined || document === null) return codes
-  const section = objectAt(document, path, [...Object.keys(reasonsOf), NESTED])
+  const section = objectAt(document, path, [...RETURN_CODE_KEYS, NESTED])
   const given = new Map(Object.entries(section).filter(([key]) => key !== NESTED))
   for (const [key, code] of given) setCode(codes, key as Key, code, `${path}.${key}`)
   if (!Object.hasOwn(section, NESTED)) return codes

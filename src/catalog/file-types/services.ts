@@ -118,7 +118,7 @@ function readEntry(
     fields: entry === message ? null : keptOf(plan.kept, entry, findings),
   }
   if (entry === message && isNothing(plan, record, service)) return false
-  if (found.services.some((other) => isSameService(other, service))) {
+  if (repeats(found.services, service)) {
     findings.failEntry('repeats a service: its rating group and usage type are those of another')
   }
   found.services.push(service)
@@ -143,9 +143,13 @@ function ruleOf(usage: readonly UsageRule[], scope: Scope): UsageRule | null {
   return null
 }
 
-/** What names a service within its session; a called number may change while it goes on. */
-function isSameService(one: ServiceRequest, other: ServiceRequest): boolean {
-  return one.ratingGroup === other.ratingGroup && one.usaget === other.usaget
+/** Whether one of them has the same name in its session; a called number may change meanwhile. */
+function repeats(services: readonly ServiceRequest[], { ratingGroup, usaget }: ServiceRequest) {
+  for (let at = 0; at < services.length; at += 1) {
+    const other = services[at] as ServiceRequest
+    if (other.ratingGroup === ratingGroup && other.usaget === usaget) return true
+  }
+  return false
 }
 
 /** Anything but zero: usage that nobody would charge must not pass. */

@@ -22,14 +22,19 @@ export interface SessionFields {
 /** Compiles `session_id_fields`, by default `session_id`. Throws `RuleError`. */
 export function compileSessionId(value: unknown, path: string): SessionFields {
   const paths = isUnset(value) ? DEFAULT_FIELDS : someAt(value, path)
-  const [first] = paths as [Path]
-  const texts = joinedTexts(paths)
+  const [first, second] = paths as [Path, Path | undefined]
+  const { name } = first
+  if (second === undefined) {
+    const read: SessionId = (message, findings) =>
+      findings.text(first.in(message), name, TEXT_CHARS_MAX)
+    return { name, read }
+  }
   return {
-    name: first.name,
+    name,
     read: (message, findings) => {
-      const id = texts((each) => each.in(message), findings)
+      const id = joinedTexts(paths, (each) => each.in(message), findings)
       if (id.length <= TEXT_CHARS_MAX) return id
-      findings.fail(first.name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
+      findings.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
       return ''
     },
   }
@@ -38,8 +43,12 @@ export function compileSessionId(value: unknown, path: string): SessionFields {
 /** Compiles `stamp_fields`; null if there are none. Throws `RuleError`. */
 export function compileStamp(value: unknown, path: string): Stamp | null {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return null
-  const texts = joinedTexts(someAt(value, path))
-  return (scope, findings) => texts((each) => each.read(scope), findings)
+  const paths = someAt(value, path)
+  const [first, second] = paths as [Path, Path | undefined]
+  if (second !== undefined) {
+    return (scope, findings) => joinedTexts(paths, (each) => each.read(scope), findings)
+  }
+  return (scope, findings) => findings.text(first.read(scope), first.name, TEXT_CHARS_MAX)
 }
 
 function someAt(value: unknown, path: string): readonly Path[] {
@@ -48,17 +57,14 @@ function someAt(value: unknown, path: string): readonly Path[] {
   return paths
 }
 
-type Joined = (value: (path: Path) => unknown, findings: Findings) => string
-
-function joinedTexts(paths: readonly Path[]): Joined {
-  const [first, second] = paths as [Path, Path | undefined]
-  const textOf = (path: Path, value: unknown, findings: Findings) =>
-    findings.text(value, path.name, TEXT_CHARS_MAX)
-  if (second === undefined) return (value, findings) => textOf(first, value(first), findings)
-  return (value, findings) => {
-    const parts = paths.map((path) => textOf(path, value(path), findings))
-    return parts.some((part) => part !== '') ? joinParts(parts) : ''
-  }
+/** Empty if none of them has a text. */
+function joinedTexts(
+  paths: readonly Path[],
+  read: (path: Path) => unknown,
+  findings: Findings,
+): string {
+  const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
+  return parts.some((part) => part !== '') ? joinParts(parts) : ''
 }
 
 /** Parts with `;` between them; other parts never give the same text. */

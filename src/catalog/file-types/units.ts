@@ -31,6 +31,7 @@ const FACTORS: Readonly<Record<string, number>> = {
   kg: 1e6,
   ton: 1e9,
 }
+export const UNITS: readonly string[] = Object.keys(FACTORS)
 const FACTOR = new Map(Object.entries(FACTORS))
 
 /** The unit in a document's field; `counter` if it is absent. Throws `RuleError`. */
@@ -38,7 +39,7 @@ export function unitAt(value: unknown, path: string): string {
   if (isUnset(value)) return 'counter'
   if (typeof value === 'string' && FACTOR.has(value)) return value
   const given = typeof value === 'string' ? `'${value}'` : typeof value
-  throw new RuleError(path, `must be one of ${[...FACTOR.keys()].join(', ')}, is ${given}`)
+  throw new RuleError(path, `must be one of ${UNITS.join(', ')}, is ${given}`)
 }
 
 /** Whether amounts in it are decimal numbers; `hhmmss` is digits that are none. */
@@ -55,8 +56,17 @@ const CHARS_MAX = 64
  * text is why not. `unit` as `unitAt` gives it.
  */
 export function toBaseUnits(value: unknown, unit: string): number | string {
-  if (unit === 'hhmmss') return fromClock(value)
+  return baseUnitsOf(unit)(value)
+}
+
+/** The same for one unit. */
+export function baseUnitsOf(unit: string): (value: unknown) => number | string {
+  if (unit === 'hhmmss') return fromClock
   const factor = FACTOR.get(unit) ?? 1
+  return (value) => multiplied(value, factor)
+}
+
+function multiplied(value: unknown, factor: number): number | string {
   const whole = typeof value === 'string' ? digitsOf(value) : value
   if (typeof whole === 'number' && Number.isSafeInteger(whole) && whole >= 0) {
     const units = whole * factor

@@ -47,7 +47,7 @@ interface Mapping {
 const FIELD_KEYS = [
   ...['called_number_field', 'called_number_format', 'rating_group_field', 'stamp_fields'],
 ]
-const MAPPING_KEYS = [
+export const MAPPING_KEYS = [
   ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src'],
   ...FIELD_KEYS,
 ]

@@ -7,7 +7,7 @@ import { RuleError } from '../../rating/rule-error.ts'
 import { isObject, isUnset, listAt, objectAt } from '../../rating/rule-fields.ts'
 import type { Findings } from './findings.ts'
 import { type Path, pathAt, type Scope } from './paths.ts'
-import { toBaseUnits } from './units.ts'
+import { baseUnitsOf } from './units.ts'
 
 export interface VolumeTerm {
   /** The first of its fields, for errors. */
@@ -63,17 +63,19 @@ function singleAt(value: unknown, path: string, place: Place): VolumeTerm {
 
 function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
   const name = `${within}${field.name}`
+  const { read } = field
+  const toBaseUnits = baseUnitsOf(unit)
   return {
     name,
     read: (scope, findings) => {
-      const value = field.read(scope)
+      const value = read(scope)
       if (value === undefined || value === '') return -1
-      const units = toBaseUnits(value, unit)
+      const units = toBaseUnits(value)
       if (typeof units === 'number') return units
       findings.fail(name, units)
       return 0
     },
-    values: (scope) => [field.read(scope)],
+    values: (scope) => [read(scope)],
   }
 }
 

@@ -69,7 +69,7 @@ function compilePriority(item: unknown, path: string, reads: string[]): Priority
   return list.flatMap((filter, index) => compileFilter(filter, `${at}.${index}`, reads))
 }
 
-const FILTER_KEYS = ['type', 'rate_key', 'line_key', 'computed', 'preFunction']
+export const FILTER_KEYS = ['type', 'rate_key', 'line_key', 'computed', 'preFunction']
 
 /** The filter; none where it always holds. */
 function compileFilter(document: unknown, path: string, reads: string[]): CompiledFilter[] {

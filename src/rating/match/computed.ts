@@ -59,7 +59,7 @@ function compileField(line: RuleFields, path: string): Text {
   return (usage, atMs) => regex.clear(whole(usage, atMs))
 }
 
-const COMPUTED_KEYS = ['type', 'line_keys', 'operator', 'must_met', 'projection']
+export const COMPUTED_KEYS = ['type', 'line_keys', 'operator', 'must_met', 'projection']
 const LINE_KEYS = ['key', 'regex', 'preFunction']
 
 function compileComputed(document: unknown, path: string): CompiledValue {

@@ -1,6 +1,8 @@
 import type {
   Answer,
   AnswerReader,
+  AnswerTest,
+  AnswerValue,
   Message,
   ResponseNode,
 } from '../../catalog/file-types/file-type.ts'
@@ -12,12 +14,10 @@ import { encodeValue } from './json-value.ts'
 /** The JSON value of a node; empty where the node is left out. */
 type Writer = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
 
-interface Member {
-  /** Its name as JSON with the colon, as the first of its object. */
-  first: string
-  /** The same after another. */
-  next: string
-  write: Writer
+/** Members that follow each other and are absent together. */
+interface Run {
+  readonly needs: AnswerTest | null
+  readonly members: JsonMember[]
 }
 
 /** Answers as JSON objects, their members in the order of the nodes. */
@@ -33,27 +33,84 @@ export function createJsonEncoder(nodes: readonly ResponseNode[]): AnswerEncoder
   }
 }
 
+/** A member of an object. Most values are as in the answer before, and their text is kept. */
+class JsonMember {
+  /** Of a value; else it is written as a whole. */
+  readonly read: AnswerReader | null
+  readonly write: Writer
+  /** Its name as JSON with the colon, as the first of its object. */
+  readonly #first: string
+  /** The same after another. */
+  readonly #next: string
+  #lastValue: AnswerValue | undefined = undefined
+  #isLastFirst = false
+  #lastText = ''
+
+  constructor(name: string, read: AnswerReader | null, write: Writer) {
+    this.read = read
+    this.write = write
+    this.#first = `{${quote(name)}:`
+    this.#next = `,${quote(name)}:`
+  }
+
+  named(json: string, isFirst: boolean): string {
+    return (isFirst ? this.#first : this.#next) + json
+  }
+
+  text(value: AnswerValue, isFirst: boolean): string {
+    if (value === this.#lastValue && isFirst === this.#isLastFirst) return this.#lastText
+    const text = this.named(encodeValue(value), isFirst)
+    if (typeof value === 'object') return text
+    this.#lastValue = value
+    this.#isLastFirst = isFirst
+    this.#lastText = text
+    return text
+  }
+}
+
 function objectWriter(nodes: readonly ResponseNode[]): Writer {
-  const members = nodes.map(memberOf)
+  const runs = runsOf(nodes)
   return (answer, service, entry) => {
     let text = ''
-    for (const { first, next, write } of members) {
-      const value = write(answer, service, entry)
-      if (value !== '') text += (text === '' ? first : next) + value
+    for (let at = 0; at < runs.length; at += 1) {
+      const { needs, members } = runs[at] as Run
+      if (needs !== null && !needs(answer, service)) continue
+      for (let index = 0; index < members.length; index += 1) {
+        const member = members[index] as JsonMember
+        const { read } = member
+        if (read === null) {
+          const json = member.write(answer, service, entry)
+          if (json !== '') text += member.named(json, text === '')
+          continue
+        }
+        const value = read(answer, service, entry)
+        if (value !== undefined) text += member.text(value, text === '')
+      }
     }
     return text === '' ? '' : `${text}}`
   }
 }
 
-function memberOf(node: ResponseNode): Member {
-  const name = quote(node.name)
-  return { first: `{${name}:`, next: `,${name}:`, write: writerOf(node) }
+function runsOf(nodes: readonly ResponseNode[]): readonly Run[] {
+  const runs: Run[] = []
+  for (const node of nodes) {
+    const needs = node.kind === 'value' ? (node.needs ?? null) : null
+    const member = new JsonMember(
+      node.name,
+      node.kind === 'value' ? node.read : null,
+      writerOf(node),
+    )
+    const last = runs.at(-1)
+    if (last?.needs === needs) last.members.push(member)
+    else runs.push({ needs, members: [member] })
+  }
+  return runs
 }
 
 function writerOf(node: ResponseNode): Writer {
   switch (node.kind) {
     case 'value':
-      return valueWriter(node.read)
+      return nothing
     case 'group':
       return objectWriter(node.children)
     case 'services':
@@ -61,12 +118,7 @@ function writerOf(node: ResponseNode): Writer {
   }
 }
 
-function valueWriter(read: AnswerReader): Writer {
-  return (answer, service, entry) => {
-    const value = read(answer, service, entry)
-    return value === undefined ? '' : encodeValue(value)
-  }
-}
+const nothing: Writer = () => ''
 
 /** Left out where there is none, as of a failure. */
 function servicesWriter(write: Writer): Writer {

@@ -1,5 +1,7 @@
 import type {
   Answer,
+  AnswerReader,
+  AnswerTest,
   AnswerValue,
   KeyValueSyntax,
   Message,
@@ -25,50 +27,92 @@ export function createKeyValueEncoder(
     syntax.quoting === 'percent' && syntax.pairSeparator === '&' && syntax.valueSeparator === '='
   return {
     contentType: isForm ? 'application/x-www-form-urlencoded' : 'text/plain; charset=utf-8',
-    encode: (answer) => pairs.text(write(answer, null, answer.echo.message, '')),
+    encode: (answer) => pairs.text(write(answer, null, answer.echo.message)),
     encodeError: (error, code) => {
-      const status = pairs.pair('', 'status', 0) + pairs.pair('', 'returnCode', code)
-      return pairs.text(status + pairs.pair('', 'desc', malformedText(error)))
+      const status = pairs.start('status') + 0 + pairs.start('returnCode') + code
+      return pairs.text(status + pairs.start('desc') + pairs.escape(malformedText(error)))
     },
   }
 }
 
-/** Pairs of some nodes, a separator before each; `prefix` is of the list that they are in. */
-type Write = (
-  answer: Answer,
-  service: ServiceOutcome | null,
-  entry: Message,
-  prefix: string,
-) => string
+/** Pairs of some nodes, a separator before each. */
+type Write = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
 
-function writerOf(nodes: readonly ResponseNode[], group: string, pairs: Pairs): Write {
-  const writers = nodes.map((node) => nodeWriter(node, group, pairs))
-  return (answer, service, entry, prefix) => {
+/** Nodes that follow each other and are absent together. */
+interface Run {
+  readonly needs: AnswerTest | null
+  readonly writers: Write[]
+}
+
+/** `path` is what all their keys begin with. */
+function writerOf(nodes: readonly ResponseNode[], path: string, pairs: Pairs): Write {
+  const runs = runsOf(nodes, path, pairs)
+  return (answer, service, entry) => {
     let text = ''
-    for (const write of writers) text += write(answer, service, entry, prefix)
+    for (let at = 0; at < runs.length; at += 1) {
+      const { needs, writers } = runs[at] as Run
+      if (needs !== null && !needs(answer, service)) continue
+      for (let index = 0; index < writers.length; index += 1) {
+        text += (writers[index] as Write)(answer, service, entry)
+      }
+    }
     return text
   }
 }
 
-function nodeWriter(node: ResponseNode, group: string, pairs: Pairs): Write {
-  const name = group + pairs.escape(node.name)
-  if (node.kind === 'group') return writerOf(node.children, `${name}.`, pairs)
-  if (node.kind === 'services') {
-    const write = writerOf(node.children, '', pairs)
-    return (answer, _service, _entry, prefix) => {
-      const { services } = answer.outcome
-      let text = ''
-      for (let index = 0; index < services.length; index += 1) {
-        const entry = answer.echo.entries[index] ?? answer.echo.message
-        text += write(answer, services[index] ?? null, entry, `${prefix}${name}.${index}.`)
-      }
-      return text
+function runsOf(nodes: readonly ResponseNode[], path: string, pairs: Pairs): readonly Run[] {
+  const runs: Run[] = []
+  for (const node of nodes) {
+    const needs = node.kind === 'value' ? (node.needs ?? null) : null
+    const writer = nodeWriter(node, path, pairs)
+    const last = runs.at(-1)
+    if (last?.needs === needs) last.writers.push(writer)
+    else runs.push({ needs, writers: [writer] })
+  }
+  return runs
+}
+
+function nodeWriter(node: ResponseNode, path: string, pairs: Pairs): Write {
+  const key = path + pairs.escape(node.name)
+  switch (node.kind) {
+    case 'value':
+      return valueWriter(node.read, key, pairs)
+    case 'group':
+      return writerOf(node.children, `${key}.`, pairs)
+    case 'services':
+      return servicesWriter(node.children, key, pairs)
+  }
+}
+
+function valueWriter(read: AnswerReader, key: string, pairs: Pairs): Write {
+  const start = pairs.start(key)
+  return (answer, service, entry) => {
+    const value = read(answer, service, entry)
+    switch (typeof value) {
+      case 'undefined':
+        return ''
+      case 'string':
+        return start + pairs.escape(value)
+      case 'object':
+        return value instanceof NumberText ? start + value.digits : pairs.members(key, value)
+      default:
+        return start + value
     }
   }
-  const { read } = node
-  return (answer, service, entry, prefix) => {
-    const value = read(answer, service, entry)
-    return value === undefined ? '' : pairs.pair(prefix, name, value)
+}
+
+function servicesWriter(nodes: readonly ResponseNode[], key: string, pairs: Pairs): Write {
+  /** By the service's place in the list, for as many as have come in one answer. */
+  const writers: Write[] = []
+  return (answer) => {
+    const { echo, outcome } = answer
+    let text = ''
+    for (let index = 0; index < outcome.services.length; index += 1) {
+      if (index === writers.length) writers.push(writerOf(nodes, `${key}.${index}.`, pairs))
+      const service = outcome.services[index] ?? null
+      text += (writers[index] as Write)(answer, service, echo.entries[index] ?? echo.message)
+    }
+    return text
   }
 }
 
@@ -89,23 +133,29 @@ class Pairs {
     return pairs.slice(this.#pairSeparator.length)
   }
 
-  /** The pairs of a value; of a list or record, one for each text in it. `name` is escaped. */
-  pair(prefix: string, name: string, value: AnswerValue): string {
-    if (typeof value === 'object' && !(value instanceof NumberText)) {
-      return this.#members(`${prefix}${name}.`, value)
-    }
-    const start = this.#pairSeparator + prefix + name + this.#valueSeparator
-    if (typeof value === 'string') return start + this.escape(value)
-    return typeof value === 'object' ? start + value.digits : start + value
+  /** What comes before a value whose key this is, escaped; in one piece, to be added quickly. */
+  start(key: string): string {
+    return Buffer.from(this.#pairSeparator + key + this.#valueSeparator).toString('utf8')
   }
 
-  #members(prefix: string, value: readonly AnswerValue[] | Record<string, AnswerValue>): string {
+  /** The pairs of a list or record, one for each text in it. */
+  members(path: string, value: object): string {
     let text = ''
-    for (const name of Object.keys(value)) {
-      const member = (value as Record<string, AnswerValue>)[name]
-      if (member !== undefined) text += this.pair(prefix, this.escape(name), member)
+    for (const [name, member] of Object.entries(value) as [string, AnswerValue | undefined][]) {
+      if (member === undefined) continue
+      const key = `${path}.${this.escape(name)}`
+      if (typeof member === 'object' && !(member instanceof NumberText)) {
+        text += this.members(key, member)
+      } else {
+        text += this.#pairSeparator + key + this.#valueSeparator + this.#text(member)
+      }
     }
     return text
+  }
+
+  #text(value: string | number | boolean | NumberText): string {
+    if (typeof value === 'string') return this.escape(value)
+    return typeof value === 'object' ? value.digits : String(value)
   }
 }
 

@@ -23,16 +23,18 @@ function problemOf(object: JsonObject, text: string): string {
 
 /** Whether there are too few braces and brackets for nesting that is too deep. */
 function isShallow(text: string): boolean {
-  let left = messageLimits.depth
-  for (const opening of '{[') {
-    let at = text.indexOf(opening)
-    while (at >= 0) {
-      left -= 1
-      if (left < 0) return false
-      at = text.indexOf(opening, at + 1)
-    }
+  return countOf('{', text) + countOf('[', text) <= messageLimits.depth
+}
+
+/** How often a text has a sign; past the deepest nesting it counts no further. */
+function countOf(sign: string, text: string): number {
+  let count = 0
+  let at = text.indexOf(sign)
+  while (at >= 0 && count <= messageLimits.depth) {
+    count += 1
+    at = text.indexOf(sign, at + 1)
   }
-  return true
+  return count
 }
 
 /**

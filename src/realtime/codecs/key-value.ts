@@ -1,8 +1,9 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
+import { KnownKeys } from './key-value-known.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
 import { limitProblems, messageLimits } from './message-limits.ts'
@@ -14,20 +15,25 @@ import { decodePercent, type PercentProblem } from './percent.ts'
  * empty or has no separator. The time is linear in the length.
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
-  const hasQuotes = syntax.quoting === 'quotes'
+  const known = new KnownKeys(syntax)
+  function parsedAscii(body: Buffer): ParsedMessage {
+    const text = withoutNewline(body.toString('latin1'))
+    const reader = readerOf(text, syntax)
+    if (reader === readQuotedPairs) return parsedBy(reader, text, syntax)
+    const message = known.read(text, body)
+    if (message !== null) return { ok: true, message, form: null }
+    const parsed = parsedBy(reader, text, syntax)
+    if (parsed.ok) known.learn(text)
+    return parsed
+  }
   return {
     parse(body) {
       if (body.length === 0) return refused('is empty')
+      if (isAscii(body)) return parsedAscii(body)
       if (!isUtf8(body)) return refused('is not UTF-8')
       const text = withoutNewline(body.toString('utf8'))
       if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refused('begins with a byte order mark')
-      const tree = new KeyValueTree(syntax.repeated)
-      const isQuoted = hasQuotes && text.includes('"')
-      const error = isQuoted ? readQuotedPairs(text, syntax, tree) : readPairs(text, syntax, tree)
-      if (error === null) return messageOf(tree)
-      // What is wrong was found before its key was looked at.
-      if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
-      return { ok: false, error, form: null }
+      return parsedBy(readerOf(text, syntax), text, syntax)
     },
   }
 }
@@ -41,7 +47,21 @@ function withoutNewline(text: string): string {
   return text.slice(0, text.endsWith('\r\n') ? -2 : -1)
 }
 
-function messageOf(tree: KeyValueTree): ParsedMessage {
+function readerOf(text: string, { quoting }: KeyValueSyntax): Reader {
+  return quoting === 'quotes' && text.includes('"') ? readQuotedPairs : readPairs
+}
+
+/** What reads all pairs of a text into the tree, up to the first that is wrong. */
+type Reader = (text: string, syntax: KeyValueSyntax, tree: KeyValueTree) => DecodeError | null
+
+function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMessage {
+  const tree = new KeyValueTree(syntax.repeated)
+  const error = read(text, syntax, tree)
+  if (error !== null) {
+    // A key that is too long may be in its error before it was looked at.
+    if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
+    return { ok: false, error, form: null }
+  }
   if (tree.pairs === 0) return refused('is empty')
   if (!tree.close()) return { ok: false, error: tree.error!, form: null }
   return { ok: true, message: tree.message, form: null }

@@ -7,6 +7,9 @@ const NO_DIGITS: PercentProblem = { why: 'has a % without two hexadecimal digits
 const NOT_UTF8: PercentProblem = { why: 'has percent-encoded bytes that are not UTF-8' }
 const PERCENT = 0x25
 const PLUS = 0x2b
+const ASCII = Array.from({ length: 0x80 }, (_, unit) => String.fromCharCode(unit))
+/** The digit that a character is, by its code; -1 if it is none. */
+const HEX = Int8Array.from(ASCII, (char) => (/[0-9A-Fa-f]/.test(char) ? parseInt(char, 16) : -1))
 
 /**
  * The text from `from` to `to` as forms encode it: `+` is a blank, `%XX` a byte of UTF-8. What is
@@ -26,11 +29,16 @@ export function decodePercent(text: string, from: number, to: number): string | 
       decoded += text.slice(plain, at)
       const byte = byteAt(text, at, to)
       if (byte < 0) return NO_DIGITS
-      const length = sequenceLength(byte)
-      const point = length === 1 ? byte : pointAt(text, at, to, length)
-      if (point < 0) return NOT_UTF8
-      decoded += String.fromCodePoint(point)
-      at += 3 * length
+      if (byte < 0x80) {
+        decoded += ASCII[byte]
+        at += 3
+      } else {
+        const length = sequenceLength(byte)
+        const point = pointAt(text, at, to, length)
+        if (point < 0) return NOT_UTF8
+        decoded += String.fromCodePoint(point)
+        at += 3 * length
+      }
       plain = at
     } else {
       at += 1
@@ -39,23 +47,18 @@ export function decodePercent(text: string, from: number, to: number): string | 
   return decoded + text.slice(plain, to)
 }
 
-/** The byte of the `%XX` at this place, or -1. */
+/** The byte of the `%XX` at this place; negative if there is none. */
 function byteAt(text: string, at: number, to: number): number {
   if (at + 2 >= to || text.charCodeAt(at) !== PERCENT) return -1
-  const high = hexDigit(text.charCodeAt(at + 1))
-  const low = hexDigit(text.charCodeAt(at + 2))
-  return high < 0 || low < 0 ? -1 : high * 16 + low
+  const high = text.charCodeAt(at + 1)
+  const low = text.charCodeAt(at + 2)
+  if (high > 0x7f || low > 0x7f) return -1
+  // Negative if either of them is.
+  return ((HEX[high] as number) << 4) | (HEX[low] as number)
 }
 
-function hexDigit(unit: number): number {
-  if (unit >= 0x30 && unit <= 0x39) return unit - 0x30
-  const letter = unit | 0x20
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
-}
-
-/** How many bytes the sequence has that this byte begins; 0 if it cannot begin one. */
+/** How many bytes the sequence has that this byte above 7F begins; 0 if it cannot begin one. */
 function sequenceLength(byte: number): number {
-  if (byte < 0x80) return 1
   if (byte >= 0xc2 && byte <= 0xdf) return 2
   if (byte >= 0xe0 && byte <= 0xef) return 3
   return byte >= 0xf0 && byte <= 0xf4 ? 4 : 0

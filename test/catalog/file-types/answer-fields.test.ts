@@ -3,6 +3,7 @@ import {
   type AnswerFieldName,
   answerFields,
   answerMethods,
+  fieldNeeds,
 } from '../../../src/catalog/file-types/answer-fields.ts'
 import {
   type Answer,
@@ -26,6 +27,29 @@ const ofGrants = [
 
 const redirect = { action: 'redirect', addressType: 'url', address: 'http://a' } as const
 const rich = { quotaHoldingMs: 1500, thresholdPercent: 20, finalUnit: redirect }
+
+describe('what a field needs', () => {
+  const idle = service({ granted: 5, finalUnit: false })
+  const last = service({ granted: 5, validityMs: 1000, finalUnit: true })
+  const held = service({ granted: 5, validityMs: 1000 })
+  const outcomes = [granted([idle]), plainOutcome('storeDown'), granted([held]), granted([last])]
+  const answers = outcomes.map((outcome) => answerOf(outcome, {}, rich))
+
+  it.each(Object.keys(fieldNeeds) as AnswerFieldName[])('is there with %s', (name) => {
+    for (const answer of answers) {
+      const isThere = fieldNeeds[name]?.(answer, null)
+      if (read(name, answer) !== undefined) expect(isThere).toBe(true)
+    }
+  })
+
+  it('is not there in most answers', () => {
+    const [first, failed] = answers as [Answer, Answer]
+    for (const needs of Object.values(fieldNeeds)) {
+      expect(needs(first, null)).toBe(false)
+      expect(needs(failed, null)).toBe(false)
+    }
+  })
+})
 
 describe('a field of an answer', () => {
   const one = service({ ratingGroup: 10, granted: 999, validityMs: 1001, finalUnit: true })

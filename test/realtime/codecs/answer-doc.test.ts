@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { answerFields } from '../../../src/catalog/file-types/answer-fields.ts'
 import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
@@ -14,15 +15,18 @@ const context: DecodeContext = {
   ...{ keptFields: [], identifyingFields: [], identifies: () => false },
 }
 
-const FILE = 'FILE-TYPES-answer.md'
+const FILE = 'FILE-TYPES.md'
 const examples = wireExamples(FILE)
 
 /** The dialect of a document, by the name of its example or of those that begin with it. */
 function codecFor(name: string): Codec<unknown> {
-  const document = JSON.parse(examples.get(name.split('-')[0] ?? '')?.document ?? '')
+  return codecOfDocument(examples.get(name.split('-')[0] ?? '')?.document)
+}
+
+function codecOfDocument(text = ''): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
-  return codecOf(compileFileType(document, defaults))
+  return codecOf(compileFileType(parse(text), defaults))
 }
 
 function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcome): string {
@@ -33,7 +37,8 @@ function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcom
 
 describe(`docs/${FILE}`, () => {
   it('has the examples that the tests expect', () => {
-    const names = ['mapped', 'mapped-denied', 'mapped-failed', 'mapped-broken', 'conditions']
+    const mapped = ['mapped', 'mapped-denied', 'mapped-failed', 'mapped-broken']
+    const names = ['acme', ...mapped, 'conditions']
     expect([...examples.keys()]).toEqual(names)
   })
 
@@ -55,6 +60,13 @@ describe(`docs/${FILE}`, () => {
     const text = readFileSync(new URL(`../../../docs/${FILE}`, import.meta.url), 'utf8')
     const missing = Object.keys(answerFields).filter((name) => !text.includes(`\`${name}\``))
     expect(missing).toEqual([])
+  })
+})
+
+describe('README.md', () => {
+  it('has a file type that answers its message as it says', () => {
+    const { document, request = '', outcome, response } = wireExamples('../README.md').get('pgw')!
+    expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
   })
 })
 

@@ -4,12 +4,14 @@ import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../catalog/file-types/answers.ts'
-import { wireExamples } from '../wire-examples.ts'
+import { examplesOf, type WireExample, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
 export interface FuzzDialect {
   name: string
   codec: Codec<unknown>
+  /** The same without a memory of earlier messages. */
+  fresh: () => Codec<unknown>
   messages: readonly string[]
 }
 
@@ -104,8 +106,10 @@ const defaults = {
   rules: { rateCalculators: {}, customerIdentification: {} },
 }
 
-export function dialectOf(document: unknown): Codec<unknown> {
-  return codecOf(compileFileType(document, defaults))
+/** Makes the dialect of a document anew, as if no message had come before. */
+export function dialectsOf(document: unknown): () => Codec<unknown> {
+  const fileType = compileFileType(document, defaults)
+  return () => codecOf(fileType)
 }
 
 const wide = {
@@ -137,14 +141,13 @@ function elementsOf(value: unknown): string {
     .join('')
 }
 
-function requestsOf(file: string, part = ''): string[] {
-  const examples = [...wireExamples(file)].filter(([name]) => name.startsWith(part))
-  return examples.flatMap(([, { request }]) => (request === undefined ? [] : [request]))
+function requestsOf(examples: Iterable<readonly [string, WireExample]>): string[] {
+  return [...examples].flatMap(([, { request }]) => (request === undefined ? [] : [request]))
 }
 
 function pairDialect(name: string, syntax: Record<string, string>): FuzzDialect {
   const { pair_separator: pair = '&', quoting = 'percent' } = syntax
-  const codec = dialectOf(wideDocument({ type: 'key_value', ...syntax }, 'pairs'))
+  const fresh = dialectsOf(wideDocument({ type: 'key_value', ...syntax }, 'pairs'))
   const write = (message: unknown) => {
     const pairs = pairsOf(message).map((text) => {
       if (quoting === 'percent') return text.replaceAll('+', '%2B')
@@ -152,44 +155,30 @@ function pairDialect(name: string, syntax: Record<string, string>): FuzzDialect 
     })
     return pairs.join(pair)
   }
-  return { name, codec, messages: [write(wide), write(wideUpdate)] }
+  return { name, codec: fresh(), fresh, messages: [write(wide), write(wideUpdate)] }
 }
 
 /** Every decoder in every syntax that it has. */
 export function fuzzDialects(): FuzzDialect[] {
-  const builtIn = (name: string) => dialectOf(builtInFileTypes().get(name))
   const json = [wide, wideUpdate].map((message) => JSON.stringify(message))
   const xml = [wide, wideUpdate].map((message) => `<m a="1">${elementsOf(message)}</m>`)
-  const mapped = wireExamples('FILE-TYPES-answer.md').get('mapped')
+  const documented = wireExamples('FILE-TYPES.md')
+  const examples = [...documented].filter(([name]) => name.startsWith('mapped'))
+  const mapped = JSON.parse(documented.get('mapped')?.document ?? '')
+  const dialect = (name: string, document: unknown, messages: readonly string[]): FuzzDialect => {
+    const fresh = dialectsOf(document)
+    return { name, codec: fresh(), fresh, messages }
+  }
+  const builtIn = (type: 'xml' | 'diameter' | 'keyvalue') =>
+    dialect(`built-in ${type}`, builtInFileTypes().get(type), requestsOf(examplesOf(type)))
+  const plain = requestsOf(examplesOf('json'))
   return [
-    { name: 'plain JSON', codec: jsonCodec, messages: requestsOf('WIRE.md') },
-    {
-      name: 'mapped JSON of docs',
-      codec: dialectOf(JSON.parse(mapped?.document ?? '')),
-      messages: requestsOf('FILE-TYPES-answer.md'),
-    },
-    { name: 'mapped JSON', codec: dialectOf(wideDocument({ type: 'json' })), messages: json },
-    {
-      name: 'built-in XML',
-      codec: builtIn('xml'),
-      messages: requestsOf('wire-key-value-xml.md', 'xml'),
-    },
-    { name: 'mapped XML', codec: dialectOf(wideDocument({ type: 'xml' })), messages: xml },
-    {
-      name: 'built-in Diameter',
-      codec: builtIn('diameter'),
-      messages: requestsOf('wire-diameter.md'),
-    },
-    {
-      name: 'mapped Diameter',
-      codec: dialectOf(wideDocument({ type: 'diameter' })),
-      messages: json,
-    },
-    {
-      name: 'built-in key-value',
-      codec: builtIn('keyvalue'),
-      messages: requestsOf('wire-key-value-xml.md', 'kv'),
-    },
+    { name: 'plain JSON', codec: jsonCodec, fresh: () => jsonCodec, messages: plain },
+    dialect('mapped JSON of docs', mapped, requestsOf(examples)),
+    dialect('mapped JSON', wideDocument({ type: 'json' }), json),
+    dialect('mapped XML', wideDocument({ type: 'xml' }), xml),
+    dialect('mapped Diameter', wideDocument({ type: 'diameter' }), json),
+    ...[builtIn('xml'), builtIn('diameter'), builtIn('keyvalue')],
     pairDialect('pairs, percent, lists', { repeated: 'list' }),
     pairDialect('pairs, percent, first', { repeated: 'first' }),
     pairDialect('pairs, quotes', { quoting: 'quotes', pair_separator: ',', repeated: 'error' }),

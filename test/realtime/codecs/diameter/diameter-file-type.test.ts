@@ -125,7 +125,9 @@ describe('units', () => {
     ['sms', 1, { 'Service-Context-Id': '32274@3gpp.org' }, {}],
     ['sms', 2, { 'Service-Context-Id': '32274@3gpp.org' }, { 'CC-Service-Specific-Units': 2 }],
     ['mms', 1, { 'Service-Context-Id': '32270@3gpp.org' }, { 'CC-Service-Specific-Units': 1 }],
-    ['data', 10_485_760, { 'Service-Context-Id': '32251@3gpp.org' }, { 'CC-Time': 5 }],
+    ['data', 10_485_760, { 'Service-Context-Id': '32251@3gpp.org' }, {}],
+    ['data_time', 5, { 'Service-Context-Id': '32251@3gpp.org' }, { 'CC-Time': 5 }],
+    ['data', 7, { 'Service-Context-Id': '32251@x' }, { 'CC-Time': 5, 'CC-Total-Octets': 7 }],
     ['data', 10_485_760, { 'Service-Context-Id': '132260@3gpp.org' }, {}],
   ])('%s %i', (usaget, requested, base, unit) => {
     const mscc = { 'Rating-Group': 1, 'Requested-Service-Unit': unit }
@@ -151,6 +153,17 @@ describe('units', () => {
     const mscc = { 'Used-Service-Unit': [{ 'CC-Time': 30 }, { 'CC-Time': 12 }] }
     expect(servicesOf(mscc, { ...ccr, 'CC-Request-Type': 3 })).toEqual([
       expect.objectContaining({ usaget: 'call', requested: -1, used: 42 }),
+    ])
+  })
+
+  it('of data by time alone are seconds, and not free', () => {
+    const body = { ...ccr, 'CC-Request-Type': 2, 'Service-Context-Id': '32251@3gpp.org' }
+    const mscc = (unit: object) => ({ 'Rating-Group': 1, 'Used-Service-Unit': unit })
+    expect(servicesOf(mscc({ 'CC-Time': 30 }), body)).toEqual([
+      expect.objectContaining({ usaget: 'data_time', used: 30 }),
+    ])
+    expect(servicesOf(mscc({ 'CC-Time': 30, 'CC-Output-Octets': 4 }), body)).toEqual([
+      expect.objectContaining({ usaget: 'data', used: 4 }),
     ])
   })
 

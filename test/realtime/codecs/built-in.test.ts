@@ -4,7 +4,7 @@ import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../catalog/file-types/answers.ts'
-import { wireExamples } from '../wire-examples.ts'
+import { examplesOf } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
@@ -12,9 +12,6 @@ const context: DecodeContext = {
   ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
   ...{ keptFields: [], identifyingFields: [], identifies: () => false },
 }
-
-const FILE = 'wire-key-value-xml.md'
-const examples = wireExamples(FILE)
 
 /** The dialect of a file type that comes with the product. */
 function builtIn(name: string) {
@@ -25,26 +22,9 @@ function builtIn(name: string) {
 
 const dialects = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
 
-describe(`docs/${FILE}`, () => {
-  it('has the examples that the tests expect', () => {
-    const names = ['kv-start', 'kv-services', 'kv-gap', 'xml-start', 'xml-services', 'xml-doctype']
-    expect([...examples.keys()]).toEqual(names)
-  })
-
-  it.each([...examples])('%s: the response, byte for byte', (name, example) => {
-    const codec = dialects[name.startsWith('kv-') ? 'keyvalue' : 'xml']
-    const { outcome, request = '', response } = example
-    const decoded = codec.decode(Buffer.from(request), context)
-    expect(decoded.ok).toBe(outcome !== undefined)
-    if (decoded.ok) expect(codec.encode(decoded.envelope, outcome!)).toBe(response)
-    else expect(codec.encodeError(decoded.error)).toBe(response)
-  })
-})
-
 describe('the built-in file types', () => {
-  const messages = [...wireExamples()]
+  const messages = examplesOf('json')
     .filter(([, { outcome, request }]) => outcome !== undefined && request !== undefined)
-    .filter(([name]) => !name.startsWith('http-'))
     .map(([name, { request = '' }]) => [name, JSON.parse(request)] as const)
 
   /** Pairs of a JSON message. */
