@@ -6,16 +6,20 @@
 /** What a linear engine cannot do, or means differently. */
 export class UnsupportedRegex extends Error {}
 
-/** The most ways that a backtracking engine may try from one position. */
+/** The most that a backtracking engine may have to do from one position. */
 export interface Backtracking {
   /** Product of all choices; infinite where a group is repeated. */
   ways: number
   /** Repetitions without an end: each multiplies the ways by the length of the text. */
   unbounded: number
+  /** Characters that each of the ways may have to look at, apart from those repetitions. */
+  length: number
+  /** Whether there is but one position, the beginning (without the flag m). */
+  isAnchored: boolean
 }
 
-/** A quantifier at the beginning of a text. */
-const QUANTIFIER = /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/
+/** A quantifier, however many digits it has. */
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y
 
 interface Quantifier {
   /** As it is written. */
@@ -25,7 +29,8 @@ interface Quantifier {
 }
 
 function quantifierAt(source: string, at: number): Quantifier | null {
-  const [text, sign, from, comma, to] = QUANTIFIER.exec(source.slice(at, at + 32)) ?? []
+  QUANTIFIER.lastIndex = at
+  const [text, sign, from, comma, to] = QUANTIFIER.exec(source) ?? []
   if (text === undefined) return null
   if (sign !== undefined) {
     return { text, min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Number.POSITIVE_INFINITY }
@@ -42,53 +47,82 @@ function classEnd(source: string, at: number): number {
   return end + 1
 }
 
+/** A character by its number: without the flag u a `u` so many times, which is no choice either. */
+const CODE_POINT = /\\u\{[\da-f]+\}/iy
+
+/** Position behind a class, an escape (or its first two characters), or a character. */
+function atomEnd(source: string, at: number): number {
+  if (source[at] === '[') return classEnd(source, at)
+  if (source[at] !== '\\') return at + 1
+  CODE_POINT.lastIndex = at
+  return at + (CODE_POINT.exec(source)?.[0].length ?? 2)
+}
+
+/** A part of an expression. */
+type Part = Pick<Backtracking, 'ways' | 'length'>
+
+const NO_PART: Part = { ways: 0, length: 0 }
+const EMPTY: Part = { ways: 1, length: 0 }
+const CHARACTER: Part = { ways: 1, length: 1 }
+/** It may be compared with as much as there is. */
+const BACK_REFERENCE: Part = { ways: 1, length: Number.POSITIVE_INFINITY }
+
+function eitherOf(one: Part, other: Part): Part {
+  return { ways: one.ways + other.ways, length: Math.max(one.length, other.length) }
+}
+
 /**
  * How much a backtracking engine can have to do, from the structure alone. The expression compiles.
  */
 export function backtrackingOf(source: string): Backtracking {
   let unbounded = 0
-  /** Of the groups around: ways of the alternatives before, and of the one that is read. */
-  const outer: { before: number; ways: number }[] = []
-  let before = 0
-  let ways = 1
+  /** Of the groups around: the alternatives before, and the one that is read. */
+  const outer: { before: Part; own: Part }[] = []
+  let before = NO_PART
+  let own = EMPTY
   let at = 0
+  let isAnchored = source.startsWith('^')
   while (at < source.length) {
     const sign = source[at]
-    let choices = 1
-    let isGroup = false
     if (sign === '(') {
-      outer.push({ before, ways })
-      before = 0
-      ways = 1
+      outer.push({ before, own })
+      before = NO_PART
+      own = EMPTY
       // What follows a question mark is no quantifier of anything.
       at += source[at + 1] === '?' ? 2 : 1
       continue
     }
     if (sign === '|') {
-      before += ways
-      ways = 1
+      before = eitherOf(before, own)
+      own = EMPTY
+      if (outer.length === 0) isAnchored = false
       at += 1
       continue
     }
-    if (sign === ')') {
-      choices = before + ways
-      isGroup = true
-      const around = outer.pop() ?? { before: 0, ways: 1 }
-      before = around.before
-      ways = around.ways
-    }
-    at = sign === '[' ? classEnd(source, at) : at + (sign === '\\' ? 2 : 1)
+    const isGroup = sign === ')'
+    let part = CHARACTER
+    if (isGroup) {
+      part = eitherOf(before, own)
+      const around = outer.pop()
+      before = around?.before ?? NO_PART
+      own = around?.own ?? EMPTY
+    } else if (sign === '\\' && /[1-9k]/.test(source[at + 1] ?? '')) part = BACK_REFERENCE
+    at = atomEnd(source, at)
     const quantifier = quantifierAt(source, at)
     if (quantifier !== null) {
-      const { min, max, text } = quantifier
-      at += text.length
-      if (isGroup) choices = max <= 1 ? choices + 1 : Number.POSITIVE_INFINITY
-      else if (max === Number.POSITIVE_INFINITY) unbounded += 1
-      else choices *= max - min + 1
+      at += quantifier.text.length
+      if (!isGroup && quantifier.max === Number.POSITIVE_INFINITY) unbounded += 1
+      part = repeated(part, quantifier, isGroup)
     }
-    ways *= choices
+    own = { ways: own.ways * part.ways, length: own.length + part.length }
   }
-  return { ways: before + ways, unbounded }
+  return { ...eitherOf(before, own), unbounded, isAnchored }
+}
+
+function repeated({ ways, length }: Part, { min, max }: Quantifier, isGroup: boolean): Part {
+  if (isGroup) return { ways: max <= 1 ? ways + 1 : Number.POSITIVE_INFINITY, length }
+  if (max === Number.POSITIVE_INFINITY) return { ways, length: length * Math.max(min, 1) }
+  return { ways: ways * (max - min + 1), length: max === 0 ? 0 : length * max }
 }
 
 /** What JavaScript takes for a blank, which is more than RE2 does. */
@@ -124,7 +158,7 @@ export function toRe2(source: string, flags: string): string {
     const sign = source[at] as string
     const quantifier = quantifierAt(source, at)
     if (quantifier !== null) {
-      text += quantifier.text
+      text += quantifierText(quantifier)
       at += quantifier.text.length
     } else if (sign === '(') {
       text += '(?:'
@@ -146,6 +180,11 @@ export function toRe2(source: string, flags: string): string {
     }
   }
   return text
+}
+
+/** RE2 takes digits behind a zero for no quantifier. */
+function quantifierText({ text }: Quantifier): string {
+  return text.replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
 }
 
 /** Position behind what opens a group. */
@@ -181,7 +220,7 @@ function classPiece(inner: string, at: number, isUnicode: boolean): Piece {
   return pieceAt(inner, at, isUnicode)
 }
 
-const CODE = /^\\(?:x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]+)\})/i
+const CODE = /\\(?:x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]+)\})/iy
 
 function pieceAt(source: string, at: number, isUnicode: boolean): Piece {
   if (source[at] !== '\\') return pieceOf(source, at, isUnicode)
@@ -197,7 +236,8 @@ function pieceAt(source: string, at: number, isUnicode: boolean): Piece {
     const close = source.indexOf('}', at) + 1
     return { end: close, isSet: true, text: source.slice(at, close) }
   }
-  const [whole, ...codes] = CODE.exec(source.slice(at, at + 16)) ?? []
+  CODE.lastIndex = at
+  const [whole, ...codes] = CODE.exec(source) ?? []
   if (whole !== undefined && (isUnicode || codes[2] === undefined)) {
     const code = Number.parseInt(codes.find((digits) => digits !== undefined) as string, 16)
     return { end: at + whole.length, isSet: false, text: characterText(code) }

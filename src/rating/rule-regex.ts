@@ -3,10 +3,10 @@
  *
  * They are JavaScript's. The engine of JavaScript tries one way after the other, which may take
  * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most
- * one repetition is without an end, and the choices of all others stay within `STEPS_MAX`; with an
- * input that is bounded that is quadratic at worst. Everything else is run by re2js, which follows
- * all ways at once in linear time. What that cannot do (look-around, back references) is refused
- * there, and so is what makes it slow, a program above `PROGRAM_MAX`.
+ * one repetition is without an end, and all choices, each to the end of the expression, stay within
+ * `STEPS_MAX`; with an input that is bounded that is quadratic at worst. Everything else is run by
+ * re2js, which follows all ways at once in linear time. What that cannot do (look-around, back
+ * references) is refused there, and so is what makes it slow, a program above `PROGRAM_MAX`.
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { Pattern } from '../domain/catalogue.ts'
@@ -15,6 +15,9 @@ import { RuleError } from './rule-error.ts'
 
 /** Longest value, in characters, that an expression is tried on. */
 export const REGEX_INPUT_MAX = 256
+
+/** Longest expression, in characters: compiling takes time and room, too. */
+const SOURCE_MAX = 4_096
 
 /** Most steps of backtracking, over all positions of the longest value: some milliseconds. */
 const STEPS_MAX = 2 ** 20
@@ -35,10 +38,13 @@ export interface RuleRegex extends Pattern {
  */
 export function compileRegex(text: unknown, path: string): RuleRegex {
   if (typeof text !== 'string') throw new RuleError(path, 'must be a regular expression')
+  if (text.length > SOURCE_MAX) {
+    throw new RuleError(path, `must have at most ${SOURCE_MAX} characters`)
+  }
   const { source, flags } = split(text, path)
   const native = compileNative(source, flags)
   if (native === null) throw new RuleError(path, `is not a regular expression: ${text}`)
-  const engine = isCheap(source) ? backtracking(native) : linear(source, flags, path)
+  const engine = isCheap(source, flags) ? backtracking(native) : linear(source, flags, path)
   return {
     source,
     test: (value) => value.length <= REGEX_INPUT_MAX && engine.test(value),
@@ -47,10 +53,12 @@ export function compileRegex(text: unknown, path: string): RuleRegex {
 }
 
 /** Whether JavaScript's own engine may run the expression, which compiles. */
-export function isCheap(source: string): boolean {
-  const { ways, unbounded } = backtrackingOf(source)
+export function isCheap(source: string, flags = ''): boolean {
+  const { ways, unbounded, length, isAnchored } = backtrackingOf(source)
   const positions = REGEX_INPUT_MAX + 1
-  return unbounded <= 1 && ways * positions ** (1 + unbounded) <= STEPS_MAX
+  const starts = isAnchored && !flags.includes('m') ? 1 : positions
+  const ends = ways * positions ** unbounded
+  return unbounded <= 1 && starts * ends * Math.max(1, Math.min(length, positions)) <= STEPS_MAX
 }
 
 type Engine = Pick<RuleRegex, 'test' | 'clear'>

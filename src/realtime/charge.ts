@@ -3,7 +3,7 @@ import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Admission } from './admission.ts'
-import type { Codec, DecodeContext } from './codecs/codec.ts'
+import type { Codec, DecodeContext, Decoded } from './codecs/codec.ts'
 import type { Pool } from './pool.ts'
 
 export interface ChargeOptions {
@@ -46,7 +46,7 @@ export function createCharge(options: ChargeOptions): Charge {
       answer(reason, text)
     }
 
-    const decoded = codec.decode(body, { ...limits, origin, nowMs: clock.nowMs() })
+    const decoded = decodedBy(codec, body, { ...limits, origin, nowMs: clock.nowMs() }, log)
     if (!decoded.ok) {
       reply('malformed', codec.encodeError(decoded.error))
       return
@@ -80,5 +80,21 @@ export function createCharge(options: ChargeOptions): Charge {
       admission.leave()
       finish(outcome)
     })
+  }
+}
+
+/** No message may end the process, and with it all that is under way: the next may be the same. */
+function decodedBy(
+  codec: Codec<unknown>,
+  body: Buffer,
+  context: DecodeContext,
+  log: Pick<Logger, 'error'>,
+): Decoded<unknown> {
+  try {
+    return codec.decode(body, context)
+  } catch (error) {
+    // A defect of ours: decoders never throw.
+    log.error({ err: error }, 'message could not be decoded')
+    return { ok: false, error: { field: 'body', why: 'cannot be read' } }
   }
 }

@@ -181,6 +181,7 @@ function startSockets(
     authenticator: createAuthenticator({
       checks: [createKeyCheck(stored.peers)],
       mustAuthenticate: mustAuthenticate(host, openTo),
+      isForThisMachine: openTo === 'loopback',
       rateLimits: createRateLimits(monotonicMs),
     }),
     dialects: stored.dialects,

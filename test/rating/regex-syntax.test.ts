@@ -59,6 +59,8 @@ describe('an expression for the linear engine', () => {
       '(?:ab?)+',
       '(?<x>a)b',
       'a{2}',
+      '(?:ab){02}',
+      `(?:ab){${'0'.repeat(40)}1,}`,
       'a{2,}?',
       'x*?y',
       '$',

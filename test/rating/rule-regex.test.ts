@@ -34,6 +34,18 @@ describe('an expression of a rule', () => {
     ['(?<x>a+)+\\k<x>', 'p cannot be run in bounded time: has a back reference'],
     ['(a+)+😀', 'p cannot be run in bounded time: has half characters'],
     ['(a+)+\\ud83d', 'p cannot be run in bounded time: has half characters'],
+    ['(.*)\\1', 'p cannot be run in bounded time: has a back reference'],
+    [`${'a'.repeat(4097)}`, 'p must have at most 4096 characters'],
+    [
+      '(a{1,1000}){1,1000}',
+      'p cannot be run in bounded time: error parsing regexp: expression too large',
+    ],
+    [
+      '(((a{30}){30}){30})',
+      'p cannot be run in bounded time: error parsing regexp: invalid repeat',
+    ],
+    [`(a|b)*${'a{1000}'.repeat(500)}`, 'p is too large to be run in bounded time'],
+    [`${'('.repeat(1300)}a${')*'.repeat(1300)}`, 'error parsing regexp: expression nests too deep'],
     ['(a+){2000}', 'p cannot be run in bounded time: error parsing regexp: invalid repeat count'],
     ['(a?){900}(b?){900}', 'p is too large to be run in bounded time'],
     [7, 'p must be a regular expression'],
@@ -70,8 +82,15 @@ describe('backtracking', () => {
     ['(ab){2}', Number.POSITIVE_INFINITY, 0],
     ['(?=a|b)c', 2, 0],
     ['{a{,2}', 1, 0],
+    ['\\u{61}*\\u{61}+', 1, 2],
+    [`a{${'0'.repeat(40)},}b{${'0'.repeat(40)}1,}`, 1, 2],
+    [`(a+){${'0'.repeat(40)},}`, Number.POSITIVE_INFINITY, 1],
+    ['\\p{Lu}*[\\]*]+', 1, 2],
+    ['(?<n>a*)\\k<n>*', 1, 2],
+    ['(?=a*)(?<=b*)c', 1, 2],
+    ['(?:a?){1}', 3, 0],
   ])('of %s has %d ways and %d repetitions without an end', (source, ways, unbounded) => {
-    expect(backtrackingOf(source)).toEqual({ ways, unbounded })
+    expect(backtrackingOf(source)).toMatchObject({ ways, unbounded })
   })
 
   it.each(['a*b', '^\\d{1,15}$', '^(sms|call|data)$', '^(\\+|00)?49', '[^;]+;', '(?!49)\\d\\d'])(
@@ -89,7 +108,22 @@ describe('backtracking', () => {
     '(a|a)'.repeat(30),
     'a{0,99}a{0,99}a{0,99}b',
     '(?:x+x+)+y',
+    // Each of few ways is long.
+    `${'a?'.repeat(11)}a{128}b`,
+    `${'(?:a|a)'.repeat(11)}${'a'.repeat(128)}b`,
+    '(.*)\\1x',
+    'a.*abcdefghijklmno',
   ])('is not cheap: %s', (source) => expect(isCheap(source)).toBe(false))
+})
+
+it.each([
+  ['^(.*)\\1$', '', true],
+  ['^(.*)\\1$', 'm', false],
+  ['^(.*)\\1$|b', '', false],
+  ['^a.*abcdefghijklmno$', '', true],
+  ['^(?:a|b)\\d{9,12}$', '', true],
+])('%s with the flags /%s has one beginning: %s', (source, flags, isOne) => {
+  expect(isCheap(source, flags)).toBe(isOne)
 })
 
 describe('what would take exponential time to try', () => {
@@ -109,6 +143,11 @@ describe('what would take exponential time to try', () => {
     [`${'a?'.repeat(60)}${'a'.repeat(60)}b`, false],
     [`${'(a|a)'.repeat(60)}b`, false],
     ['a{0,99}a{0,99}a{0,99}a{0,99}b', false],
+    ['/\\u{61}*\\u{61}*\\u{61}*\\u{61}*\\u{61}*b/u', false],
+    [`/${'\\u{000061}*'.repeat(5)}b/u`, false],
+    [`(a+){${'0'.repeat(40)},}b`, false],
+    [`(?:a|aa){${'0'.repeat(40)}1,}$`, true],
+    [`${'a?'.repeat(11)}a{250}b`, false],
   ])('%s ends', (source, isMatch) => {
     const regex = compileRegex(source, 'p')
     expect(regex.test(text)).toBe(isMatch)

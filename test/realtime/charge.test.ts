@@ -106,3 +106,14 @@ it('answers without a text where nothing can be encoded, and lets the others go 
 function skipped() {
   return { ok: true, request: null, envelope: null } as const
 }
+
+it('a decoder with a defect refuses the message, and the next one is taken', () => {
+  const { send, submitted, answers, admission } = chargeOf(1)
+  const decode = () => {
+    throw new RangeError('Maximum call stack size exceeded')
+  }
+  send(update, { ...jsonCodec, decode })
+  expect(answers).toEqual([{ reason: 'malformed', code: -20 }])
+  send(update)
+  expect([submitted.length, admission.inFlight]).toEqual([1, 1])
+})

@@ -13,6 +13,7 @@ import {
   textAt,
 } from '../../rating/rule-fields.ts'
 import { compileEventTime, DATE_KEYS } from './dates.ts'
+import { checkExtent } from './document-extent.ts'
 import type { FileType, FileTypeDefaults, ParserSettings } from './file-type.ts'
 import { compileFilters } from './filters.ts'
 import { fieldFlag, flagAt } from './flags.ts'
@@ -49,6 +50,7 @@ export function compileFileType(
   defaults: FileTypeDefaults,
   path = pathOf(document),
 ): FileType {
+  checkExtent(document, path)
   const fields = objectAt(document, path, FILE_TYPE_KEYS)
   const name = nameAt(fields['file_type'], `${path}.file_type`)
   if (!isUnset(fields['type'])) oneOfAt(fields['type'], `${path}.type`, ['realtime'])

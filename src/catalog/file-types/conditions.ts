@@ -6,7 +6,7 @@
 import { compareTexts, textOf } from '../../rating/match/compare.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
-import { compileRegex } from '../../rating/rule-regex.ts'
+import { compileRegex, type RuleRegex } from '../../rating/rule-regex.ts'
 
 /** The reader of a field by its name in a document; throws `RuleError` with the path there. */
 export type ReaderOf<S> = (name: string, path: string) => (scope: S) => unknown
@@ -57,7 +57,7 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
   const operator = operatorAt(op, `${path}.op`)
   if (operator === '$regex' || (typeof value === 'string' && DELIMITED.test(value))) {
     const regex = compileRegex(value, at)
-    return anyOf((text) => regex.test(text))
+    return matchOf(regex)
   }
   if (operator === '$exists') {
     const wanted = flagAt(value, at)
@@ -114,9 +114,38 @@ function anyOf(holds: (text: string) => boolean): Test {
   }
 }
 
+/** Characters of the members of a list on which an expression is tried, all together. */
+const LIST_CHARS_MAX = 1024
+
+/** Of a list the first members only: a message may have the longest of values a hundred times. */
+function matchOf(regex: RuleRegex): Test {
+  const test = anyOf((text) => regex.test(text))
+  return (given) => {
+    if (!Array.isArray(given)) return test(given)
+    let left = LIST_CHARS_MAX
+    for (const member of given) {
+      const text = textOf(member)
+      if (text === undefined) continue
+      left -= text.length + 1
+      if (left < 0) return false
+      if (regex.test(text)) return true
+    }
+    return false
+  }
+}
+
+/** Equal numbers are found by their value, however many there are, and then told apart exactly. */
 function listed(values: readonly string[]): (text: string) => boolean {
   const texts = new Set(values)
-  return (text) => texts.has(text) || values.some((value) => compareTexts(text, value) === 0)
+  const byNumber = new Map<number, string[]>()
+  for (const value of texts) {
+    const same = byNumber.get(Number(value))
+    if (same === undefined) byNumber.set(Number(value), [value])
+    else same.push(value)
+  }
+  return (text) =>
+    texts.has(text) ||
+    (byNumber.get(Number(text))?.some((value) => compareTexts(text, value) === 0) ?? false)
 }
 
 /** A list of scalars, or a text that lists them with commas. */

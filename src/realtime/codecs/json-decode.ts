@@ -8,9 +8,16 @@ import {
   type SubscriberKey,
 } from '../../domain/charge-request.ts'
 import type { DecodeContext, Decoded, DecodeError } from './codec.ts'
-import { FieldReader, isGiven, type JsonObject, SUBSCRIBER_CHARS_MAX } from './json-fields.ts'
+import {
+  FieldReader,
+  isGiven,
+  type JsonObject,
+  SUBSCRIBER_CHARS_MAX,
+  UNUSABLE,
+} from './json-fields.ts'
 import { parseObject } from './json-parse.ts'
 import { readServices } from './json-services.ts'
+import { isUnusable } from './json-text.ts'
 
 /** What the answer repeats from the request, and what it is to have. */
 export interface JsonEnvelope {
@@ -129,7 +136,7 @@ function readFields(
     if (typeof value !== 'string') continue
     if (value.length > FIELD_CHARS_MAX) {
       reader.fail(name, `must have at most ${FIELD_CHARS_MAX} characters`)
-    }
+    } else if (isUnusable(value)) reader.fail(name, UNUSABLE)
     fields[name] = value
   }
   return fields

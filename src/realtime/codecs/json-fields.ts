@@ -44,7 +44,7 @@ export class FieldReader {
     } else if (value.length === 0 || value.length > charsMax) {
       this.fail(field, `must have 1 to ${charsMax} characters`)
     } else if (isUnusable(value)) {
-      this.fail(field, 'has control characters or half characters')
+      this.fail(field, UNUSABLE)
     } else {
       return value
     }
@@ -73,6 +73,9 @@ export class FieldReader {
     return -1
   }
 }
+
+/** What is wrong with a text that `isUnusable`. */
+export const UNUSABLE = 'has control characters or half characters'
 
 const NOT_AN_INTEGER = 'must be a whole number from 0 to 2^53 - 1'
 

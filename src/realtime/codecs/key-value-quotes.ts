@@ -104,7 +104,8 @@ class QuotedPairs {
   }
 
   #fail(field: string, why: string): null {
-    this.#error = { field, why }
+    // A value whose key is empty, too, is a problem of the whole.
+    this.#error = { field: field === '' ? 'body' : field, why }
     return null
   }
 }

@@ -6,6 +6,7 @@ import { Finder } from './finder.ts'
 import { KnownKeys } from './key-value-known.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
+import { limitProblems, messageLimits } from './message-limits.ts'
 import { refused } from './message-record.ts'
 import { decodePercent, type PercentProblem } from './percent.ts'
 
@@ -56,7 +57,11 @@ type Reader = (text: string, syntax: KeyValueSyntax, tree: KeyValueTree) => Deco
 function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMessage {
   const tree = new KeyValueTree(syntax.repeated)
   const error = read(text, syntax, tree)
-  if (error !== null) return { ok: false, error, form: null }
+  if (error !== null) {
+    // A key that is too long may be in its error before it was looked at.
+    if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
+    return { ok: false, error, form: null }
+  }
   if (tree.pairs === 0) return refused('is empty')
   if (!tree.close()) return { ok: false, error: tree.error!, form: null }
   return { ok: true, message: tree.message, form: null }

@@ -44,11 +44,13 @@ export interface AuthenticatorOptions {
   readonly checks: readonly CredentialCheck[]
   /** Whether nobody gets in without credentials. */
   readonly mustAuthenticate: boolean
+  /** Whether who has none must have asked for this machine, by its address or as `localhost`. */
+  readonly isForThisMachine: boolean
   readonly rateLimits: RateLimits
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { checks, mustAuthenticate, rateLimits } = options
+  const { checks, mustAuthenticate, isForThisMachine, rateLimits } = options
 
   const admit = (peer: Peer, exchange: Pick<Exchange, 'remoteAddress'>): Verdict => {
     const { name, requestsPerSecond } = peer
@@ -64,7 +66,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (head.authorization === null && head.apiKey === null) {
         if (mustAuthenticate) return NOT_AUTHENTICATED
         // A page that somebody has open on this machine reaches loopback too.
-        return head.isBrowser ? BROWSER : ANYBODY
+        if (head.isBrowser) return BROWSER
+        // Its site can have let its own name stand for this machine; then it need not say so.
+        return isForThisMachine && isSite(head.host) ? SITE : ANYBODY
       }
       let isUnavailable = false
       for (const check of checks) {
@@ -101,6 +105,16 @@ function keyOf({ authorization, apiKey }: Credentials): string | null {
   return authorization.slice(BEARER.length).trim()
 }
 
+const PORT = /:\d*$/
+const IPV4 = /^[\d.]+$/
+
+/** Whether a `Host` is a name with points in it: no address, and no name of the local network. */
+function isSite(host: string): boolean {
+  if (!host.includes('.') || host.startsWith('[')) return false
+  const name = host.replace(PORT, '').toLowerCase()
+  return !IPV4.test(name) && !name.endsWith('.localhost')
+}
+
 const ANYBODY: Admitted = { refused: 0, peer: null }
 
 const refusal = (
@@ -120,4 +134,10 @@ const BAD_AUTHORIZATION = refusal(401, 'credentials', 'authorization', 'has no k
 const BAD_KEY = refusal(401, 'credentials', 'x-api-key', 'has no key that is known')
 const UNAVAILABLE = refusal(503, 'unavailable', 'keys', 'were not read yet')
 const BROWSER = refusal(403, 'browser', 'origin', 'is a page in a browser, which must authenticate')
+const SITE = refusal(
+  403,
+  'browser',
+  'host',
+  'is the name of a site, through which one must authenticate',
+)
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')

@@ -8,7 +8,7 @@ import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
 import type { Authenticator } from './authenticate.ts'
 import { accepts, mediaKind, mustBe } from './content-types.ts'
-import type { AnswerOptions, Exchange, Head } from './exchange.ts'
+import type { Exchange, Head } from './exchange.ts'
 import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'
 import {
   decodeValue,
@@ -32,8 +32,6 @@ export interface ChargingOptions {
 export const ANONYMOUS_ORIGIN = 'http'
 
 const FILE_TYPE_CHARS_MAX = 64
-/** Answers to a GET are not for caches. */
-const NO_STORE: AnswerOptions = { header: ['Cache-Control', 'no-store'] }
 
 export class Charging {
   readonly #options: ChargingOptions
@@ -119,13 +117,13 @@ export class Charging {
     }
     const query = readParameters(head.query)
     const request = 'why' in query ? '' : query.request
-    if (request !== '') this.#chargeValue(exchange, dialect, peer, request, NO_STORE)
+    if (request !== '') this.#chargeValue(exchange, dialect, peer, request)
     else if (dialect.parser === 'key_value') {
       const message = Buffer.from(withoutFileType(head.query))
-      this.#charge(exchange, dialect, peer, message, NO_STORE)
+      this.#charge(exchange, dialect, peer, message)
     } else {
       const error = { field: 'request', why: 'is required in the query' }
-      this.#refusals.refuse(exchange, 400, error, dialect, NO_STORE)
+      this.#refusals.refuse(exchange, 400, error, dialect)
     }
   }
 
@@ -153,20 +151,14 @@ export class Charging {
     })
   }
 
-  #chargeValue(
-    exchange: Exchange,
-    dialect: Dialect,
-    peer: Peer | null,
-    value: string,
-    more?: AnswerOptions,
-  ): void {
+  #chargeValue(exchange: Exchange, dialect: Dialect, peer: Peer | null, value: string): void {
     const body = decodeValue(value)
     if (body !== null) {
-      this.#charge(exchange, dialect, peer, body, more)
+      this.#charge(exchange, dialect, peer, body)
       return
     }
     const error = { field: 'request', why: 'has a % without two hexadecimal digits after it' }
-    this.#refusals.refuse(exchange, 400, error, dialect, more)
+    this.#refusals.refuse(exchange, 400, error, dialect)
   }
 
   #charge(
@@ -174,12 +166,11 @@ export class Charging {
     { codec, name: fileType }: Dialect,
     peer: Peer | null,
     body: Buffer,
-    more?: AnswerOptions,
   ): void {
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
     const arrival = { body, codec, fileType, origin, peer: peer === null ? '' : origin }
     this.#options.charge(arrival, (reason, text) =>
-      this.#answer(exchange, httpStatus[reason], codec.contentType, text, more),
+      this.#answer(exchange, httpStatus[reason], codec.contentType, text),
     )
   }
 }

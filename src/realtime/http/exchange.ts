@@ -9,7 +9,10 @@ export interface Exchange {
     onBody: (body: Buffer) => void,
     onTooLarge: (isAnnounced: boolean) => void,
   ): void
-  /** Answers once; later calls, and calls after the client has gone, do nothing. */
+  /**
+   * Answers once; later calls, and calls after the client has gone, do nothing. No cache may keep
+   * what is answered to anything but a POST.
+   */
   answer(status: HttpStatus, contentType: string, text: string, options?: AnswerOptions): void
   /**
    * Address of the client, as text: IPv4 with dots, also where it came over IPv6, else IPv6 in its
@@ -54,9 +57,19 @@ export interface Head {
   readonly authorization: string | null
   /** The header `X-Api-Key`; null likewise. */
   readonly apiKey: string | null
+  /** The header `Host`. */
+  readonly host: string
   /** Whether a page in a browser sent it (`Origin`, `Sec-Fetch-Site`). */
   readonly isBrowser: boolean
   readonly framing: Framing
+}
+
+/** Header of answers that caches could keep. */
+export const NO_STORE = ['Cache-Control', 'no-store'] as const
+
+/** Whether caches could keep the answer: they keep what they think is read only. */
+export function isCacheable({ method }: Pick<Head, 'method'>): boolean {
+  return method !== 'POST'
 }
 
 /** How many of these headers there were, and the last value of each; '' if absent. */

@@ -1,16 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AnswerOptions, Exchange, Head, HttpStatus } from './exchange.ts'
+import {
+  type AnswerOptions,
+  type Exchange,
+  type Head,
+  type HttpStatus,
+  isCacheable,
+  NO_STORE,
+} from './exchange.ts'
 
 /** An exchange of Node's own server. */
 export class JavaScriptExchange implements Exchange {
   readonly #request: IncomingMessage
   #response: ServerResponse | null
   readonly #declaredBytes: number
+  readonly #isCacheable: boolean
 
   constructor(request: IncomingMessage, response: ServerResponse, head: Head) {
     this.#request = request
     this.#response = response
     this.#declaredBytes = Number(head.framing.length)
+    this.#isCacheable = isCacheable(head)
     response.on('close', () => {
       this.#response = null
     })
@@ -67,6 +76,7 @@ export class JavaScriptExchange implements Exchange {
       'Content-Length': Buffer.byteLength(text),
     }
     if (header !== undefined) headers[header[0]] = header[1]
+    if (this.#isCacheable) headers[NO_STORE[0]] = NO_STORE[1]
     if (closeConnection === true) headers['Connection'] = 'close'
     response.writeHead(status, headers).end(text)
   }
@@ -88,6 +98,7 @@ export function readHead({ headers, method = '', url = '' }: IncomingMessage): H
     contentType: headers['content-type'] ?? '',
     authorization: headers.authorization ?? null,
     apiKey: (Array.isArray(apiKey) ? apiKey[0] : apiKey) ?? null,
+    host: headers.host ?? '',
     isBrowser: headers.origin !== undefined || headers['sec-fetch-site'] !== undefined,
     framing: {
       lengths: length === undefined ? 0 : 1,

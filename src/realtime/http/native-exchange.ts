@@ -4,6 +4,8 @@ import {
   type Exchange,
   type Head,
   type HttpStatus,
+  isCacheable,
+  NO_STORE,
   statusTexts,
 } from './exchange.ts'
 
@@ -17,6 +19,7 @@ export class NativeExchange implements Exchange {
   readonly #declaredBytes: number
   /** What it would be is told, but a body would be taken for the next answer. */
   readonly #isHead: boolean
+  readonly #isCacheable: boolean
   /** Whether the library is still in the bytes that this request came with. */
   #isArriving = true
 
@@ -25,6 +28,7 @@ export class NativeExchange implements Exchange {
     // An absent length gives 0.
     this.#declaredBytes = Number(head.framing.length)
     this.#isHead = head.method === 'HEAD'
+    this.#isCacheable = isCacheable(head)
     response.onAborted(() => {
       this.#response = null
     })
@@ -90,6 +94,7 @@ export class NativeExchange implements Exchange {
       if (status !== 200) response.writeStatus(`${status} ${statusTexts[status]}`)
       response.writeHeader('Content-Type', contentType)
       if (header !== undefined) response.writeHeader(header[0], header[1])
+      if (this.#isCacheable) response.writeHeader(NO_STORE[0], NO_STORE[1])
       const isLast = closeConnection ?? false
       if (!this.#isHead) {
         response.end(text, isLast)
@@ -113,6 +118,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
   let contentType = ''
   let authorization: string | null = null
   let apiKey: string | null = null
+  let host = ''
   let isBrowser = false
   let lengths = 0
   let length = ''
@@ -130,12 +136,13 @@ export function readHead(request: HttpRequest, method: string, path: string): He
     } else if (name === 'authorization') authorization ??= value
     // As Node does it: several keys are none.
     else if (name === 'x-api-key') apiKey = apiKey === null ? value : `${apiKey}, ${value}`
+    else if (name === 'host') host = value
     else if (name === 'origin' || name === 'sec-fetch-site') isBrowser = true
   })
   const framing = { lengths, length, encodings, encoding }
   // Without a question mark there is none, whatever the types of the library say.
   const query = request.getQuery() ?? ''
-  return { method, path, query, contentType, authorization, apiKey, isBrowser, framing }
+  return { method, path, query, contentType, authorization, apiKey, host, isBrowser, framing }
 }
 
 const MAPPED_BYTES = 12

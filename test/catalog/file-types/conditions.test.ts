@@ -58,6 +58,30 @@ describe('a condition', () => {
     expect(holds([{ field_name: 'f', op, value: pattern }], { f: value })).toBe(expected)
   })
 
+  it('of a list tries an expression on so many characters only', () => {
+    const list = Array.from({ length: 10 }, () => 'y'.repeat(102))
+    for (const pattern of ['x', '(x|x)+']) {
+      const condition = [{ src_field: 'f', op: '$regex', pattern }]
+      expect(holds(condition, { f: [...list.slice(1), 'x'] })).toBe(true)
+      expect(holds(condition, { f: [...list, 'x'] })).toBe(false)
+      expect(holds(condition, { f: [{}, null, 'x'] })).toBe(true)
+      expect(holds(condition, { f: Array(2_000).fill('').concat('x') })).toBe(false)
+    }
+  })
+
+  it('tells numbers of a list apart as it does single ones', () => {
+    const numbers = fc.constantFrom(
+      ...['1', '01', '1.0', '-0', '0', '9007199254740993', '9007199254740992', '1e3', '1000'],
+      ...['9007199254740993.0', '0x10', '16', '', ' ', 'NaN', 'Infinity', '9'.repeat(401)],
+    )
+    fc.assert(
+      fc.property(fc.array(numbers), numbers, (pattern, value) => {
+        const isOne = pattern.some((one) => holds([{ src_field: 'f', pattern: one }], { f: value }))
+        expect(holds([{ src_field: 'f', op: '$in', pattern }], { f: value })).toBe(isOne)
+      }),
+    )
+  })
+
   it('is one of several that must all hold', () => {
     const both = [
       { src_field: 'a', pattern: 1 },

@@ -79,6 +79,8 @@ describe('fields that rules read', () => {
     expect(fieldsOf({ apn: 'x'.repeat(256) })).toMatchObject({ apn: 'x'.repeat(256) })
     const why = 'must have at most 256 characters'
     expect(fieldsOf({ apn: 'x'.repeat(257) })).toEqual({ field: 'apn', why })
+    const unusable = { field: 'apn', why: 'has control characters or half characters' }
+    for (const apn of ['a\0', '\u0085', '\ud800']) expect(fieldsOf({ apn })).toEqual(unusable)
   })
 
   it('stand for the subscriber where identification has rules for the usage type', () => {

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/peers.ts'
 import { accessOf, KINDS, serverOf } from './server-of.ts'
+import { openSocket } from './socket.ts'
 
 const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   name,
@@ -199,6 +200,105 @@ describe.each(KINDS)('a page in a browser: %s', (kind) => {
   })
 })
 
+describe.each(KINDS)('a site that lets its name stand for this machine: %s', (kind) => {
+  /** The status of an answer to a request without a key, which says for whom it is. */
+  const statusFor = async (port: number, host: string, more = '') => {
+    const socket = openSocket(port)
+    await socket.send(
+      `POST /realtime HTTP/1.1\r\nHost: ${host}\r\n${more}Content-Length: 2\r\n\r\n{}`,
+    )
+    const answer = await socket.answer()
+    socket.destroy()
+    return answer
+  }
+
+  it.each([
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    'EVIL.example.',
+    '1.2.3.x',
+  ])('%s does not charge, unless it authenticates', async (host) => {
+    const { port, bodies, refused } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
+    const answer = await statusFor(port, host)
+    expect(answer?.status).toBe(403)
+    expect(answer?.body).toContain('host is the name of a site')
+    expect([bodies, refused]).toEqual([[], [' browser']])
+    expect((await statusFor(port, host, 'X-Api-Key: key-1\r\n'))?.status).toBe(200)
+  })
+
+  it.each([
+    'localhost',
+    'localhost:80',
+    'gw',
+    'a.localhost:1',
+    '127.0.0.1:9',
+    '[::1]:80',
+    '[::ffff:1.2.3.4]',
+  ])('%s is this machine, or a name of its own network', async (host) => {
+    const { port } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
+    expect((await statusFor(port, host))?.status).toBe(200)
+  })
+
+  it('is any name where the operator has opened the port to the network', async () => {
+    const authenticator = accessOf({ byKey, isForThisMachine: false })
+    const { port } = await serverOf(kind, { authenticator })
+    expect((await statusFor(port, 'charging.example.net'))?.status).toBe(200)
+  })
+})
+
+describe.each(KINDS)('who has no key: %s', (kind) => {
+  it('gets the same answer for each name, known or not, by whatever way it is named', async () => {
+    const authenticator = accessOf({ byKey, mustAuthenticate: true })
+    const { port } = await serverOf(kind, { authenticator })
+    const paths = ['', '/json', '/xml', '/nobody', '/off', '/broken', '/later', '?file_type=nobody']
+    const answers = new Set<string>()
+    for (const path of [...paths, '?file_type=%zz', '?file_type=a&file_type=b', '/__proto__']) {
+      for (const method of ['POST', 'GET', 'PUT']) {
+        const socket = openSocket(port)
+        await socket.send(
+          `${method} /realtime${path} HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\n{}`,
+        )
+        const answer = await socket.answer()
+        answers.add(`${answer?.status} ${answer?.body}`)
+        socket.destroy()
+      }
+    }
+    expect(answers.size).toBe(1)
+    expect([...answers][0]).toMatch(/^401 /)
+  })
+
+  it('shares one rate with its file types and ways to name them', async () => {
+    const limited = { key: peerOf('PGW', { requestsPerSecond: 1, burst: 2 }) }
+    const { port } = await serverOf(kind, { authenticator: accessOf({ byKey: limited }) })
+    const paths = [
+      '/realtime/json',
+      '/realtime/nobody',
+      '/realtime?file_type=json',
+      '/realtime/xml',
+    ]
+    const statuses = []
+    for (const path of paths) {
+      statuses.push((await charge(port, ['X-Api-Key: key'], { path })).status)
+    }
+    expect(statuses).toEqual([200, 404, 429, 429])
+  })
+})
+
+describe.each(KINDS)('a cache: %s', (kind) => {
+  it.each([
+    '/realtime/asked?request=%7B%7D',
+    '/realtime/nobody',
+    '/realtime',
+    '/x',
+    '/health/live',
+  ])('keeps no answer to GET %s', async (path) => {
+    const { url } = await serverOf(kind)
+    const answer = await fetch(url + path)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+})
+
 describe('several ways to authenticate', () => {
   const ask = (found: readonly ('none' | 'invalid' | 'unavailable' | Peer)[]) => {
     const asked: number[] = []
@@ -230,5 +330,5 @@ describe('several ways to authenticate', () => {
 function headOf(more: { authorization: string }) {
   const framing = { lengths: 0, length: '', encodings: 0, encoding: '' }
   const address = { method: 'POST', path: '/realtime', query: '', contentType: '' }
-  return { ...address, ...more, apiKey: null, isBrowser: false, framing }
+  return { ...address, ...more, apiKey: null, host: '', isBrowser: false, framing }
 }

@@ -59,6 +59,7 @@ export const dialects: Dialects = {
 export interface AccessOptions {
   readonly byKey?: Readonly<Record<string, Peer>>
   readonly mustAuthenticate?: boolean
+  readonly isForThisMachine?: boolean
   /** False: the peers were never read. */
   readonly areKnown?: boolean
   readonly elapsedMs?: () => number
@@ -67,11 +68,13 @@ export interface AccessOptions {
 /** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
 export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
   const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
+  const { isForThisMachine = true } = options
   const known = new Map(Object.entries(byKey))
   const peers = { byKey: (key: string) => known.get(key) ?? null }
   return createAuthenticator({
     checks: checks ?? [createKeyCheck(() => (areKnown ? peers : null))],
     mustAuthenticate,
+    isForThisMachine,
     rateLimits: createRateLimits(elapsedMs),
   })
 }

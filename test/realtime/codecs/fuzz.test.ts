@@ -1,0 +1,103 @@
+/** Whatever the bytes: every decoder answers a named error, or a request that is one. */
+
+import fc from 'fast-check'
+import { SaxesParser } from 'saxes'
+import { afterAll, describe, expect, it } from 'vitest'
+import { plainOutcome, type Reason } from '../../../src/domain/charge-outcome.ts'
+import { propertyRuns } from '../../domain/property-runs.ts'
+import { context, type FuzzDialect, fuzzDialects } from './fuzz-dialects.ts'
+import { anyBytes, damaged } from './fuzz-inputs.ts'
+import { isText, problemsOf } from './request-validator.ts'
+
+const RUNS = 400
+const dialects = fuzzDialects()
+
+/** Everything that a message could have left behind for all others. */
+function prototypes(): unknown {
+  return [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
+    (prototype) =>
+      Reflect.ownKeys(prototype).map((key) => Reflect.getOwnPropertyDescriptor(prototype, key)),
+  )
+}
+const before = prototypes()
+afterAll(() => expect(prototypes()).toEqual(before))
+
+const counts = { refused: 0, taken: 0, skipped: 0 }
+
+/** What is wrong with what became of the bytes; empty if nothing is. */
+function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
+  const given = Buffer.from(bytes)
+  const decoded = codec.decode(bytes, context)
+  const wrong = bytes.equals(given) ? [] : ['the body was changed']
+  // Nothing depends on what came before, nor is anything of it left.
+  for (const other of [codec, fresh()]) {
+    const again = other.decode(given, context)
+    const isSame = again.ok === decoded.ok && JSON.stringify(again) === JSON.stringify(decoded)
+    if (!isSame) wrong.push(`another answer: ${JSON.stringify(again)}`)
+  }
+  if (!decoded.ok) {
+    counts.refused += 1
+    const { field, why } = decoded.error
+    if (typeof field !== 'string' || field === '' || field.length > 320) wrong.push('field')
+    if (!isText(why, 5, 400)) wrong.push(`why ${why}`)
+    return [...wrong, ...unreadable(codec.contentType, codec.encodeError(decoded.error))]
+  }
+  const { envelope, request } = decoded
+  if (request === null) counts.skipped += 1
+  else {
+    counts.taken += 1
+    wrong.push(...problemsOf(request, context))
+  }
+  const reasons: Reason[] = request === null ? ['granted'] : ['noCredit', 'storeDown', 'granted']
+  for (const reason of reasons) {
+    wrong.push(...unreadable(codec.contentType, codec.encode(envelope, plainOutcome(reason))))
+  }
+  return wrong
+}
+
+/** Why nobody could read an answer. */
+function unreadable(contentType: string, text: string): string[] {
+  if (/\p{Cs}/u.test(text)) return ['an answer with half characters']
+  try {
+    if (contentType.includes('json')) JSON.parse(text)
+    if (contentType.includes('xml')) new SaxesParser().write(text).close()
+    return []
+  } catch (error) {
+    return [`an answer that is none: ${error} ${text}`]
+  }
+}
+
+describe.each(dialects)('$name', (dialect) => {
+  it('takes the messages that are to be damaged', () => {
+    const taken = dialect.messages.filter((text) => {
+      expect(wrongWith(dialect, Buffer.from(text))).toEqual([])
+      return dialect.codec.decode(Buffer.from(text), context).ok
+    })
+    expect(taken.length).toBeGreaterThan(0)
+  })
+
+  it('takes any bytes, or says what is wrong with them', () => {
+    fc.assert(
+      fc.property(anyBytes, (bytes) => {
+        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+      }),
+      propertyRuns(RUNS),
+    )
+  })
+
+  it('takes damaged messages, or says what is wrong with them', () => {
+    fc.assert(
+      fc.property(damaged(dialect.messages), (bytes) => {
+        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+      }),
+      propertyRuns(3 * RUNS),
+    )
+  })
+})
+
+describe('all of them', () => {
+  it('were both taken and refused', () => {
+    expect(counts.refused).toBeGreaterThan(RUNS)
+    expect(counts.taken).toBeGreaterThan(RUNS)
+  })
+})
