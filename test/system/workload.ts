@@ -162,10 +162,15 @@ class NetworkElement {
       return { ...group, usaget, usagev: this.volume(one.typical), used_usagev: 1 }
     })
     for (const service of truth.services) service.ungranted.push(1)
-    const [first, second] = await Promise.all([
-      this.exchange(this.body('update_request', truth, number, wanted), truth),
-      this.exchange(this.body('update_request', truth, number + 1, later), truth),
-    ])
+    const bodies = [
+      this.body('update_request', truth, number, wanted),
+      this.body('update_request', truth, number + 1, later),
+    ]
+    // As often as not the later one is sent first.
+    const isSwapped = number % 2 === 0
+    if (isSwapped) bodies.reverse()
+    const replies = await Promise.all(bodies.map((body) => this.exchange(body, truth)))
+    const [first, second] = (isSwapped ? replies.reverse() : replies) as [Reply, Reply]
     this.account(truth, wanted, first)
     this.account(truth, later, second)
   }
