@@ -4,7 +4,8 @@ export type RawAnswer = { status: number; headers: Map<string, string>; body: st
 
 /** A plain TCP client, which sends what it is told and cuts what comes back into answers. */
 export function openSocket(port: number) {
-  const socket = connect(port, '127.0.0.1')
+  // Without delay, or the system puts pieces together that shall come apart.
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = ''
   let isClosed = false
   let wake = () => {}
