@@ -154,7 +154,8 @@ export class Books {
         (line) =>
           line.usaget === service.usaget && (line.rating_group ?? null) === service.ratingGroup,
       )
-      const name = `session ${truth.sessionId} (${truth.dialect}) ${service.usaget}/${service.ratingGroup}`
+      const { usaget, ratingGroup } = service
+      const name = `session ${truth.sessionId} (${truth.dialect}) ${usaget}/${ratingGroup}`
       const used = own.reduce((sum, line) => sum + line.usagev, 0)
       const expected = expectedOf(truth, service)
       if (!expected.used.includes(used)) {

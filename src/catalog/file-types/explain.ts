@@ -161,7 +161,7 @@ function serviceStep(
     },
     used: {
       fields: read(used),
-      base_units: rule.used.read(scope, findings),
+      base_units: Math.max(0, rule.used.read(scope, findings)),
       is_total: rule.isTotal,
     },
     filter: filtered,

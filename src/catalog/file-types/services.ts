@@ -106,12 +106,14 @@ function readEntry(
     found.skipped.push({ index, ratingGroup, usaget, granted: Math.max(requested, 0) })
     return true
   }
+  const used = readUsed(rule, scope, record, findings)
   const service: ServiceRequest = {
     ratingGroup,
     usaget,
     requested,
-    used: readUsed(rule, scope, record, findings),
-    isTotal: rule.isTotal,
+    used: Math.max(0, used),
+    // A total that is absent is not 0: it is as it was.
+    isTotal: rule.isTotal && used >= 0,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
     untaxed: effect === 'untaxed',
@@ -181,6 +183,7 @@ function readRequested(
   return absent
 }
 
+/** Units used; -1 if the message does not say. */
 function readUsed(
   { used }: UsageRule,
   scope: Scope,

@@ -31,11 +31,10 @@ export function compileRequested(type: Placed, source: Placed, unit: string): Vo
 /** Without a field, what is requested is never in the message. */
 export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
 
-/** Compiles `used_usagev_field`: the sum of those that a message has, 0 if it has none. */
+/** Compiles `used_usagev_field`: the sum of those that a message has, -1 if it has none. */
 export function compileUsed({ value, path }: Placed, unit: string): Volume {
-  if (isUnset(value)) return { read: () => 0, name: 'used_usagev' }
-  const { name, read } = termAt(value, path, unit, true)
-  return { name, read: (scope, findings) => Math.max(0, read(scope, findings)) }
+  if (isUnset(value)) return { read: () => -1, name: 'used_usagev' }
+  return termAt(value, path, unit, true)
 }
 
 /** Keys of `default_values` for a kind of request, the interface's and the older one. */
