@@ -14,7 +14,7 @@ import { openRedis, waitForRedis } from '../../src/store/redis.ts'
 import { waitUntil } from '../support/wait.ts'
 import { type AuditedPopulation, Books, Sums, TopUps } from './books.ts'
 import type { LineView } from './line-check.ts'
-import type { SessionTruth } from './workload.ts'
+import type { SessionTruth } from './session-truth.ts'
 
 /** Every difference found; empty if the books agree. For a product that is audited only once. */
 export function audit(

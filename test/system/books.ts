@@ -8,7 +8,7 @@ import type { LoadedOwner } from '../../src/ledger/ledger.ts'
 import { type CreditTruth, counterDifferences } from './counter-check.ts'
 import { type LineView, lineDifferences, priceAt } from './line-check.ts'
 import { type Kind, kindOf, type Mix, UNMIXED } from './mixed.ts'
-import type { ServiceTruth, SessionTruth } from './workload.ts'
+import { expectedOf, type ServiceTruth, type SessionTruth } from './session-truth.ts'
 
 export interface AuditedPopulation {
   subscribers: number
@@ -91,13 +91,6 @@ function mapDifferences(
   })
 }
 
-/** The sums of all subsets, the empty one first. */
-function sumsOf(amounts: readonly number[]): number[] {
-  let sums = [0]
-  for (const amount of amounts) sums = sums.concat(sums.map((sum) => sum + amount))
-  return sums
-}
-
 /** One audit: lines and sessions since the last one, states as they are now. */
 export class Books {
   readonly differences: string[] = []
@@ -146,7 +139,7 @@ export class Books {
   /** Every acknowledged unit is on the lines of its session, and every line is of a session. */
   sessions(truths: readonly SessionTruth[]): void {
     for (const truth of truths) this.session(truth)
-    const known = new Set(truths.map((truth) => truth.sessionId))
+    const known = new Set(truths.map((truth) => truth.lineSessionId))
     for (const sessionId of this.bySession.keys()) {
       if (!known.has(sessionId))
         this.differ(`session ${sessionId} has lines, and was audited before`)
@@ -155,22 +148,25 @@ export class Books {
 
   private session(truth: SessionTruth): void {
     this.differences.push(...truth.complaints)
-    const lines = this.bySession.get(truth.sessionId) ?? []
+    const lines = this.bySession.get(truth.lineSessionId) ?? []
     for (const service of truth.services) {
       const own = lines.filter(
         (line) =>
           line.usaget === service.usaget && (line.rating_group ?? null) === service.ratingGroup,
       )
-      const name = `session ${truth.sessionId} ${service.usaget}/${service.ratingGroup}`
+      const { usaget, ratingGroup } = service
+      const name = `session ${truth.sessionId} (${truth.dialect}) ${usaget}/${ratingGroup}`
       const used = own.reduce((sum, line) => sum + line.usagev, 0)
-      const possible = sumsOf(service.unknowable).map((extra) => service.used + extra)
-      if (!possible.includes(used)) this.differ(`${name} used: ${used}, expected ${possible}`)
+      const expected = expectedOf(truth, service)
+      if (!expected.used.includes(used)) {
+        this.differ(`${name} used: ${used}, expected ${expected.used}`)
+      }
       this.mayExceed(truth, service, own[0])
       // Each report is one version of the line; an end without usage may add one more.
       const versions = own.reduce((sum, line) => sum + line.v, 0)
-      const most = service.reports + 1 + service.unknowable.length
-      if (versions < service.reports || versions > most) {
-        this.differ(`${name}: ${versions} line versions for ${service.reports} reports`)
+      const { moved, mayHaveMoved } = expected
+      if (versions < moved || versions > moved + 1 + mayHaveMoved) {
+        this.differ(`${name}: ${versions} line versions for ${moved} reports`)
       }
     }
   }

@@ -9,7 +9,8 @@ import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
 import { withLastWords } from './last-words.ts'
 import { Random } from './random.ts'
-import { runWorkload, type SessionTruth } from './workload.ts'
+import type { SessionTruth } from './session-truth.ts'
+import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = 300

@@ -6,6 +6,7 @@ import { waitUntil } from '../support/wait.ts'
 import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { Auditor } from './auditor.ts'
 import { tollgate } from './command.ts'
+import { inTurn, setAllFileTypes } from './dialects/all.ts'
 import { withLastWords } from './last-words.ts'
 import { countersOf } from './mixed.ts'
 import { Random } from './random.ts'
@@ -29,6 +30,7 @@ beforeAll(async () => {
   // The admin process has a recorder too: two of them share the streams.
   product = await startProduct({ appendfsync: 'always', environment: FAST_EXPIRY })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await setAllFileTypes(product)
   auditor = new Auditor(product, AUDITED)
   for (const role of ROLES) await product.start(role)
 })
@@ -56,6 +58,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
       const workload = runWorkload({
         ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
         ...AUDITED,
+        dialect: inTurn,
         patienceMs: 60_000,
         goesOn: () => isKilling,
         onSession: (count) => {

@@ -12,7 +12,8 @@ import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
 import { tollgate as tollgateOn } from './command.ts'
 import { type Books, type Fields, openBooks, post, type Reply } from './exchange.ts'
-import { runWorkload, type SessionTruth } from './workload.ts'
+import type { SessionTruth } from './session-truth.ts'
+import { runWorkload } from './workload.ts'
 
 const SESSIONS = 300
 const MIB = 1024 * 1024

@@ -11,7 +11,8 @@ import { type Abandoned, MIB_PRICE, openAbandoned, sessionIdOf, USED, usedOf } f
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
 import { type Books, openBooks, post } from './exchange.ts'
-import { runWorkload, type SessionTruth } from './workload.ts'
+import type { SessionTruth } from './session-truth.ts'
+import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['SWEEP_SESSIONS'] ?? 100_000)

@@ -8,12 +8,13 @@ import { Client, ConnectionLostError } from '../../bench/client.ts'
 import { aidOf, FIRST_SID } from '../../bench/population.ts'
 import { type DialectAdapter, plainJson } from './dialects/adapter.ts'
 import { Random } from './random.ts'
+import { type Report, type SessionTruth, sessionTruth } from './session-truth.ts'
 
 export interface WorkloadOptions {
   seed: number
   port: number
-  /** What the elements speak; plain JSON without it. */
-  dialect?: DialectAdapter
+  /** What the element of an index, from 0, speaks; all of them plain JSON without it. */
+  dialect?: (index: number) => DialectAdapter
   sessions: number
   subscribers: number
   subscribersPerAccount: number
@@ -27,32 +28,6 @@ export interface WorkloadOptions {
   goesOn?: () => boolean
   /** Called after each finished session. */
   onSession?: (finished: number) => void
-}
-
-export interface ServiceTruth {
-  ratingGroup: number | null
-  usaget: string
-  /** Units whose report was acknowledged, and how many such reports there were. */
-  used: number
-  reports: number
-  /**
-   * Reports that nobody can know of: the answer was lost, a request sent at the same time overtook
-   * it, and its repetition is now out of order, whether or not it had been settled.
-   */
-  unknowable: number[]
-  /** Units of reports that may have been used without a grant, whatever became of the report. */
-  ungranted: number[]
-}
-
-/** What is known for certain of one session when the workload has ended. */
-export interface SessionTruth {
-  sessionId: string
-  aid: number
-  sid: number
-  opened: boolean
-  services: ServiceTruth[]
-  /** Answers that were wrong in themselves. */
-  complaints: string[]
 }
 
 interface Wanted {
@@ -78,8 +53,8 @@ const SERVICES: readonly { rating_group?: number; usaget: string; typical: numbe
 ]
 /** Codes after which usage that was reported is settled. */
 const SETTLED = [1, -1]
-/** The outcome is not known: ask again. */
-const UNKNOWN = [-90, -91, -92]
+/** HTTP status where the outcome is not known, in all dialects: ask again. */
+const UNKNOWN = 503
 
 export async function runWorkload(options: WorkloadOptions): Promise<SessionTruth[]> {
   const truths: SessionTruth[] = []
@@ -104,12 +79,11 @@ class NetworkElement {
   /** Connections that carry no request now. */
   private readonly idle: Client[] = []
   private readonly options: WorkloadOptions
-
   private readonly dialect: DialectAdapter
 
   constructor(options: WorkloadOptions, index: number) {
     this.options = options
-    this.dialect = options.dialect ?? plainJson
+    this.dialect = options.dialect?.(index) ?? plainJson
     this.random = new Random(options.seed * 7919 + index)
   }
 
@@ -122,20 +96,19 @@ class NetworkElement {
     const subscriber = random.below(options.subscribers)
     const services = SERVICES.filter(() => random.chance(50))
     if (services.length === 0) services.push(random.pick(SERVICES))
+    const sessionId = `audit-${options.seed}-${number}`
+    const { name, lineSessionId, countsTotals = false } = this.dialect
+    const aid = aidOf(subscriber, options.subscribersPerAccount)
     const truth: SessionTruth = {
-      sessionId: `audit-${options.seed}-${number}`,
-      aid: aidOf(subscriber, options.subscribersPerAccount),
-      sid: FIRST_SID + subscriber,
-      opened: false,
+      ...sessionTruth({ sessionId, aid, sid: FIRST_SID + subscriber }),
+      lineSessionId: lineSessionId?.(sessionId) ?? sessionId,
+      ...{ dialect: name, countsTotals },
       services: services.map(({ rating_group, usaget }) => ({
         ratingGroup: rating_group ?? null,
         usaget,
-        used: 0,
-        reports: 0,
-        unknowable: [],
+        reports: [],
         ungranted: [],
       })),
-      complaints: [],
     }
     const wanted = services.map((one): Wanted => ({ ...one, usagev: this.volume(one.typical) }))
     const opening = this.body('start_request', truth, 0, wanted)
@@ -189,10 +162,15 @@ class NetworkElement {
       return { ...group, usaget, usagev: this.volume(one.typical), used_usagev: 1 }
     })
     for (const service of truth.services) service.ungranted.push(1)
-    const [first, second] = await Promise.all([
-      this.exchange(this.body('update_request', truth, number, wanted), truth),
-      this.exchange(this.body('update_request', truth, number + 1, later), truth),
-    ])
+    const bodies = [
+      this.body('update_request', truth, number, wanted),
+      this.body('update_request', truth, number + 1, later),
+    ]
+    // As often as not the later one is sent first.
+    const isSwapped = number % 2 === 0
+    if (isSwapped) bodies.reverse()
+    const replies = await Promise.all(bodies.map((body) => this.exchange(body, truth)))
+    const [first, second] = (isSwapped ? replies.reverse() : replies) as [Reply, Reply]
     this.account(truth, wanted, first)
     this.account(truth, later, second)
   }
@@ -239,6 +217,7 @@ class NetworkElement {
     const again = this.random.chance(3)
     const { text: answer, reply, wasLost } = await this.ask(body)
     const other = await (twin ?? (again ? this.ask(body) : null))
+    if (other !== null) truth.repeated += 1
     // A repetition that was overtaken by a later request may be told so; nothing else may differ.
     if (other !== null && other.text !== answer && !isOvertaken(other.reply)) {
       truth.complaints.push(`repeated ${body}: ${answer} and ${other.text}`)
@@ -269,32 +248,25 @@ class NetworkElement {
     body: string,
   ): Promise<{ text: string; reply: Known | null }> {
     try {
-      const { body: text } = await client.post(body)
-      const reply = this.dialect.read(text) as unknown as Known
-      return { text, reply: UNKNOWN.includes(reply.returnCode) ? null : reply }
+      const { status, body: text } = await client.post(body)
+      if (status === UNKNOWN) return { text, reply: null }
+      return { text, reply: this.dialect.read(text) as unknown as Known }
     } catch (error) {
       if (error instanceof ConnectionLostError) return { text: error.message, reply: null }
       throw error
     }
   }
 
-  /** Counts what the answer says is settled. */
+  /** Takes down what the answer says of each report. */
   private account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
-    if (reply.isUnknowable) {
-      for (const [index, { used_usagev = 0 }] of wanted.entries()) {
-        if (used_usagev > 0) truth.services[index]?.unknowable.push(used_usagev)
-      }
-    }
-    if (!SETTLED.includes(reply.returnCode)) return
-    for (const [index, { used_usagev = 0, usagev }] of wanted.entries()) {
-      const service = reply.services?.[index]
-      const known = truth.services[index]
-      if (known === undefined || service === undefined) continue
-      if (SETTLED.includes(service.returnCode) && used_usagev > 0) {
-        known.used += used_usagev
-        known.reports += 1
-      }
-      if (service.grantedVolume > usagev) truth.complaints.push(`granted beyond ${usagev}`)
+    const isAnswer = SETTLED.includes(reply.returnCode)
+    for (const [index, { used_usagev: units = 0, usagev }] of wanted.entries()) {
+      const service = isAnswer ? reply.services?.[index] : undefined
+      const isSettled = service !== undefined && SETTLED.includes(service.returnCode)
+      const otherwise = reply.isUnknowable ? 'unknowable' : 'refused'
+      const fate: Report['fate'] = isSettled ? 'settled' : otherwise
+      truth.services[index]?.reports.push({ units, fate })
+      if ((service?.grantedVolume ?? 0) > usagev) truth.complaints.push(`granted beyond ${usagev}`)
     }
   }
 }

@@ -122,6 +122,9 @@ describe('volumes', () => {
     // Who reports nothing does not report a total of 0.
     expect(serviceOf(own, UPDATE)).toMatchObject({ used: 0, isTotal: false })
     expect(serviceOf(withRealtime({}), UPDATE).isTotal).toBe(false)
+    // Who says nothing has not said 0, which would be below the total before.
+    expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
+    expect(serviceOf(own, { ...UPDATE })).toMatchObject({ used: 0, isTotal: false })
   })
 
   it('may be told of in the scope of all', () => {

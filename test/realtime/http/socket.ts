@@ -4,13 +4,15 @@ export type RawAnswer = { status: number; headers: Map<string, string>; body: st
 
 /** A plain TCP client, which sends what it is told and cuts what comes back into answers. */
 export function openSocket(port: number) {
-  const socket = connect(port, '127.0.0.1')
+  // Without delay, or the system puts pieces together that shall come apart.
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = ''
   let isClosed = false
   let wake = () => {}
   const wakeUp = () => wake()
   socket.on('data', (bytes) => {
-    received += bytes.toString('utf8')
+    // A byte is a character until an answer is complete: lengths are in bytes.
+    received += bytes.toString('latin1')
     wakeUp()
   })
   socket.on('close', () => {
@@ -25,7 +27,8 @@ export function openSocket(port: number) {
     })
   return {
     connected: new Promise<void>((resolve) => socket.once('connect', () => resolve())),
-    send: (text: string) => new Promise<void>((resolve) => socket.write(text, () => resolve())),
+    send: (bytes: string | Buffer) =>
+      new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
     destroy: () => socket.destroy(),
     /** The next answer; null if the connection ends before there is one. */
     async answer(): Promise<RawAnswer | null> {
@@ -59,7 +62,7 @@ function cutAnswer(text: string): (RawAnswer & { length: number }) | null {
   const size = Number(headers.get('content-length') ?? 0)
   const length = headEnd + 4 + size
   if (text.length < length) return null
-  const body = text.slice(headEnd + 4, length)
+  const body = Buffer.from(text.slice(headEnd + 4, length), 'latin1').toString('utf8')
   return { status: Number(statusLine.split(' ')[1]), headers, body, length }
 }
 

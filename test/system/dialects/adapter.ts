@@ -5,6 +5,10 @@ export interface DialectAdapter {
   name: string
   path: string
   contentType: string
+  /** What the lines have in the place of a session id, if it is another. */
+  lineSessionId?(sessionId: string): string
+  /** Reports are written as totals of the session so far. */
+  countsTotals?: boolean
   /** A request of the plain JSON dialect, in this one. */
   write(fields: Fields): string
   /** An answer of this dialect, with the names of plain JSON. */

@@ -1,6 +1,4 @@
 /** One story told in every dialect: balances and lines must not tell the difference. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../../bench/client.ts'
 import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
@@ -9,11 +7,10 @@ import { waitUntil } from '../../support/wait.ts'
 import { tollgate } from '../command.ts'
 import { type Books, type Fields, openBooks, withCatalog } from '../exchange.ts'
 import { type DialectAdapter, plainJson } from './adapter.ts'
-import { diameterByCode, diameterByName } from './diameter.ts'
-import { GATEWAY, gateway } from './gateway.ts'
-import { keyValue, xml } from './texts.ts'
+import { DIALECTS as ALIKE, setAllFileTypes } from './all.ts'
+import { totals } from './totals.ts'
 
-const DIALECTS = [plainJson, keyValue, xml, diameterByName, diameterByCode, gateway]
+const DIALECTS = [...ALIKE, totals()]
 const MIB = 1024 * 1024
 /** Micros; the demo catalogue asks 2,000 for a MiB of the first rating group, else 10,000. */
 const MONEY = 50_000
@@ -26,9 +23,7 @@ beforeAll(async () => {
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   const size = { subscribers: DIALECTS.length, subscribersPerAccount: 1 }
   await populate({ ...product, ...size, credits })
-  const file = join(product.folder, 'gateway.json')
-  writeFileSync(file, JSON.stringify(GATEWAY))
-  expect(await tollgate(product, ['filetype', 'set', file])).toMatchObject({ code: 0 })
+  await setAllFileTypes(product)
   await product.start('realtime')
   await product.start('admin')
   books = await openBooks(product.redisUrl)

@@ -20,6 +20,9 @@ const RETURN_CODES: Readonly<Record<number, number>> = {
   5002: -7,
 }
 
+/** A list of services has several contexts: each names its own where its units do not say it. */
+const CONTEXTS: Readonly<Record<string, string>> = { sms: '32274@3gpp.org' }
+
 const UNITS: Readonly<Record<string, string>> = {
   data: 'CC-Total-Octets',
   call: 'CC-Time',
@@ -29,6 +32,7 @@ const UNITS: Readonly<Record<string, string>> = {
 /** Names to codes, of all that is written and read here. */
 const CODES: Readonly<Record<string, string>> = {
   'Session-Id': '263',
+  'Service-Context-Id': '461',
   'CC-Request-Type': '416',
   'CC-Request-Number': '415',
   'Subscription-Id': '443',
@@ -66,7 +70,9 @@ interface Service {
 
 function creditControl({ usaget, rating_group, usagev, used_usagev }: Service): Fields {
   const unit = UNITS[usaget] ?? ''
+  const context = CONTEXTS[usaget]
   return {
+    ...(context !== undefined && { 'Service-Context-Id': context }),
     ...(rating_group !== undefined && { 'Rating-Group': rating_group }),
     ...(usagev !== undefined && { 'Requested-Service-Unit': { [unit]: usagev } }),
     ...(used_usagev !== undefined && { 'Used-Service-Unit': { [unit]: used_usagev } }),
@@ -99,21 +105,25 @@ interface Control {
 
 function codeOf(resultCode: number, message: unknown): number {
   if (String(message).includes('out of order')) return -9
-  return RETURN_CODES[resultCode] ?? (resultCode < 4000 ? -90 : -20)
+  return RETURN_CODES[resultCode] ?? -20
+}
+
+/** The code outside is that of success also where each service is denied. */
+function overall(code: number, services: readonly { returnCode: number }[]): number {
+  if (code !== 1 || services.some(({ returnCode }) => returnCode === 1)) return code
+  return services[0]?.returnCode ?? code
 }
 
 function answerOf(answer: Fields): Fields {
   const controls = (answer['Multiple-Services-Credit-Control'] ?? []) as Control[]
-  return {
-    sessionId: answer['Session-Id'],
-    returnCode: codeOf(Number(answer['Result-Code']), answer['Error-Message']),
-    services: controls.map((control) => ({
-      rating_group: control['Rating-Group'],
-      returnCode: codeOf(control['Result-Code'], ''),
-      grantedVolume: Object.values(control['Granted-Service-Unit'] ?? {})[0] ?? 0,
-      finalUnit: control['Final-Unit-Indication'] !== undefined,
-    })),
-  }
+  const services = controls.map((control) => ({
+    rating_group: control['Rating-Group'],
+    returnCode: codeOf(control['Result-Code'], ''),
+    grantedVolume: Object.values(control['Granted-Service-Unit'] ?? {})[0] ?? 0,
+    finalUnit: control['Final-Unit-Indication'] !== undefined,
+  }))
+  const code = codeOf(Number(answer['Result-Code']), answer['Error-Message'])
+  return { sessionId: answer['Session-Id'], returnCode: overall(code, services), services }
 }
 
 const common = { path: '/realtime/diameter', contentType: 'application/json' }

@@ -1,4 +1,4 @@
-/** A format that an operator has described: other names, nested, kibibytes, and running totals. */
+/** A format that an operator has described: other names, nested, and two fields for the session. */
 import type { Fields } from '../exchange.ts'
 import type { DialectAdapter } from './adapter.ts'
 
@@ -90,6 +90,7 @@ export const gateway: DialectAdapter = {
   name: 'a mapped file type',
   path: '/realtime?file_type=GATEWAY',
   contentType: 'application/json',
+  lineSessionId: (sessionId) => `${sessionId};gw%3B1`,
   write({ record_type, session_id, request_num, sid, services = [] }) {
     const phase = PHASES[String(record_type)]
     const line = sid === undefined ? undefined : `L${sid}`

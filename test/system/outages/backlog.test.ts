@@ -10,7 +10,7 @@ import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { audit } from '../auditor.ts'
 import type { Reply } from '../exchange.ts'
-import type { SessionTruth } from '../workload.ts'
+import { type Report, type SessionTruth, sessionTruth } from '../session-truth.ts'
 import { GRANTED, MIB, MONEY, money, session, startNode, type TestNode } from './node.ts'
 
 const SUBSCRIBERS = 64
@@ -42,7 +42,7 @@ class Element {
     const sessionId = `backlog-${sid}`
     this.client = new Client(port)
     this.session = session(sessionId, sid)
-    this.truth = { sessionId, aid: 0, sid, opened: true, services: [], complaints: [] }
+    this.truth = { ...sessionTruth({ sessionId, aid: 0, sid }), opened: true }
   }
 
   open(): Promise<Reply> {
@@ -73,13 +73,13 @@ class Element {
 
 /** So many reports of a MiB each. */
 function used(reports: number): Pick<SessionTruth, 'services'> {
-  const service = { ratingGroup: null, usaget: 'data', used: reports * MIB, reports }
-  return { services: [{ ...service, unknowable: [], ungranted: [] }] }
+  const all = Array.from({ length: reports }, (): Report => ({ units: MIB, fate: 'settled' }))
+  return { services: [{ ratingGroup: null, usaget: 'data', reports: all, ungranted: [] }] }
 }
 
 /** A session, or an event, that has used one MiB. */
 function usedOnce(sessionId: string, sid: number): SessionTruth {
-  return { sessionId, aid: 0, sid, opened: true, complaints: [], ...used(1) }
+  return { ...sessionTruth({ sessionId, aid: 0, sid }), opened: true, ...used(1) }
 }
 
 async function percentNow(): Promise<number> {
