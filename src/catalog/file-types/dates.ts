@@ -125,7 +125,7 @@ function compileFormat(
     throw new RuleError(`${path}.${missing}`, `is missing beside ${given}`)
   }
   if (!isTimed) {
-    const read = compileDateFormat(dateFormat, `${path}.date_format`)
+    const read = orUnix(compileDateFormat(dateFormat, `${path}.date_format`))
     return { read, expected: `must be a date as ${dateFormat}` }
   }
   const timed = textAt(timeFormat, `${path}.time_format`)
@@ -142,6 +142,16 @@ function compileTimed(dateFormat: string, timeFormat: string, path: string): Dat
 const FREE = 'must be ISO 8601, YYYY-MM-DD HH:MM:SS, YYYYMMDDHHMMSS or unix seconds'
 const SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/
+
+/** Unix seconds of these decades are taken beside any format (spec/realtime.md 1.2). */
+const UNIX = /^\d{10}(?:\.\d{1,9})?$/
+
+function orUnix(read: DateReader): DateReader {
+  return (text, zone) => {
+    const atMs = read(text, zone)
+    return atMs === null && UNIX.test(text) ? Math.round(Number(text) * 1000) : atMs
+  }
+}
 
 function readNtp(text: string): number | null {
   return SECONDS.test(text) ? Math.round((Number(text) - NTP_TO_UNIX) * 1000) : null

@@ -98,9 +98,14 @@ const KEY_CHARS_MAX = 1024
 
 const BEARER = 'bearer '
 
+/** Null if there is none. Of two that differ one is wrong: empty, which no key is. */
 function keyOf({ authorization, apiKey }: Credentials): string | null {
-  if (apiKey !== null) return apiKey
-  if (authorization === null) return null
+  const bearer = authorization === null ? null : bearerOf(authorization)
+  if (apiKey === null || bearer === null) return apiKey ?? bearer
+  return apiKey === bearer ? apiKey : ''
+}
+
+function bearerOf(authorization: string): string | null {
   if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return null
   return authorization.slice(BEARER.length).trim()
 }

@@ -118,6 +118,9 @@ describe('a date with a format', () => {
     ['YmdHis', '2026050324203', 'd must be a date as YmdHis'],
     ['Y-m-d e', '2026-05-03 Mars/Olympus', 'd must be a date as Y-m-d e'],
     ['Ymd', 20260503, '2026-05-03T00:00:00.000Z'],
+    // Unix seconds are taken beside any format.
+    ['d/m/Y', String(MAY_S), MAY],
+    ['d/m/Y', MAY_S, MAY],
   ])('%s takes %j as %s', (date_format, value, expected) => {
     expect(timeOf({ date_format }, { d: value })).toBe(expected)
   })

@@ -60,6 +60,8 @@ describe.each(KINDS)('a key: %s', (kind) => {
     ['X-Api-Key: kéy-1', 'x-api-key'],
     [`X-Api-Key: ${'k'.repeat(3000)}`, 'x-api-key'],
     ['Authorization: Bearer key-3', 'authorization'],
+    ['X-Api-Key: key-1\r\nAuthorization: Bearer key-3', 'x-api-key'],
+    ['X-Api-Key: key-3\r\nAuthorization: Bearer key-1', 'x-api-key'],
     ['Authorization: Bearer', 'authorization'],
     ['Authorization: key-1', 'authorization'],
     ['Authorization:', 'authorization'],

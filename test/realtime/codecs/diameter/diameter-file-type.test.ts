@@ -276,7 +276,8 @@ describe('answers', () => {
 
   it('leave the session open where its services are denied, and name what ends it', () => {
     const noRate = service({ ratingGroup: 0, reason: 'noRate' })
-    expect(answer(mscc(1, 1), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(2001)
+    expect(answer(mscc(1, 2), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(2001)
+    expect(answer(mscc(1, 1), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(4012)
     expect(answer(mscc(1, 2), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(2001)
     expect(answer(mscc(1, 1), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(5031)
     expect(answer(ccr, { reason: 'noCredit', services: [none] })).toMatchObject({
