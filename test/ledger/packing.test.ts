@@ -138,6 +138,8 @@ const service = fc.record({
     accessBorne: fc.boolean(),
     othersBorne: fc.boolean(),
     reportedMs: amount,
+    usedTotal: amount,
+    endedMicros: amount,
     segmentsEnded: amount,
   },
   segment: fc.option(segment),
@@ -158,11 +160,12 @@ const outcome = fc.record({
     fc.record({
       ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text },
       reason: fc.constantFrom('granted' as const, 'noRate' as const),
-      ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean() },
+      ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean(), cost: amount },
       quote: fc.constant(null),
     }),
     { maxLength: 3 },
   ),
+  cost: amount,
   balances: fc.option(
     fc.array(
       fc.record({
