@@ -88,7 +88,7 @@ async function checkSession({ realtime }, env) {
   for (const step of steps) {
     await check(`${step.record_type} is granted`, async () => {
       last = { body: JSON.stringify({ ...session, ...step }) }
-      const { status, text } = await ask(`${realtime}/realtime?file_type=smoke`, last.body)
+      const { status, text } = await ask(`${realtime}/realtime?file_type=json`, last.body)
       last.text = text
       const { returnCode, requestNum, grantedVolume } = JSON.parse(text)
       const expected = [200, 1, step.request_num, step.usagev ?? 0]

@@ -18,7 +18,7 @@ const dialects = createDialects({
   plain: jsonCodec,
   defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
 })
-const mapped = wireExamples('FILE-TYPES-answer.md').get('mapped')
+const mapped = wireExamples('FILE-TYPES.md').get('mapped')
 dialects.take([JSON.parse(mapped?.document ?? '')])
 
 const nowMs = Date.UTC(2026, 10, 21, 10, 10)
@@ -45,8 +45,8 @@ interface Message {
 
 const FORM = 'application/x-www-form-urlencoded'
 const plainBody = wireExamples().get('services')?.request ?? ''
-const pairs = wireExamples('wire-key-value-xml.md')
-const avps = wireExamples('wire-diameter.md')
+const pairs = wireExamples()
+const avps = pairs
 
 function golden(fileType: string, type: string, name: string, body = ''): Message {
   return { name, fileType, type, body }
