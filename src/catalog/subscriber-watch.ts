@@ -60,6 +60,10 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
         // What was cached before the first look may be older than this number.
         told.clear()
         tell({ scope: 'all' })
+        // What is read from now on is as new as these: the later look is for others.
+        for await (const page of readChanges(catalog, 'subscribers', number - LATE_WRITES_MAX)) {
+          for (const document of page) told.set(String(document._id), document.rev)
+        }
       } else {
         for await (const page of readChanges(catalog, 'subscribers', cursor.readAbove())) {
           for (const document of page) tellOnce(document)
