@@ -23,6 +23,8 @@ export interface CatalogOptions {
   timeoutMs: number
   /** Shown in the server's log and in currentOp. */
   appName: string
+  /** Of a thread that does one thing at a time: 1. */
+  connectionsMax?: number
 }
 
 /** The typed collections of one database, and what keeps their outages in one shape. */
@@ -64,7 +66,8 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   }
 }
 
-function createClient({ url, timeoutMs, appName }: CatalogOptions): MongoClient {
+function createClient(options: CatalogOptions): MongoClient {
+  const { url, timeoutMs, appName, connectionsMax = CONNECTIONS_MAX } = options
   try {
     return new MongoClient(url, {
       appName,
@@ -72,7 +75,7 @@ function createClient({ url, timeoutMs, appName }: CatalogOptions): MongoClient 
       connectTimeoutMS: timeoutMs,
       socketTimeoutMS: timeoutMs,
       waitQueueTimeoutMS: timeoutMs,
-      maxPoolSize: CONNECTIONS_MAX,
+      maxPoolSize: connectionsMax,
       ignoreUndefined: true,
       // What is acknowledged is forgotten here (streams are trimmed), so it must be on disk there.
       writeConcern: { w: 'majority', journal: true },

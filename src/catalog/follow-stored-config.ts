@@ -21,7 +21,10 @@ export async function followStoredConfig(
   log: Logger,
   listener: (stored: StoredNow) => void,
 ): Promise<{ close(): Promise<void> }> {
-  const catalog = await openCatalog({ ...mongo, appName: 'tollgate-realtime' })
+  const catalog = await openCatalog({
+    ...mongo,
+    ...{ appName: 'tollgate-realtime', connectionsMax: 1 },
+  })
   const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
     const peers = compilePeers(stored.peers)
     for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
