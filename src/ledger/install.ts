@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { partitionsOf } from './epochs.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
-import { OWNER_FORMAT, OWNER_FORMATS } from './owner-packing.ts'
+import { OWNER_FORMAT } from './owner-packing.ts'
+import { SESSION_FORMAT, SESSION_FORMATS } from './session-packing.ts'
 
 /** The ledger in this Redis was installed with other settings than this process has. */
 export class LedgerMismatchError extends Error {
@@ -150,16 +151,19 @@ export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Pr
   }
 }
 
+/** The newest of what is in a ledger; those of sessions are all that there ever were. */
+const LEDGER_FORMAT = Math.max(OWNER_FORMAT, SESSION_FORMAT)
+
 function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][] {
   return [
     ['partitions', partitions],
-    ['format', OWNER_FORMAT],
+    ['format', LEDGER_FORMAT],
   ]
 }
 
 function compare(field: string, value: number, noted: string | null): void {
   if (noted === null || noted === String(value)) return
-  if (field === 'format' && OWNER_FORMATS.includes(Number(noted))) return
+  if (field === 'format' && SESSION_FORMATS.includes(Number(noted))) return
   const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
   throw new LedgerMismatchError(
     `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,

@@ -15,9 +15,9 @@ import {
 } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-const SESSION_FORMAT = 3
+export const SESSION_FORMAT = 3
 /** Formats that are read; the earlier ones have less in them. */
-const SESSION_FORMATS: readonly unknown[] = [1, 2, SESSION_FORMAT]
+export const SESSION_FORMATS: readonly number[] = [1, 2, SESSION_FORMAT]
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -40,7 +40,7 @@ export function packSession(session: Session): Buffer {
 export function unpackSession(aid: number, sid: number, packed: Buffer): Session {
   try {
     const fields = packr.unpack(packed) as Packed
-    if (!SESSION_FORMATS.includes(fields[0]))
+    if (!SESSION_FORMATS.includes(fields[0] as number))
       throw new CorruptValueError('a session has an unknown format', { aid, sid })
     const [, origin, sessionId, state, openedMs, expiresMs, lastNumber, processed] = fields
     return {

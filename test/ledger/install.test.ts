@@ -51,16 +51,19 @@ it('fixes the partitions at the first start, and refuses another number by name'
   )
 })
 
-it('takes over a ledger of the older format, and leaves a newer one alone', async () => {
+it('takes over a ledger of an older format, and leaves a newer one alone', async () => {
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   const { meta } = createKeys(partitions)
-  await redis.client.hset(meta, 'format', '1')
-  expect(await ensureLedger(redis, partitions, record)).toEqual([])
-  expect(await redis.client.hget(meta, 'format')).toBe('2')
-  await redis.client.hset(meta, 'format', '3')
+  for (const older of ['1', '2']) {
+    await redis.client.hset(meta, 'format', older)
+    expect(await ensureLedger(redis, partitions, record)).toEqual([])
+    // Of sessions, which older processes cannot read.
+    expect(await redis.client.hget(meta, 'format')).toBe('3')
+  }
+  await redis.client.hset(meta, 'format', '4')
   await expect(ensureLedger(redis, partitions, record)).rejects.toThrow(
-    'ledger format is 2, but this ledger was installed with 3',
+    'ledger format is 3, but this ledger was installed with 4',
   )
 })
 

@@ -8,8 +8,8 @@ const REPLACEMENT = '\ufffd'
 export type Check = (object: JsonObject, text: string) => string
 
 /**
- * The object in the body, or why there is none. A name that is given twice has its last value;
- * `__proto__` is a name as any other.
+ * The object in the body, or why there is none. A name that is given twice has its last value, and
+ * none is special: JSON.parse makes all of them own members.
  */
 export function parseObject(body: Buffer, check: Check | null = null): JsonObject | string {
   if (body.length === 0) return 'is empty'

@@ -5,6 +5,7 @@ import {
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../../../src/domain/charge-request.ts'
+import { service } from '../../../catalog/file-types/answers.ts'
 import { byCodes, byNames, entries, pairs } from './ccr.ts'
 import { builtIn, context, dialectOf } from './file-type.ts'
 
@@ -28,18 +29,6 @@ function answer(body: unknown, outcome: Partial<ChargeOutcome>, dialect = codec)
   const { reason = 'granted' } = outcome
   return JSON.parse(dialect.encode(decoded.envelope, { ...plainOutcome(reason), ...outcome }))
 }
-
-const service = (given: Partial<ServiceOutcome>): ServiceOutcome => ({
-  ratingGroup: -1,
-  usaget: 'data',
-  reason: 'granted',
-  granted: 0,
-  validityMs: 0,
-  finalUnit: false,
-  cost: 0,
-  quote: null,
-  ...given,
-})
 
 const ccr = {
   'Session-Id': 's',
