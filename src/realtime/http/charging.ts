@@ -170,7 +170,7 @@ export class Charging {
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
     const arrival = { body, codec, fileType, origin, peer: peer === null ? '' : origin }
     this.#options.charge(arrival, (reason, text) =>
-      this.#answer(exchange, httpStatus[reason], codec.contentType, text),
+      this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )
   }
 }
