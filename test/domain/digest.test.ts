@@ -54,6 +54,7 @@ describe('the digest of a request', () => {
           used: fc.nat({ max: 50 }),
           calledNumber: fc.constantFrom('', '1', '12'),
           rateKey: fc.constant(''),
+          usedBefore: fc.integer({ min: -1, max: 50 }),
           isTotal: fc.constant(false),
           untaxed: fc.constant(false),
           fields: fc.constant(null),

@@ -77,7 +77,7 @@ describe('format 1', () => {
           services: [
             {
               ...{ ratingGroup: 10, usaget: 'call', reason: 'granted', granted: 510 },
-              ...{ validityMs: 600, finalUnit: false, cost: 0, quote: null },
+              ...{ validityMs: 600, tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
             },
           ],
           cost: 0,

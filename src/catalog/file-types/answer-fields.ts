@@ -34,6 +34,7 @@ const NO_SERVICE: ServiceOutcome = {
   reason: 'granted',
   granted: 0,
   validityMs: 0,
+  tariffChangeMs: 0,
   finalUnit: false,
   cost: 0,
   quote: null,
@@ -42,6 +43,7 @@ const NO_SERVICE: ServiceOutcome = {
 /** Legacy numbers of denials: 1400 and the reason's own. */
 const errorCodes: Partial<Record<Reason, number>> = {
   noRate: 1401,
+  blocked: 1401,
   noCredit: 1402,
   unknownSubscriber: 1403,
 }
@@ -231,7 +233,7 @@ function settingsOf(answer: Answer, service: ServiceOutcome | null): AnswerSetti
  * failure it is not known.
  */
 function costOf({ reason, services, cost }: ChargeOutcome): number {
-  const isKnown = reason === 'granted' || (services.length > 0 && !isFailed(reason))
+  const isKnown = reasons[reason].status === 'granted' || (services.length > 0 && !isFailed(reason))
   return isKnown ? cost : COST_UNKNOWN
 }
 

@@ -115,6 +115,7 @@ function readEntry(
     usaget,
     requested,
     used: Math.max(0, used),
+    usedBefore: -1,
     // Without a report nothing is said of the total: it is not 0.
     isTotal: rule.isTotal && used >= 0,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),

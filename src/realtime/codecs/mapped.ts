@@ -106,7 +106,14 @@ function ungranted(service: ServiceRequest, reason: ServiceOutcome['reason']): S
   return { ...NOTHING, ratingGroup, usaget, reason, cost: COST_UNKNOWN }
 }
 
-const NOTHING = { granted: 0, validityMs: 0, finalUnit: false, cost: 0, quote: null }
+const NOTHING = {
+  granted: 0,
+  validityMs: 0,
+  tariffChangeMs: 0,
+  finalUnit: false,
+  cost: 0,
+  quote: null,
+}
 
 function inPlace(
   charged: readonly ServiceOutcome[],

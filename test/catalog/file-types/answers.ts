@@ -25,6 +25,7 @@ export function service(given: Partial<ServiceOutcome> = {}): ServiceOutcome {
     reason: 'granted',
     granted: 0,
     validityMs: 0,
+    tariffChangeMs: 0,
     finalUnit: false,
     cost: 0,
     quote: null,

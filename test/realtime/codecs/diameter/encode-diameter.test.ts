@@ -52,6 +52,7 @@ const service = (ratingGroup: number, reason: Reason, granted: number): ServiceO
   reason,
   granted,
   validityMs: 1000,
+  tariffChangeMs: 0,
   finalUnit: false,
   cost: 0,
   quote: null,
