@@ -12,6 +12,7 @@ import { createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
 import { createDialects, type Dialects } from './dialects.ts'
+import { identityOf } from './diameter/identity.ts'
 import { createAuthenticator, createKeyCheck, type PeersNow } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits } from './http/rate-limits.ts'
@@ -43,7 +44,8 @@ export type FollowStored = (
 ) => Promise<{ close(): Promise<void> }>
 
 const NOTHING_STORED: FollowStored = async (listener) => {
-  listener({ fileTypes: [], peers: { byKey: () => null, all: [], skipped: [] } })
+  const nobody = { byKey: () => null, byOriginHost: () => null, all: [], skipped: [] }
+  listener({ fileTypes: [], peers: nobody })
   return { close: async () => undefined }
 }
 
@@ -141,7 +143,8 @@ async function readStored(
   plain: JsonCodec,
 ): Promise<Stored> {
   const { defaultFileType: defaultName } = config.realtime
-  const dialects = createDialects({ defaultName, plain, defaults })
+  const identity = identityOf(config)
+  const dialects = createDialects({ defaultName, plain, defaults, identity })
   let peers: Peers | null = null
   const { close } = await follow((stored) => {
     for (const { name, why } of dialects.take(stored.fileTypes)) {
