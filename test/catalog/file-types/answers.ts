@@ -15,6 +15,7 @@ export const settings: AnswerSettings = {
   quotaHoldingMs: 0,
   thresholdPercent: 0,
   finalUnit: { action: 'none' },
+  currencyCode: 999,
   returnCodes: builtInReturnCodes,
 }
 

@@ -68,6 +68,7 @@ function answerTo(body: unknown, reason: Reason = 'granted'): Answer & { form: u
     quotaHoldingMs: 0,
     thresholdPercent: 20,
     finalUnit: { action: 'none' } as const,
+    currencyCode: 999,
     returnCodes,
   }
   return {
