@@ -22,6 +22,8 @@ describe('the digest of a request', () => {
     ['requested volume', { services: services({ requested: 101 }) }],
     ['absence of a request', { services: services({ requested: -1 }) }],
     ['used volume', { services: services({ used: 6 }) }],
+    ['usage before a tariff change', { services: services({ usedBefore: 5 }) }],
+    ['usage after a tariff change', { services: services({ usedBefore: 0 }) }],
     ['called number', { services: services({ calledNumber: '1' }) }],
     ['service twice', { services: [...services({}), ...services({})] }],
     ['no services', { services: [] }],

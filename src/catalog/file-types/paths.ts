@@ -1,6 +1,7 @@
 /**
  * Paths of a message's fields: `a.b`, `a.0.b` (a member of a list), `a[key=value].b` (the first
- * member whose field `key` is that text), `a[key].b` (the first that has it). Compiled once, never interpreted while messages pass.
+ * member whose field `key` is that text), `a[key].b` (the first that has it). Compiled once, never
+ * interpreted while messages pass.
  */
 import { textOf } from '../../rating/match/compare.ts'
 import { RuleError } from '../../rating/rule-error.ts'
