@@ -18,8 +18,8 @@ const TOO_LARGE = 'is more than 2^53 - 1 micros'
 const SHIFT_MAX = 20
 
 /**
- * Micros of a record `Unit-Value`, or of one that has such a record (CC-Money). Exact: else the text
- * is why not.
+ * Micros of a record `Unit-Value`, or of one that has such a record (CC-Money). Exact: else the
+ * text is why not.
  */
 export function microsOfUnitValue(value: unknown): number | string {
   const nested = isObject(value) ? value['Unit-Value'] : undefined
