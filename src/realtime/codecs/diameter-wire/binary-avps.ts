@@ -19,27 +19,28 @@ const OF_3GPP: readonly number[] = [
   // Teardown-Indicator, RAT-Type, User-Location-Info, MS-TimeZone, CAMEL-Charging-Info,
   // Packet-Filter, Negotiated-DSCP, Allocate-IP-Type, TWAN-Identifier
   ...[19, 21, 22, 23, 24, 25, 26, 27, 29],
-  // TMGI, MBMS-Service-Area, -Session-Identity, -Time-To-Data-Transfer, -Session-Repetition-Number
-  ...[900, 903, 908, 911, 912],
-  // Bearer-Identifier, Monitoring-Key, PDN-Connection-ID are of the operator's choice: as they are.
-  // LMSI, Location-Estimate, Positioning-Data, Velocity-Estimate, ECGI, EUTRAN-Positioning-Data
-  ...[2400, 1242, 1245, 2515, 2517, 2516],
+  // TMGI, MBMS-Service-Area, -Session-Duration, -Session-Identity, Additional-MBMS-Trace-Info
+  ...[900, 903, 904, 908, 910],
+  // MBMS-Time-To-Data-Transfer, -Session-Repetition-Number, addresses and ports of MBMS
+  ...[911, 912, 916, 917, 918, 919, 920, 925, 926, 927, 934],
+  // LMSI, Location-Estimate, Positioning-Data, Velocity-Estimate, EUTRAN-Positioning-Data, ECGI
+  ...[2400, 1242, 1245, 2515, 2516, 2517],
   // SM-Protocol-ID, SM-Status, SM-User-Data-Header
   ...[2013, 2014, 2015],
-  // SGSN-Number, MSC-Number: TBCD
+  // SGSN-Number, MSC-Number: digits in halves of bytes
   ...[1489, 2403],
-  // E-UTRAN-Cell-Global-Identity to Geodetic-Information
-  ...[1602, 1603, 1604, 1605, 1606, 1607, 1608, 1609],
-  // Visited-PLMN-Id
-  1407,
-  // Refund-Information, Presence-Reporting-Area-Elements-List
-  ...[2022, 2820],
-  // RAN-NAS-Release-Cause, Bearer-Capability, Teleservice, ISUP-Location-Number, MSC-Address
-  ...[2819, 3412, 3413, 3414, 3417],
-  // Network-Call-Reference-Number, VLR-Number, ISUP-Cause-Diagnostics, Layer-2-Group-ID
-  ...[3418, 3420, 3422, 3429],
-  // ProSe-UE-to-Network-Relay-UE-ID, ProSe-Target-Layer-2-ID
-  ...[4409, 4410],
+  // E-UTRAN-Cell-Global-Identity to Geodetic-Information, Visited-PLMN-Id
+  ...[1602, 1603, 1604, 1605, 1606, 1607, 1608, 1609, 1407],
+  // Secondary-RAT-Type, Refund-Information, Presence-Reporting-Area-Elements-List
+  ...[1304, 2022, 2820],
+  // RAN-NAS-Release-Cause, Max-PLR-DL and -UL (floating point numbers)
+  ...[2819, 2852, 2853],
+  // Bearer-Capability, Teleservice, ISUP-Location-Number, MSC-Address
+  ...[3412, 3413, 3414, 3417],
+  // Network-Call-Reference-Number, VLR-Number, ISUP-Cause-Diagnostics and -Location
+  ...[3418, 3420, 3422, 3423],
+  // Layer-2-Group-ID, ProSe-UE-to-Network-Relay-UE-ID, ProSe-Target-Layer-2-ID
+  ...[3429, 4409, 4410],
 ]
 
 const codes: ReadonlyMap<number, ReadonlySet<number>> = new Map([
