@@ -36,6 +36,7 @@ import { compileSubscriberFields } from './subscriber.ts'
 import { usedTermAt } from './tariff-change.ts'
 import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
 import type { VolumeTerm } from './volume-terms.ts'
+import { wordsOf } from './words.ts'
 
 export const FILE_TYPE_KEYS = [
   ...['file_type', 'type', 'enabled', 'parser', 'processor', 'customer_identification_fields'],
@@ -86,6 +87,7 @@ export function compileFileType(
     allowsGet: booleanAt(realtime.general('allow_get')),
     rulesKey: rules.key,
     rules: rules.documents,
+    words: wordsOf([document, defaults.rules]),
     map: (message, context) => mapMessage(plan, message, context),
     response: response.nodes,
     settings: response.settings,

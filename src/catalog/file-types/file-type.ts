@@ -168,6 +168,8 @@ export interface FileType {
   /** As `ChargeRequest.rules`; empty, with `rules` null: those of the installation. */
   readonly rulesKey: string
   readonly rules: RuleDocuments | null
+  /** Words of the document and of its rules: no field of another name can be read (words.ts). */
+  readonly words: ReadonlySet<string>
   /** Never throws, whatever the message. */
   readonly map: (message: Message, context: MapContext) => MappedRequest | FieldProblem
   readonly response: readonly ResponseNode[]

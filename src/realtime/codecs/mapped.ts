@@ -83,7 +83,7 @@ function mapContext(body: Buffer, context: DecodeContext) {
  * The outcome with a service for each that was asked for: what was skipped in its place, and of a
  * denial that came before any service was looked at each denied for that reason. None of a failure.
  */
-function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome): ChargeOutcome {
+export function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome): ChargeOutcome {
   const { status } = reasons[outcome.reason]
   if (status === 'failed') {
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }

@@ -38,7 +38,14 @@ function fileType(map: Map, section?: unknown, hasServices = false, defaults = s
   const { encoder, nodes, settings: settingsOf } = compileResponse(section, options)
   return {
     ...{ name: 'GY', isEnabled: true, parser, encoder, allowsGet: false },
-    ...{ rulesKey: '', rules: null, map, response: nodes, settings: settingsOf },
+    ...{
+      rulesKey: '',
+      rules: null,
+      words: new Set<string>(),
+      map,
+      response: nodes,
+      settings: settingsOf,
+    },
   }
 }
 
