@@ -29,17 +29,14 @@ export interface Arrival<Out> {
 }
 
 /** Takes the answer; null, with `timedOut`: it could not be encoded, which is a defect of ours. */
-export type TakeAnswer<Out> = (
-  reason: Reason,
-  out: Out | null,
-  outcome: ChargeOutcome | null,
-) => void
+export type TakeAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => void
 
 /**
  * Calls `answer` once, at once or later; without an outcome for what is malformed. Keeps no
  * reference to the body.
  */
-export type Charge = <Out>(arrival: Arrival<Out>, answer: TakeAnswer<Out>) => void
+export type ChargeOf<Out> = (arrival: Arrival<Out>, answer: TakeAnswer<Out>) => void
+export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
  * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. Malformed
@@ -51,7 +48,7 @@ export function createCharge(options: ChargeOptions): Charge {
   return <Out>(arrival: Arrival<Out>, answer: TakeAnswer<Out>) => {
     const { body, codec, fileType, origin, peer } = arrival
     const startMs = monotonicMs()
-    const reply = (reason: Reason, out: Out | null, outcome: ChargeOutcome | null) => {
+    const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
       metrics.request(status, code, monotonicMs() - startMs, peer, fileType)
       answer(reason, out, outcome)
@@ -59,7 +56,7 @@ export function createCharge(options: ChargeOptions): Charge {
 
     const decoded = decodedBy(codec, body, { ...limits, origin, nowMs: clock.nowMs() }, log)
     if (!decoded.ok) {
-      reply('malformed', codec.encodeError(decoded.error), null)
+      reply('malformed', codec.encodeError(decoded.error))
       return
     }
     const { request, envelope } = decoded
@@ -76,7 +73,7 @@ export function createCharge(options: ChargeOptions): Charge {
       const out = encoded(outcome)
       if (out !== null) reply(outcome.reason, out, outcome)
       // The others of the batch get their answers all the same.
-      else reply('timedOut', encoded(plainOutcome('timedOut')), null)
+      else reply('timedOut', encoded(plainOutcome('timedOut')))
     }
 
     if (request === null) {
