@@ -51,7 +51,8 @@ function headBytes(flags: number): number {
 }
 
 function vendorAt(bytes: Buffer, at: number, end: number): number {
-  const hasVendor = headBytes(bytes[at + 4] as number) === 12 && end - at >= 12
+  const isFlagged = headBytes(bytes[at + 4] as number) === 12
+  const hasVendor = isFlagged && end - at >= 12 && uint24At(bytes, at + 5) >= 12
   return hasVendor ? uint32At(bytes, at + 8) : 0
 }
 
