@@ -35,7 +35,7 @@ describe('an error', () => {
   it('has what failed, or an example of what is missing', () => {
     const tree = (failed = missingAvp(264)) =>
       treeOf(errorAnswer(messageOf({}), identity, 5005, 'x', failed))['Failed-AVP']
-    expect(tree()).toEqual({ 'Origin-Host': '' })
+    expect(tree()).toEqual({ 'Origin-Host': '\0' })
     expect(tree(missingAvp(415))).toEqual({ 'CC-Request-Number': 0 })
     expect(tree(missingAvp(7777, 5))).toEqual({ '5:7777': '' })
     expect(tree(avp(9, Buffer.from('ab'), 3))).toEqual({ '3:9': 'ab' })
