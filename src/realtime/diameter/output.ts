@@ -1,4 +1,4 @@
-/** Gathers what is written to connections, so that a turn of the event loop costs one write each. */
+/** Gathers what is written to connections: a turn of the event loop costs one write for each. */
 
 /** What is written to: a socket. */
 export interface Sink {

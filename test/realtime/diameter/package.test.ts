@@ -29,7 +29,7 @@ const ORIGIN: PackagedAvp[] = [
   ['Origin-Realm', 'peer.test'],
 ]
 
-it('the package diameter connects, is told that the node is there, is served, and goes', async () => {
+it('the package diameter connects, asks whether we are there, is served, and goes', async () => {
   const { port, requests } = await nodeOf()
   const packaged = createRequire(import.meta.url)('diameter') as Packaged
   const socket = packaged.createConnection({ host: '127.0.0.1', port }, () => undefined)
