@@ -143,6 +143,7 @@ async function main() {
   const settings = {
     TOLLGATE_DATA_DIR: join(folder, 'data'),
     TOLLGATE_REALTIME_PORT: '0',
+    TOLLGATE_DIAMETER_PORT: '0',
     TOLLGATE_ADMIN_PORT: '0',
     TOLLGATE_REALTIME_WORKERS: '1',
   }

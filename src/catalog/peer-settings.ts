@@ -3,6 +3,7 @@
  * keys, from where, how fast, and which file types it may speak. Of a key only its hash is stored.
  */
 import { createHash, randomBytes } from 'node:crypto'
+import { isDomainName } from '../config/formats.ts'
 import { RuleError } from '../rating/rule-error.ts'
 import { isObject, listAt, objectAt, textAt } from '../rating/rule-fields.ts'
 import { parseRange } from './peer-addresses.ts'
@@ -13,6 +14,16 @@ export interface PeerKey {
   /** ISO 8601. */
   created: string
   label?: string
+}
+
+/** Who it is over Diameter: what it says of itself in its capabilities (RFC 6733 section 5.3). */
+export interface DiameterPeerSettings {
+  /** Origin-Host, in whatever case. */
+  origin_host: string
+  /** Origin-Realm; absent: any. */
+  origin_realm?: string
+  /** Realms besides its own whose requests it may bring, as relays do; `*`: all. */
+  realms?: readonly string[]
 }
 
 export interface PeerSettings {
@@ -26,12 +37,23 @@ export interface PeerSettings {
   burst?: number
   /** Names of file types; absent: all. */
   file_types?: readonly string[]
+  diameter?: DiameterPeerSettings
   disabled: boolean
 }
 
 const PEER_FIELDS = [
-  ...['name', 'keys', 'addresses', 'requests_per_second', 'burst', 'file_types', 'disabled'],
+  ...[
+    'name',
+    'keys',
+    'addresses',
+    'requests_per_second',
+    'burst',
+    'file_types',
+    'diameter',
+    'disabled',
+  ],
 ]
+const DIAMETER_FIELDS = ['origin_host', 'origin_realm', 'realms']
 const KEY_FIELDS = ['sha256', 'created', 'label']
 
 /** Names are labels of metrics, and stand in logs and URLs. */
@@ -85,6 +107,9 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
     ),
     ...(burst === undefined ? {} : { burst: rateAt(burst, 1, `${path}.burst`) }),
     ...(fileTypes === undefined ? {} : { file_types: fileTypes }),
+    ...(fields['diameter'] === undefined
+      ? {}
+      : { diameter: diameterAt(fields['diameter'], `${path}.diameter`) }),
     disabled,
   }
 }
@@ -100,7 +125,7 @@ export function checkPeers(value: unknown): PeerSettings[] {
   return peers
 }
 
-/** Throws `RuleError` if a name or a key of `peer` is also that of one of `others`. */
+/** Throws `RuleError` if a name, key or host of `peer` is also that of one of `others`. */
 export function checkUnique(
   peer: PeerSettings,
   others: readonly PeerSettings[],
@@ -109,12 +134,39 @@ export function checkUnique(
   if (others.some(({ name }) => name === peer.name)) {
     throw new RuleError(`${path}.name`, `'${peer.name}' is there twice`)
   }
+  const host = peer.diameter?.origin_host
+  if (host !== undefined && others.some((other) => other.diameter?.origin_host === host)) {
+    throw new RuleError(`${path}.diameter.origin_host`, `'${host}' is there twice`)
+  }
   for (const [index, { sha256 }] of peer.keys.entries()) {
     const owner = others.find(({ keys }) => keys.some((key) => key.sha256 === sha256))
     if (owner !== undefined) {
       throw new RuleError(`${path}.keys.${index}.sha256`, `is a key of '${owner.name}', too`)
     }
   }
+}
+
+function diameterAt(value: unknown, path: string): DiameterPeerSettings {
+  const fields = objectAt(value, path, DIAMETER_FIELDS)
+  const { origin_realm: realm, realms } = fields
+  return {
+    origin_host: domainAt(fields['origin_host'], `${path}.origin_host`),
+    ...(realm === undefined ? {} : { origin_realm: domainAt(realm, `${path}.origin_realm`) }),
+    ...(realms === undefined ? {} : { realms: realmsAt(realms, `${path}.realms`) }),
+  }
+}
+
+function realmsAt(value: unknown, path: string): string[] {
+  return listAt(value, path).map((each, index) =>
+    each === '*' ? '*' : domainAt(each, `${path}.${index}`),
+  )
+}
+
+/** In lower case. */
+function domainAt(value: unknown, path: string): string {
+  const text = textAt(value, path)
+  if (isDomainName(text)) return text.toLowerCase()
+  throw new RuleError(path, `must be a domain name, as in pgw1.example.net: '${text}'`)
 }
 
 function keyAt(value: unknown, path: string): PeerKey {

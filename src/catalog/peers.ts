@@ -3,6 +3,7 @@ import { RuleError } from '../rating/rule-error.ts'
 import { addressCheck } from './peer-addresses.ts'
 import {
   checkUnique,
+  type DiameterPeerSettings,
   hashOfKey,
   nameOfPeer,
   type PeerSettings,
@@ -19,6 +20,16 @@ export interface Peer {
   readonly burst: number
   /** Names of the file types that it may speak; null: all. */
   readonly fileTypes: ReadonlySet<string> | null
+  /** Who it is over Diameter; null: it does not speak it. In lower case. */
+  readonly diameter: DiameterPeer | null
+}
+
+export interface DiameterPeer {
+  readonly originHost: string
+  /** Null: any. */
+  readonly originRealm: string | null
+  /** Whether it may bring requests of a realm (in lower case) that is not its own. */
+  readonly bringsRealm: (realm: string) => boolean
 }
 
 /** A stored peer that cannot be used, and does not get in. */
@@ -35,6 +46,8 @@ export interface Peers {
    * up, so that how long it takes tells nothing of the keys that there are.
    */
   byKey(key: string): Peer | null
+  /** Who has an Origin-Host, in whatever case; null: nobody, or one that is disabled. */
+  byOriginHost(host: string): Peer | null
   /** All that get in, in the order of the configuration. */
   readonly all: readonly Peer[]
   readonly skipped: readonly SkippedPeer[]
@@ -64,14 +77,20 @@ export function usablePeers(value: unknown): { used: PeerSettings[]; skipped: Sk
   return { used, skipped }
 }
 
-function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'all'> {
+function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'byOriginHost' | 'all'> {
   const byHash = new Map<string, Peer>()
+  const byHost = new Map<string, Peer>()
   const all = settings.map((each) => {
     const peer = compilePeer(each)
     for (const { sha256 } of each.keys) byHash.set(sha256, peer)
+    if (each.diameter !== undefined) byHost.set(each.diameter.origin_host, peer)
     return peer
   })
-  return { all, byKey: (key) => byHash.get(hashOfKey(key)) ?? null }
+  return {
+    all,
+    byKey: (key) => byHash.get(hashOfKey(key)) ?? null,
+    byOriginHost: (host) => byHost.get(host.toLowerCase()) ?? null,
+  }
 }
 
 function compilePeer(settings: PeerSettings): Peer {
@@ -82,5 +101,15 @@ function compilePeer(settings: PeerSettings): Peer {
     requestsPerSecond,
     burst: settings.burst ?? requestsPerSecond,
     fileTypes: settings.file_types === undefined ? null : new Set(settings.file_types),
+    diameter: settings.diameter === undefined ? null : compileDiameter(settings.diameter),
+  }
+}
+
+function compileDiameter(settings: DiameterPeerSettings): DiameterPeer {
+  const { origin_host: originHost, origin_realm: originRealm = null, realms = [] } = settings
+  return {
+    originHost,
+    originRealm,
+    bringsRealm: (realm) => realms.includes('*') || realms.includes(realm),
   }
 }

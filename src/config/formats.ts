@@ -54,6 +54,18 @@ export const FORMATS = {
     test: (text) => /^[a-zA-Z0-9_]{1,64}$/.test(text),
     expects: 'must be the name of a file type: 1 to 64 letters, digits or _',
   },
+  'diameter-identity': {
+    test: (text) => text === '' || isDomainName(text),
+    expects: 'must be a domain name, as in ocs1.example.net, or empty',
+  },
+  'diameter-realm': {
+    test: isDomainName,
+    expects: 'must be a domain name, as in example.net',
+  },
+  'diameter-realms': {
+    test: (text) => text === '*' || isDomainName(text),
+    expects: "must be a list of different domain names, or '*' for all",
+  },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),
     expects: 'must be 1 to 63 letters, digits, _ or -',
@@ -63,6 +75,12 @@ export const FORMATS = {
 export type FormatName = keyof typeof FORMATS
 
 for (const [name, format] of Object.entries(FORMATS)) FormatRegistry.Set(name, format.test)
+
+/** Labels of letters, digits and inner hyphens, with points between them. */
+export function isDomainName(text: string): boolean {
+  const label = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
+  return text.length <= 253 && text.split('.').every((part) => label.test(part))
+}
 
 function hasUrlForm(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false

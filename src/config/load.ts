@@ -88,13 +88,22 @@ function readLayer(file: string): Layer {
   }
 }
 
-function merge(layers: readonly Layer[]): Record<string, Record<string, unknown>> {
-  const merged: Record<string, Record<string, unknown>> = {}
+interface Section {
+  [key: string]: unknown
+}
+
+function merge(layers: readonly Layer[]): Section {
+  const merged: Section = {}
   for (const layer of layers) {
     for (const [path, { value }] of layer.settings) {
-      const [section = '', key = ''] = path.split('.')
-      merged[section] ??= {}
-      merged[section][key] = value
+      const names = path.split('.')
+      const key = names.pop() ?? ''
+      let section = merged
+      for (const name of names) {
+        section[name] ??= {}
+        section = section[name] as Section
+      }
+      section[key] = value
     }
   }
   return merged
@@ -115,7 +124,7 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
   const demand = (isMet: boolean, key: string, reason: string) => {
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
-  const { redis, realtime, session, ledger, shutdown } = config
+  const { redis, realtime, diameter, session, ledger, shutdown } = config
   const { host, openTo } = config.admin
   const reason = closedReason(host, openTo, 'admin.openTo')
   demand(reason === undefined, 'admin.host', `${reason}, not '${host}'`)
@@ -135,6 +144,11 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
       'session.redirectAddress',
       `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
     )
+  }
+  const { tls } = diameter
+  for (const key of ['certFile', 'keyFile'] as const) {
+    const reason = `must name a file, for ${named('diameter.tls.enabled')} is true`
+    demand(!tls.enabled || tls[key] !== '', `diameter.tls.${key}`, reason)
   }
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(

@@ -3,7 +3,7 @@ import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Admission } from './admission.ts'
-import type { Codec, DecodeContext, Decoded } from './codecs/codec.ts'
+import type { DecodeContext, Decoded, MessageCodec } from './codecs/codec.ts'
 import type { Pool } from './pool.ts'
 
 export interface ChargeOptions {
@@ -16,10 +16,10 @@ export interface ChargeOptions {
 }
 
 /** A message that has arrived, and what is known of it before it is read. */
-export interface Arrival {
+export interface Arrival<Out> {
   /** Valid during the call that hands it over. */
   readonly body: Buffer
-  readonly codec: Codec<unknown>
+  readonly codec: MessageCodec<unknown, Out>
   /** Name of the file type that the codec is of. */
   readonly fileType: string
   /** Identity of the network element; see `ChargeRequest.origin`. */
@@ -28,8 +28,15 @@ export interface Arrival {
   readonly peer: string
 }
 
-/** Calls `answer` once, at once or later. Keeps no reference to the body. */
-export type Charge = (arrival: Arrival, answer: (reason: Reason, text: string) => void) => void
+/** Takes the answer; null, with `timedOut`: it could not be encoded, which is a defect of ours. */
+export type TakeAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => void
+
+/**
+ * Calls `answer` once, at once or later; without an outcome for what is malformed. Keeps no
+ * reference to the body.
+ */
+export type ChargeOf<Out> = (arrival: Arrival<Out>, answer: TakeAnswer<Out>) => void
+export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
  * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. Malformed
@@ -38,12 +45,13 @@ export type Charge = (arrival: Arrival, answer: (reason: Reason, text: string) =
 export function createCharge(options: ChargeOptions): Charge {
   const { limits, admission, pool, clock, metrics, log } = options
 
-  return ({ body, codec, fileType, origin, peer }, answer) => {
+  return <Out>(arrival: Arrival<Out>, answer: TakeAnswer<Out>) => {
+    const { body, codec, fileType, origin, peer } = arrival
     const startMs = monotonicMs()
-    const reply = (reason: Reason, text: string) => {
+    const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
       metrics.request(status, code, monotonicMs() - startMs, peer, fileType)
-      answer(reason, text)
+      answer(reason, out, outcome)
     }
 
     const decoded = decodedBy(codec, body, { ...limits, origin, nowMs: clock.nowMs() }, log)
@@ -53,7 +61,7 @@ export function createCharge(options: ChargeOptions): Charge {
     }
     const { request, envelope } = decoded
     /** Null, and logged, for an outcome that cannot be encoded: a defect of ours. */
-    const encoded = (outcome: ChargeOutcome): string | null => {
+    const encoded = (outcome: ChargeOutcome): Out | null => {
       try {
         return codec.encode(envelope, outcome)
       } catch (error) {
@@ -62,10 +70,10 @@ export function createCharge(options: ChargeOptions): Charge {
       }
     }
     const finish = (outcome: ChargeOutcome) => {
-      const text = encoded(outcome)
-      if (text !== null) reply(outcome.reason, text)
+      const out = encoded(outcome)
+      if (out !== null) reply(outcome.reason, out, outcome)
       // The others of the batch get their answers all the same.
-      else reply('timedOut', encoded(plainOutcome('timedOut')) ?? '')
+      else reply('timedOut', encoded(plainOutcome('timedOut')))
     }
 
     if (request === null) {
@@ -85,7 +93,7 @@ export function createCharge(options: ChargeOptions): Charge {
 
 /** No message may end the process, and with it all that is under way: the next may be the same. */
 function decodedBy(
-  codec: Codec<unknown>,
+  codec: Pick<MessageCodec<unknown, unknown>, 'decode'>,
   body: Buffer,
   context: DecodeContext,
   log: Pick<Logger, 'error'>,

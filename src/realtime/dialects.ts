@@ -4,6 +4,11 @@ import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
 import { type InstalledFileType, installedFileTypes } from '../catalog/file-types/installed.ts'
 import type { Codec } from './codecs/codec.ts'
 import { codecOf } from './codecs/codec-of.ts'
+import {
+  createWireCodec,
+  type WireCodec,
+  type WireIdentity,
+} from './codecs/diameter-wire/wire-codec.ts'
 
 export interface Dialect {
   /** Of its file type. */
@@ -12,6 +17,8 @@ export interface Dialect {
   readonly codec: Codec<unknown>
   /** Whether requests may come by GET. */
   readonly allowsGet: boolean
+  /** Of Diameter's own bytes; null for other parsers. */
+  readonly wire: WireCodec | null
 }
 
 /** Why a name has no dialect; `notLoaded`: the stored configuration was never read. */
@@ -35,6 +42,8 @@ export interface DialectsOptions {
   /** The plain JSON dialect. */
   readonly plain: Codec<unknown>
   readonly defaults: FileTypeDefaults
+  /** Who the node is to Diameter peers. */
+  readonly identity: WireIdentity
 }
 
 /** A file type that cannot be used, and why. */
@@ -55,8 +64,11 @@ const NOT_LOADED: MissingDialect = {
 }
 
 export function createDialects(options: DialectsOptions): LiveDialects {
-  const { defaultName, plain: codec, defaults } = options
-  const plain: Dialect = { name: PLAIN_JSON, parser: 'json', codec, allowsGet: false }
+  const { defaultName, plain: codec, defaults, identity } = options
+  const plain: Dialect = {
+    ...{ name: PLAIN_JSON, parser: 'json', codec },
+    ...{ allowsGet: false, wire: null },
+  }
   let entries: ReadonlyMap<string, Dialect | MissingDialect> = new Map([[PLAIN_JSON, plain]])
   let missing = NOT_LOADED
 
@@ -65,7 +77,7 @@ export function createDialects(options: DialectsOptions): LiveDialects {
     find: (name) => entries.get(name) ?? missing,
     take(stored) {
       const installed = installedFileTypes(stored, defaults)
-      const next = new Map(installed.map((one) => [one.name, dialectOf(one)]))
+      const next = new Map(installed.map((one) => [one.name, dialectOf(one, identity)]))
       entries = next.set(PLAIN_JSON, plain)
       missing = UNKNOWN
       return installed.flatMap(({ name, problem }) =>
@@ -75,11 +87,15 @@ export function createDialects(options: DialectsOptions): LiveDialects {
   }
 }
 
-function dialectOf({ name, fileType, problem }: InstalledFileType): Dialect | MissingDialect {
+function dialectOf(
+  { name, fileType, problem }: InstalledFileType,
+  identity: WireIdentity,
+): Dialect | MissingDialect {
   if (fileType === null) {
     return { missing: 'unusable', why: `cannot be used: ${problem?.path} ${problem?.reason}` }
   }
   if (!fileType.isEnabled) return { missing: 'disabled', why: 'is disabled' }
   const { parser, allowsGet } = fileType
-  return { name, parser: parser.type, codec: codecOf(fileType), allowsGet }
+  const wire = parser.type === 'diameter' ? createWireCodec(fileType, identity) : null
+  return { name, parser: parser.type, codec: codecOf(fileType), allowsGet, wire }
 }

@@ -48,6 +48,7 @@ export function createProduct(): Product {
     ...withoutSettings(),
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_REALTIME_PORT: '0',
+    TOLLGATE_DIAMETER_PORT: '0',
     TOLLGATE_ADMIN_PORT: '0',
     TOLLGATE_REALTIME_WORKERS: '1',
     TOLLGATE_REDIS_APPENDFSYNC: 'always',

@@ -39,21 +39,29 @@ describe('default document', () => {
   })
 
   it('has exactly the settings of the schema, in the same order', () => {
-    const paths = Object.entries(document as Record<string, object>).flatMap(([section, keys]) =>
-      Object.keys(keys).map((key) => `${section}.${key}`),
-    )
-    expect(paths).toEqual(leavesOf(ConfigSchema).map((leaf) => leaf.path))
+    const known = leavesOf(ConfigSchema).map((leaf) => leaf.path)
+    const pathsIn = (section: object, prefix: string): string[] =>
+      Object.entries(section).flatMap(([key, value]) => {
+        const path = `${prefix}${key}`
+        const isSection = known.some((one) => one.startsWith(`${path}.`))
+        return isSection ? pathsIn(value as object, `${path}.`) : [path]
+      })
+    expect(pathsIn(document as object, '')).toEqual(known)
   })
 
   it('has a comment above each setting', () => {
     const lines = text.split('\n')
-    const bare = lines.filter(
-      (line, index) => /^ {2}\w+:/.test(line) && !/^ {2}# \S/.test(lines[index - 1] ?? ''),
-    )
+    const known = leavesOf(ConfigSchema).map((leaf) => leaf.path.split('.').slice(1))
+    const isSetting = (line: string) => {
+      const [, indent = '', key = ''] = /^( +)(\w+):/.exec(line) ?? []
+      return known.some((path) => path.length * 2 === indent.length && path.at(-1) === key)
+    }
+    // Of what belongs together, such as the files of a key and its certificate, the first has it.
+    const isCommented = (index: number) =>
+      [1, 2].some((above) => /^ {2,}# \S/.test(lines[index - above] ?? ''))
+    const bare = lines.filter((line, index) => isSetting(line) && !isCommented(index))
     expect(bare).toEqual([])
-    expect(lines.filter((line) => /^ {2}\w+:/.test(line))).toHaveLength(
-      leavesOf(ConfigSchema).length,
-    )
+    expect(lines.filter(isSetting)).toHaveLength(leavesOf(ConfigSchema).length)
   })
 })
 

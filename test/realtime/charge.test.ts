@@ -37,7 +37,7 @@ function chargeOf(inFlightMax: number) {
     const body = Buffer.from(text)
     const from = { fileType: 'json', origin: 'element', peer: 'PGW' }
     charge({ body, codec, ...from }, (reason, answer) => {
-      answers.push({ reason, code: answer === '' ? 0 : JSON.parse(answer).returnCode })
+      answers.push({ reason, code: answer === null ? 0 : JSON.parse(answer).returnCode })
     })
   }
   return { send, submitted, counted, answers, admission }

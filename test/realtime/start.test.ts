@@ -18,7 +18,12 @@ const silent = createLogger({ name: 'test', level: 'silent' })
 async function roomOf(env: Record<string, string> = {}, log = silent, peers = compilePeers([])) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
-    env: { TOLLGATE_REALTIME_PORT: '0', TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100', ...env },
+    env: {
+      TOLLGATE_REALTIME_PORT: '0',
+      TOLLGATE_DIAMETER_PORT: '0',
+      TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
+      ...env,
+    },
   })
   const defaults = fileTypeDefaultsOf(config)
   const room = await startRealtime({
@@ -89,10 +94,13 @@ it('listens on the network without being opened, and then everybody authenticate
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
-  const peer = { name: 'PGW', requestsPerSecond: 0, burst: 0, fileTypes: null, allows: () => true }
+  const peer = {
+    ...{ name: 'PGW', requestsPerSecond: 0, burst: 0, fileTypes: null, diameter: null },
+    allows: () => true,
+  }
   const peers = {
     byKey: (key: string) => (key === 'key-1' ? peer : null),
-    ...{ all: [peer], skipped: [] },
+    ...{ byOriginHost: () => null, all: [peer], skipped: [] },
   }
   for (const openTo of ['loopback', 'nobody']) {
     const host = openTo === 'nobody' ? '127.0.0.1' : '0.0.0.0'

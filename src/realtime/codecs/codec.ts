@@ -41,13 +41,20 @@ export type Decoded<Envelope, Request extends ChargeRequest | null = ChargeReque
     }
   | { readonly ok: false; readonly error: DecodeError }
 
-/** A dialect: both directions in one place, because they change together. */
-export interface Codec<Envelope> {
-  /** Media type of the answers, as in `application/json`. */
-  readonly contentType: string
+/**
+ * Both directions of a dialect in one place, because they change together. `Out`: what an answer is
+ * made of, text or bytes.
+ */
+export interface MessageCodec<Envelope, Out> {
   /** Never throws, whatever the bytes. Keeps no reference to `body`. */
   decode(body: Buffer, context: DecodeContext): Decoded<Envelope>
   /** Depends on its arguments alone: a replayed outcome gives the same bytes. */
-  encode(envelope: Envelope, outcome: ChargeOutcome): string
-  encodeError(error: DecodeError): string
+  encode(envelope: Envelope, outcome: ChargeOutcome): Out
+  encodeError(error: DecodeError): Out
+}
+
+/** A dialect over HTTP. */
+export interface Codec<Envelope> extends MessageCodec<Envelope, string> {
+  /** Media type of the answers, as in `application/json`. */
+  readonly contentType: string
 }

@@ -2,7 +2,7 @@
 
 import type { Peer } from '../../catalog/peers.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import type { Charge } from '../charge.ts'
+import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
@@ -23,7 +23,7 @@ export interface ChargingOptions {
   readonly bodyBytesMax: number
   readonly authenticator: Authenticator
   readonly dialects: Dialects
-  readonly charge: Charge
+  readonly charge: ChargeOf<string>
   readonly encodeRefusal: EncodeRefusal
   readonly metrics: Pick<Metrics, 'refused'>
 }
@@ -170,7 +170,7 @@ export class Charging {
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
     const arrival = { body, codec, fileType, origin, peer: peer === null ? '' : origin }
     this.#options.charge(arrival, (reason, text) =>
-      this.#answer(exchange, httpStatus[reason], codec.contentType, text),
+      this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )
   }
 }

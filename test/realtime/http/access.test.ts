@@ -11,6 +11,7 @@ const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   requestsPerSecond: 0,
   burst: 0,
   fileTypes: null,
+  diameter: null,
   ...more,
 })
 const byKey = { 'key-1': peerOf('PGW'), 'key-2': peerOf('SMSC') }

@@ -1,7 +1,7 @@
 /** What no client should send, but some will: either its answer by name, or the connection ends. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { Charge } from '../../../src/realtime/charge.ts'
+import type { ChargeOf } from '../../../src/realtime/charge.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { KINDS, type Kind, serverOf } from './server-of.ts'
 import { openSocket, post } from './socket.ts'
@@ -13,7 +13,7 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n'
 function echo(kind: Kind) {
   const bodies: string[] = []
   const answers: (() => void)[] = []
-  const charge: Charge = ({ body }, answer) => {
+  const charge: ChargeOf<string> = ({ body }, answer) => {
     const text = body.toString()
     bodies.push(text)
     answers.push(() => answer('granted', text))

@@ -30,7 +30,13 @@ function codecOf(name: string, contentType: string): Codec<unknown> {
   return { ...jsonCodec, contentType, encodeError: ({ field, why }) => `${name}: ${field} ${why}` }
 }
 
-const plain: Dialect = { name: 'json', parser: 'json', codec: jsonCodec, allowsGet: false }
+const plain: Dialect = {
+  name: 'json',
+  parser: 'json',
+  codec: jsonCodec,
+  allowsGet: false,
+  wire: null,
+}
 
 const found = new Map<string, Dialect | MissingDialect>(
   Object.entries({
@@ -42,6 +48,7 @@ const found = new Map<string, Dialect | MissingDialect>(
       parser: 'key_value',
       codec: codecOf('pairs', 'text/plain'),
       allowsGet: true,
+      wire: null,
     },
     asked: { ...plain, name: 'asked', codec: codecOf('asked', 'text/json'), allowsGet: true },
     off: { missing: 'disabled', why: 'is disabled' },
@@ -82,7 +89,7 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
-  const arrivals: Omit<Arrival, 'body' | 'codec'>[] = []
+  const arrivals: Omit<Arrival<string>, 'body' | 'codec'>[] = []
   const refused: string[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',

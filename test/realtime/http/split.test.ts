@@ -17,6 +17,7 @@ const dialects = createDialects({
   defaultName: 'json',
   plain: jsonCodec,
   defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
+  identity: { originHost: 'ocs.test', originRealm: 'test' },
 })
 const mapped = wireExamples('FILE-TYPES.md').get('mapped')
 dialects.take([JSON.parse(mapped?.document ?? '')])

@@ -46,6 +46,7 @@ export async function startFaultyNode(
       TOLLGATE_MONGO_URL: mongoUrl,
       TOLLGATE_MONGO_DATABASE: database,
       TOLLGATE_REALTIME_PORT: '0',
+      TOLLGATE_DIAMETER_PORT: '0',
       TOLLGATE_LOG_LEVEL: 'silent',
       ...environment,
     },
