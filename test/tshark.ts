@@ -81,7 +81,7 @@ export function captureOf(messages: readonly Buffer[]): Buffer {
   head.writeUInt16LE(4, 6)
   head.writeUInt32LE(CAPTURED_MAX, 16)
   head.writeUInt32LE(1, 20)
-  const parts = [head]
+  const parts: Buffer[] = [head]
   let sequence = 1
   for (const message of messages) {
     for (let at = 0; at < message.length; at += SEGMENT_BYTES) {

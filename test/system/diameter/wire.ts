@@ -1,0 +1,202 @@
+/** One Diameter connection of a test, as its own peer: every byte is of `message.ts`. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import {
+  readMessage,
+  textOf,
+  uint32Of,
+  type WireAvp,
+  type WireMessage,
+  writeMessage,
+} from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  isProtocolError,
+} from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
+import { waitUntil } from '../../support/wait.ts'
+
+/** AVPs of the answer to a request of the other side; null: it is not answered. */
+export type Respond = (request: WireMessage) => NamedAvps | null
+
+export interface Message extends WireMessage {
+  named: NamedAvps
+  bytes: Buffer
+}
+
+export interface Ask {
+  application?: number
+  /** Besides that of a request; by default proxiable. */
+  flags?: number
+  endToEndId?: number
+}
+
+export interface Wire {
+  /** What the other side has sent, in its order. */
+  readonly received: readonly Message[]
+  readonly isClosed: boolean
+  /** Sends a request; the answer. Rejects when the connection ends without one. */
+  ask(commandCode: number, avps: NamedAvps, more?: Ask): Promise<Message>
+  /** Resolves with the first message of a command that is a request, or an answer. */
+  receives(commandCode: number, kind: 'request' | 'answer', count?: number): Promise<Message>
+  close(): Promise<void>
+}
+
+const ANSWER_TIMEOUT_MS = 60_000
+
+/** Frames of a socket; requests are answered as `respond` says. */
+export function wireOn(socket: Socket, respond: Respond): Wire {
+  const received: Message[] = []
+  const waiting = new Map<number, (answer: Message | Error) => void>()
+  let rest: Buffer = Buffer.alloc(0)
+  let isClosed = false
+  let nextId = 1
+
+  const take = (bytes: Buffer) => {
+    const message = messageOf(bytes)
+    received.push(message)
+    if ((message.flags & flags.request) === 0) {
+      waiting.get(message.hopByHopId)?.(message)
+      return
+    }
+    const avps = respond(message)
+    if (avps !== null) socket.write(answerTo(message, avps))
+  }
+  socket.on('data', (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= 4 && rest.length >= rest.readUIntBE(1, 3)) {
+      const length = rest.readUIntBE(1, 3)
+      take(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  })
+  // Who asks is told when it closes.
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    isClosed = true
+    for (const answer of waiting.values()) answer(new Error('closed without an answer'))
+  })
+  return {
+    received,
+    get isClosed() {
+      return isClosed
+    },
+    async ask(commandCode, avps, more = {}) {
+      const hopByHopId = nextId++
+      const request = requestOf(commandCode, hopByHopId, avps, more)
+      const answer = new Promise<Message | Error>((resolve) => waiting.set(hopByHopId, resolve))
+      const late = setTimeout(
+        () => waiting.get(hopByHopId)?.(new Error(`no answer to command ${commandCode}`)),
+        ANSWER_TIMEOUT_MS,
+      )
+      if (isClosed) waiting.get(hopByHopId)?.(new Error('the connection is closed'))
+      else socket.write(request)
+      const result = await answer
+      clearTimeout(late)
+      waiting.delete(hopByHopId)
+      if (result instanceof Error) throw result
+      return result
+    },
+    async receives(commandCode, kind, count = 1) {
+      const all = () => received.filter((one) => isOf(one, commandCode, kind))
+      await waitUntil(`${kind} ${count} of command ${commandCode}`, () => all().length >= count)
+      return all()[count - 1] as Message
+    },
+    async close() {
+      if (isClosed) return
+      const closed = once(socket, 'close')
+      socket.destroy()
+      await closed
+    },
+  }
+}
+
+function isOf(message: Message, commandCode: number, kind: 'request' | 'answer'): boolean {
+  const isRequest = (message.flags & flags.request) !== 0
+  return message.command === commandCode && isRequest === (kind === 'request')
+}
+
+function messageOf(bytes: Buffer): Message {
+  const message = readMessage(bytes)
+  return { ...message, named: namedAvps(message.avps), bytes }
+}
+
+function requestOf(commandCode: number, id: number, named: NamedAvps, more: Ask): Buffer {
+  const isBase = BASE_COMMANDS.has(commandCode)
+  return writeMessage({
+    flags: flags.request | (more.flags ?? (isBase ? 0 : flags.proxiable)),
+    command: commandCode,
+    application: more.application ?? (isBase ? application.base : application.creditControl),
+    hopByHopId: id,
+    endToEndId: more.endToEndId ?? id,
+    avps: wireAvps(named),
+  })
+}
+
+/** Between neighbours. */
+const BASE_COMMANDS: ReadonlySet<number> = new Set([
+  command.capabilitiesExchange,
+  command.watchdog,
+  command.disconnectPeer,
+])
+
+function answerTo(request: WireMessage, named: NamedAvps): Buffer {
+  const avps: WireAvp[] = wireAvps(named)
+  const isError = isProtocolError(uint32Of(avps, avpCode.resultCode) ?? 0)
+  const { flags: asked, ...rest } = request
+  const kept = asked & flags.proxiable
+  return writeMessage({ ...rest, flags: isError ? kept | flags.error : kept, avps })
+}
+
+export interface Identity {
+  'Origin-Host': string
+  'Origin-Realm': string
+}
+
+const SUCCESS = 2001
+
+/** What every peer answers: DWR, DPR, and RAR and ASR for a session. */
+export function polite(identity: Identity): Respond {
+  return (request) => {
+    const sessionId = textOf(request.avps, avpCode.sessionId)
+    const session = sessionId === undefined ? {} : { 'Session-Id': sessionId }
+    return { ...session, 'Result-Code': SUCCESS, ...identity }
+  }
+}
+
+export interface PeerOptions {
+  port: number
+  identity: Identity
+  respond?: Respond
+}
+
+/** Connects, and has exchanged capabilities. Rejects if that fails. */
+export async function connectWire({ port, identity, respond }: PeerOptions): Promise<Wire> {
+  const wire = await openWire({ port, identity, ...(respond && { respond }) })
+  const answer = await wire.ask(command.capabilitiesExchange, capabilitiesOf(identity))
+  if (answer.named['Result-Code'] === SUCCESS) return wire
+  await wire.close()
+  throw new Error(`refused: ${JSON.stringify(answer.named)}`)
+}
+
+/** Connects, and says nothing. */
+export async function openWire({ port, identity, respond }: PeerOptions): Promise<Wire> {
+  const socket = connect(port, '127.0.0.1')
+  const wire = wireOn(socket, respond ?? polite(identity))
+  await once(socket, 'connect')
+  return wire
+}
+
+export function capabilitiesOf(identity: Identity): NamedAvps {
+  return {
+    ...identity,
+    'Host-IP-Address': '127.0.0.1',
+    'Vendor-Id': 0,
+    'Product-Name': 'test',
+    'Supported-Vendor-Id': 10415,
+    'Auth-Application-Id': application.creditControl,
+  }
+}
