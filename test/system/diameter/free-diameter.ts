@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../../bench/product.ts'
 import { waitUntil } from '../../support/wait.ts'
-import type { Identity } from './wire.ts'
+import type { Identity } from './link.ts'
 
 const EXTENSIONS = ['dict_nasreq', 'dict_dcca', 'dict_dcca_3gpp']
 const FOLDERS = ['/usr/lib/freeDiameter', '/usr/local/lib/freeDiameter']

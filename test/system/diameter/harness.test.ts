@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { command } from '../../../src/realtime/codecs/diameter-link/protocol.ts'
 import { CLIENT_REALM, hasFreeDiameter, RELAY, type Relay, startRelay } from './free-diameter.ts'
+import { connectLink, type Link } from './link.ts'
 import { type StubNode, startStubNode } from './stub-node.ts'
-import { connectWire, type Wire } from './wire.ts'
 
 const NODE = { 'Origin-Host': 'node.node.example', 'Origin-Realm': 'node.example' }
 const CLIENT = { 'Origin-Host': `gateway.${CLIENT_REALM}`, 'Origin-Realm': CLIENT_REALM }
@@ -11,13 +11,13 @@ const CLIENT = { 'Origin-Host': `gateway.${CLIENT_REALM}`, 'Origin-Realm': CLIEN
 describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipped)', () => {
   let node: StubNode
   let relay: Relay
-  let client: Wire
+  let client: Link
 
   beforeAll(async () => {
     node = await startStubNode(NODE)
     relay = await startRelay({ originHost: NODE['Origin-Host'], port: node.port })
     await relay.connected()
-    client = await connectWire({ port: relay.port, identity: CLIENT })
+    client = await connectLink({ port: relay.port, identity: CLIENT })
   })
   afterAll(async () => {
     await client?.close()
@@ -41,15 +41,15 @@ describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipp
       endToEndId: 4711,
       named: { 'Session-Id': 'gateway;1;1', 'Result-Code': 2001, ...NODE },
     })
-    const [wire] = node.wires
-    const asked = await wire?.receives(command.creditControl, 'request')
+    const [link] = node.links
+    const asked = await link?.receives(command.creditControl, 'request')
     expect(asked?.named).toMatchObject({ ...request(0), 'Route-Record': CLIENT['Origin-Host'] })
-    const capabilities = await wire?.receives(command.capabilitiesExchange, 'request')
+    const capabilities = await link?.receives(command.capabilitiesExchange, 'request')
     expect(capabilities?.named).toMatchObject(RELAY)
   })
 
   it('passes requests of the node to the client', async () => {
-    const answer = await node.wires[0]?.ask(command.reAuth, {
+    const answer = await node.links[0]?.ask(command.reAuth, {
       'Session-Id': 'gateway;1;1',
       ...NODE,
       'Destination-Realm': CLIENT_REALM,

@@ -1,34 +1,34 @@
 /** A small credit-control server in the place of the node: what the tests of the harness rest on. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
-import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import type { WireMessage } from '../../../src/realtime/codecs/diameter-link/message.ts'
+import { command } from '../../../src/realtime/codecs/diameter-link/protocol.ts'
 import { type NamedAvps, namedAvps } from '../../../src/realtime/diameter/named.ts'
-import { capabilitiesOf, type Identity, polite, type Wire, wireOn } from './wire.ts'
+import { capabilitiesOf, type Identity, type Link, linkOn, polite } from './link.ts'
 
 export interface StubNode {
   readonly port: number
   /** Its connections, in the order of their coming. */
-  readonly wires: readonly Wire[]
+  readonly links: readonly Link[]
   close(): Promise<void>
 }
 
 /** Grants what is asked, at a port; 0 is any. */
 export async function startStubNode(identity: Identity, port = 0): Promise<StubNode> {
-  const wires: Wire[] = []
+  const links: Link[] = []
   const server = createServer((socket) => {
-    wires.push(wireOn(socket, (request) => answerTo(request, identity)))
+    links.push(linkOn(socket, (request) => answerTo(request, identity)))
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   return {
     port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    wires,
+    links,
     async close() {
       const closed = once(server, 'close')
       server.close()
-      await Promise.all(wires.map((wire) => wire.close()))
+      await Promise.all(links.map((link) => link.close()))
       await closed
     },
   }

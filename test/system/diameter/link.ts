@@ -8,14 +8,14 @@ import {
   type WireAvp,
   type WireMessage,
   writeMessage,
-} from '../../../src/realtime/codecs/diameter-wire/message.ts'
+} from '../../../src/realtime/codecs/diameter-link/message.ts'
 import {
   application,
   avpCode,
   command,
   flags,
   isProtocolError,
-} from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+} from '../../../src/realtime/codecs/diameter-link/protocol.ts'
 import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -34,7 +34,7 @@ export interface Ask {
   endToEndId?: number
 }
 
-export interface Wire {
+export interface Link {
   /** What the other side has sent, in its order. */
   readonly received: readonly Message[]
   readonly isClosed: boolean
@@ -48,7 +48,7 @@ export interface Wire {
 const ANSWER_TIMEOUT_MS = 60_000
 
 /** Frames of a socket; requests are answered as `respond` says. */
-export function wireOn(socket: Socket, respond: Respond): Wire {
+export function linkOn(socket: Socket, respond: Respond): Link {
   const received: Message[] = []
   const waiting = new Map<number, (answer: Message | Error) => void>()
   let rest: Buffer = Buffer.alloc(0)
@@ -174,20 +174,20 @@ export interface PeerOptions {
 }
 
 /** Connects, and has exchanged capabilities. Rejects if that fails. */
-export async function connectWire({ port, identity, respond }: PeerOptions): Promise<Wire> {
-  const wire = await openWire({ port, identity, ...(respond && { respond }) })
-  const answer = await wire.ask(command.capabilitiesExchange, capabilitiesOf(identity))
-  if (answer.named['Result-Code'] === SUCCESS) return wire
-  await wire.close()
+export async function connectLink({ port, identity, respond }: PeerOptions): Promise<Link> {
+  const link = await openLink({ port, identity, ...(respond && { respond }) })
+  const answer = await link.ask(command.capabilitiesExchange, capabilitiesOf(identity))
+  if (answer.named['Result-Code'] === SUCCESS) return link
+  await link.close()
   throw new Error(`refused: ${JSON.stringify(answer.named)}`)
 }
 
 /** Connects, and says nothing. */
-export async function openWire({ port, identity, respond }: PeerOptions): Promise<Wire> {
+export async function openLink({ port, identity, respond }: PeerOptions): Promise<Link> {
   const socket = connect(port, '127.0.0.1')
-  const wire = wireOn(socket, respond ?? polite(identity))
+  const link = linkOn(socket, respond ?? polite(identity))
   await once(socket, 'connect')
-  return wire
+  return link
 }
 
 export function capabilitiesOf(identity: Identity): NamedAvps {
