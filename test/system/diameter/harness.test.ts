@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { command } from '../../../src/realtime/codecs/diameter-link/protocol.ts'
+import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { CLIENT_REALM, hasFreeDiameter, RELAY, type Relay, startRelay } from './free-diameter.ts'
 import { connectLink, type Link } from './link.ts'
 import { type StubNode, startStubNode } from './stub-node.ts'

@@ -8,14 +8,14 @@ import {
   type WireAvp,
   type WireMessage,
   writeMessage,
-} from '../../../src/realtime/codecs/diameter-link/message.ts'
+} from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import {
   application,
   avpCode,
   command,
   flags,
   isProtocolError,
-} from '../../../src/realtime/codecs/diameter-link/protocol.ts'
+} from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -40,23 +40,34 @@ export interface Link {
   readonly isClosed: boolean
   /** Sends a request; the answer. Rejects when the connection ends without one. */
   ask(commandCode: number, avps: NamedAvps, more?: Ask): Promise<Message>
-  /** Resolves with the first message of a command that is a request, or an answer. */
+  /** Waits for the n-th request or answer of a command. */
   receives(commandCode: number, kind: 'request' | 'answer', count?: number): Promise<Message>
   close(): Promise<void>
 }
 
 const ANSWER_TIMEOUT_MS = 60_000
 
-/** Frames of a socket; requests are answered as `respond` says. */
+/** Calls `take` with each whole message that comes. */
+export function onMessages(socket: Socket, take: (message: Message) => void): void {
+  let rest: Buffer = Buffer.alloc(0)
+  socket.on('data', (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= 4 && rest.length >= rest.readUIntBE(1, 3)) {
+      const length = rest.readUIntBE(1, 3)
+      take(messageOf(rest.subarray(0, length)))
+      rest = rest.subarray(length)
+    }
+  })
+}
+
+/** A socket's messages, both ways; requests are answered as `respond` says. */
 export function linkOn(socket: Socket, respond: Respond): Link {
   const received: Message[] = []
   const waiting = new Map<number, (answer: Message | Error) => void>()
-  let rest: Buffer = Buffer.alloc(0)
   let isClosed = false
   let nextId = 1
 
-  const take = (bytes: Buffer) => {
-    const message = messageOf(bytes)
+  onMessages(socket, (message) => {
     received.push(message)
     if ((message.flags & flags.request) === 0) {
       waiting.get(message.hopByHopId)?.(message)
@@ -64,14 +75,6 @@ export function linkOn(socket: Socket, respond: Respond): Link {
     }
     const avps = respond(message)
     if (avps !== null) socket.write(answerTo(message, avps))
-  }
-  socket.on('data', (bytes: Buffer) => {
-    rest = Buffer.concat([rest, bytes])
-    while (rest.length >= 4 && rest.length >= rest.readUIntBE(1, 3)) {
-      const length = rest.readUIntBE(1, 3)
-      take(rest.subarray(0, length))
-      rest = rest.subarray(length)
-    }
   })
   // Who asks is told when it closes.
   socket.on('error', () => undefined)
@@ -100,11 +103,7 @@ export function linkOn(socket: Socket, respond: Respond): Link {
       if (result instanceof Error) throw result
       return result
     },
-    async receives(commandCode, kind, count = 1) {
-      const all = () => received.filter((one) => isOf(one, commandCode, kind))
-      await waitUntil(`${kind} ${count} of command ${commandCode}`, () => all().length >= count)
-      return all()[count - 1] as Message
-    },
+    receives: (commandCode, kind, count) => arrived(received, commandCode, kind, count),
     async close() {
       if (isClosed) return
       const closed = once(socket, 'close')
@@ -112,6 +111,18 @@ export function linkOn(socket: Socket, respond: Respond): Link {
       await closed
     },
   }
+}
+
+/** Waits until a list has so many requests or answers of a command; gives the last of them. */
+export async function arrived(
+  messages: readonly Message[],
+  commandCode: number,
+  kind: 'request' | 'answer',
+  count = 1,
+): Promise<Message> {
+  const all = () => messages.filter((one) => isOf(one, commandCode, kind))
+  await waitUntil(`${kind} ${count} of command ${commandCode}`, () => all().length >= count)
+  return all()[count - 1] as Message
 }
 
 function isOf(message: Message, commandCode: number, kind: 'request' | 'answer'): boolean {

@@ -1,8 +1,8 @@
 /** A small credit-control server in the place of the node: what the tests of the harness rest on. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { WireMessage } from '../../../src/realtime/codecs/diameter-link/message.ts'
-import { command } from '../../../src/realtime/codecs/diameter-link/protocol.ts'
+import type { WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type NamedAvps, namedAvps } from '../../../src/realtime/diameter/named.ts'
 import { capabilitiesOf, type Identity, type Link, linkOn, polite } from './link.ts'
 
