@@ -44,38 +44,50 @@ export interface Node {
   port: number
 }
 
+/** Its port was free when it was chosen: another process may have been faster. */
+const ATTEMPTS = 3
+
 /** Starts it; it connects to the node as soon as there is one, again and again. */
 export async function startRelay(node: Node): Promise<Relay> {
+  for (let attempt = 1; ; attempt += 1) {
+    const relay = spawnRelay(node, await freePort())
+    try {
+      await relay.initialized()
+      return relay
+    } catch (error) {
+      await relay.stop()
+      if (attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+function spawnRelay(node: Node, port: number): Relay & { initialized(): Promise<void> } {
   const home = mkdtempSync(join(tmpdir(), 'tg-relay-'))
-  const port = await freePort()
   writeConfiguration(home, port, node)
   const child = spawn('freeDiameterd', ['-c', join(home, 'relay.conf')], {
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
   const said: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (bytes: Buffer) => said.push(bytes.toString('utf8')))
+    stream.on('data', (bytes: Buffer) => said.push(bytes.toString('utf8')))
   }
   const log = () => said.join('')
-  const relay: Relay = {
+  return {
     port,
     log,
+    initialized: () => until(child, log, 'the relay', () => log().includes('daemon initialized')),
     connected: (count = 1) =>
       until(child, log, `connection ${count} of the relay to the node`, () => {
         return log().split(`'STATE_OPEN'\t'${node.originHost}'`).length > count
       }),
     async stop() {
       await end(child)
+      process.off('exit', kill)
       rmSync(home, { recursive: true, force: true })
     },
-  }
-  try {
-    await until(child, log, 'the relay', () => log().includes('daemon initialized'))
-    return relay
-  } catch (error) {
-    await relay.stop()
-    throw error
   }
 }
 
