@@ -42,12 +42,13 @@ describe('the package diameter as a client', () => {
       ],
     ],
   ]
+  const octets = (name: string, mib: number) => [name, [['CC-Total-Octets', mib * MIB]]] as const
   const service = (asked: number, used: number): Pairs => [
     [
       'Multiple-Services-Credit-Control',
       [
-        ['Requested-Service-Unit', asked === 0 ? [] : [['CC-Total-Octets', asked * MIB]]],
-        ['Used-Service-Unit', [['CC-Total-Octets', used * MIB]]],
+        ...(asked === 0 ? [] : [octets('Requested-Service-Unit', asked)]),
+        octets('Used-Service-Unit', used),
         ['Rating-Group', 20],
       ],
     ],

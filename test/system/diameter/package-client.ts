@@ -102,14 +102,14 @@ function namedOf(pairs: Pairs): Named {
   const named: Record<string, unknown> = {}
   for (const [name, value] of pairs) {
     const earlier = named[name]
-    const one = valueOf(value)
+    const one = valueIn(value)
     if (earlier === undefined) named[name] = one
     else named[name] = Array.isArray(earlier) ? [...earlier, one] : [earlier, one]
   }
   return named
 }
 
-function valueOf(value: PairValue): unknown {
+function valueIn(value: PairValue): unknown {
   if (isPairs(value)) return namedOf(value)
   return typeof value === 'object' ? value.toNumber() : value
 }
