@@ -35,6 +35,29 @@ const documentFile = (what: string): OperandSpec => ({
   help: `${what} (JSON or YAML), - for standard input`,
 })
 
+const SESSION_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'session list',
+    help: 'Show the open sessions of a subscriber or of an account.',
+    options: {
+      sid,
+      aid: text('N', 'account number; beside --sid for a subscriber who is closed'),
+      json,
+      ...common,
+    },
+  },
+  {
+    name: 'session release',
+    help: 'Have a session ended by its network element (Diameter), or end it at once.',
+    operands: [{ name: 'SESSION-ID', help: 'session id of the network element' }],
+    options: {
+      origin: text('O', "origin, as in 'session list'; else all sessions are searched"),
+      now: toggle('end it in the ledger too, without waiting for the network element'),
+      ...common,
+    },
+  },
+]
+
 const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype set',
@@ -167,6 +190,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...common,
     },
   },
+  ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
   { name: 'version', help: 'Show the version.', options: { help: common.help } },

@@ -71,6 +71,10 @@ async function dispatch(
       return (await import('./balance-show.ts')).showBalance(options, file)
     case 'balance add':
       return (await import('./balance-add.ts')).addBalance(options, file)
+    case 'session list':
+      return (await import('./session-list.ts')).listSessions(options, file)
+    case 'session release':
+      return (await import('./session-release.ts')).release(operands['SESSION-ID'], options, file)
     case 'quote':
       return (await import('./quote.ts')).quote(options, file)
     case 'audit':

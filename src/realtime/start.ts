@@ -125,7 +125,9 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
     log,
     onBatch: metrics.batch,
     onStats: metrics.workerCounts,
-    onNews: ({ catalogueSkipped }) => metrics.catalogueSkipped(catalogueSkipped),
+    onNews: (news) => {
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+    },
   })
 }
 

@@ -1,6 +1,7 @@
 /**
  * Paths of a message's fields: `a.b`, `a.0.b` (a member of a list), `a[key=value].b` (the first
- * member whose field `key` is that text). Compiled once, never interpreted while messages pass.
+ * member whose field `key` is that text), `a[key].b` (the first that has it). Compiled once, never
+ * interpreted while messages pass.
  */
 import { textOf } from '../../rating/match/compare.ts'
 import { RuleError } from '../../rating/rule-error.ts'
@@ -32,11 +33,12 @@ interface Step {
 
 interface Selector {
   key: string
+  /** Empty: any. */
   value: string
 }
 
 const NAME = /[A-Za-z0-9_:@-]+/y
-const SELECTOR = /\[([A-Za-z0-9_:@-]+)=([^\]]+)\]/y
+const SELECTOR = /\[([A-Za-z0-9_:@-]+)(?:=([^\]]+))?\]/y
 const INDEX = /^\d{1,4}$/
 const NOT_A_PATH = "must be the path of a field, such as a.b, a.0.b or a[key=value].b, is '"
 
@@ -151,7 +153,8 @@ function ownField(value: unknown, { name, isInherited }: Step): unknown {
 
 function select(value: unknown, { key, value: wanted }: Selector): unknown {
   const members: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return members.find(
-    (member) => isObject(member) && Object.hasOwn(member, key) && textOf(member[key]) === wanted,
-  )
+  return members.find((member) => {
+    if (!isObject(member) || !Object.hasOwn(member, key)) return false
+    return wanted === '' || textOf(member[key]) === wanted
+  })
 }

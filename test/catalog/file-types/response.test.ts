@@ -160,6 +160,7 @@ describe('settings of answers', () => {
   it('are of the usage type, then of all', () => {
     const all = {
       ...{ quotaHoldingMs: 60_000, thresholdPercent: 20, finalUnit: { action: 'terminate' } },
+      currencyCode: 999,
       returnCodes: settings.returnCodes,
     }
     expect(settingsOf('sms')).toEqual(all)

@@ -1,0 +1,26 @@
+/**
+ * Every word that a document could call a field by. A parser that finds many fields in a message
+ * keeps those that are among them.
+ */
+
+const NAME = /[A-Za-z0-9_:@-]+/g
+
+/** Of the keys and texts of all of them; more words than fields, but none less. */
+export function wordsOf(documents: readonly unknown[]): ReadonlySet<string> {
+  const words = new Set<string>()
+  const visited = new Set<object>()
+  const addText = (text: string) => {
+    for (const [word] of text.matchAll(NAME)) words.add(word)
+  }
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') addText(value)
+    if (typeof value !== 'object' || value === null || visited.has(value)) return
+    visited.add(value)
+    for (const [key, member] of Object.entries(value)) {
+      addText(key)
+      visit(member)
+    }
+  }
+  for (const document of documents) visit(document)
+  return words
+}
