@@ -46,7 +46,7 @@ const OUTPUT_MAX = 1 << 28
 const WARNING = 0x600000
 
 /**
- * Decodes messages, each by itself, in their order. Rejects if tshark fails, or sees fewer: it takes
+ * Decodes messages, each by itself, in order. Rejects if tshark fails, or sees fewer: it takes
  * nothing below 36 bytes for Diameter, and nothing with reserved bits in its header.
  */
 export async function tsharkOf(messages: readonly Buffer[]): Promise<SharkMessage[]> {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../../bench/population.ts'
+import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../tshark.ts'
 import { tollgate } from '../command.ts'
 import { startNode, type TestNode } from '../outages/node.ts'
-import { type Ask, capabilitiesOf, connectLink, type Link, openLink } from './link.ts'
+import { type Ask, capabilitiesOf, connectLink, type Link, type Message, openLink } from './link.ts'
 import {
   creditControl,
   dataSession,
@@ -99,6 +100,8 @@ describe('what the node says', () => {
   let node: TestNode
   const links: Link[] = []
   let link: Link
+  /** It repeats what nobody knows: tshark warns of that, too. */
+  let notKnown: Message
 
   const keep = (one: Link) => {
     links.push(one)
@@ -127,6 +130,15 @@ describe('what the node says', () => {
     const answer = await link.ask(command.creditControl, avps, ask)
     expect(answer.named).toMatchObject({ 'Result-Code': code })
     expect((answer.flags & flags.error) !== 0).toBe(code >= 3000 && code < 4000)
+  })
+
+  it('5001 for an AVP that it has to know, and does not', async () => {
+    const other = await connectLink({ port: node.product.diameterPort, identity: GATEWAY })
+    const asked = first('decoded;21', asks(payer))
+    const more = { avps: [avp(9999, Buffer.from('abc'))] }
+    notKnown = await other.ask(command.creditControl, asked, more)
+    await other.close()
+    expect(notKnown.named).toMatchObject({ 'Result-Code': 5001 })
   })
 
   it('3001 for a command that it does not have', async () => {
@@ -208,6 +220,13 @@ describe('what the node says', () => {
       const commands = new Set(decoded.map((message) => message.command))
       expect([...commands].sort()).toEqual([257, 258, 272, 274, 275, 280, 282])
       expect(decoded.filter(({ problems }) => problems.length > 0)).toEqual([])
+    })
+
+    it('shows the AVP that the node does not know', async () => {
+      const [answer] = await tsharkOf([notKnown.bytes])
+      const failed = answer?.avps.find(({ name }) => name === 'Failed-AVP')
+      expect(failed?.avps).toMatchObject([{ code: 9999, value: '61:62:63' }])
+      expect(answer?.problems).toEqual([expect.stringContaining('Unknown AVP 9999')])
     })
 
     it('has names that it knows, and values', () => {

@@ -32,6 +32,8 @@ export interface Ask {
   /** Besides that of a request; by default proxiable. */
   flags?: number
   endToEndId?: number
+  /** After the others, as they are. */
+  avps?: readonly WireAvp[]
 }
 
 export interface Link {
@@ -143,7 +145,7 @@ function requestOf(commandCode: number, id: number, named: NamedAvps, more: Ask)
     application: more.application ?? (isBase ? application.base : application.creditControl),
     hopByHopId: id,
     endToEndId: more.endToEndId ?? id,
-    avps: wireAvps(named),
+    avps: [...wireAvps(named), ...(more.avps ?? [])],
   })
 }
 
@@ -162,7 +164,7 @@ function answerTo(request: WireMessage, named: NamedAvps): Buffer {
   return writeMessage({ ...rest, flags: isError ? kept | flags.error : kept, avps })
 }
 
-export interface Identity {
+export type Identity = {
   'Origin-Host': string
   'Origin-Realm': string
 }

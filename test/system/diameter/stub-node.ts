@@ -1,4 +1,4 @@
-/** A small credit-control server in the place of the node: what the tests of the harness rest on. */
+/** A small credit-control server in the place of the node: the tests of the harness rest on it. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'

@@ -16,7 +16,7 @@ function messageOf(...avps: WireAvp[]): Buffer {
   return writeMessage({ ...head, hopByHopId: 7, endToEndId: 0xfffffffe, avps: [...avps, last] })
 }
 
-/** What the other tests rest on: that tshark is asked rightly, and that it complains when it should. */
+/** What other tests rest on: that tshark is asked rightly, and complains when it should. */
 describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
   it('reads headers, values and groups', async () => {
     const named = {
