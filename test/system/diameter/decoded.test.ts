@@ -29,11 +29,10 @@ const [payer, exhausted, topped, released, ending] = [0, 1, 2, 3, 4].map(
   (index) => FIRST_SID + index,
 ) as [number, number, number, number, number]
 const first = (name: string, more: NamedAvps) => creditControl(name, 'initial', 0, more)
-const event = (name: string, action: number, more: NamedAvps = {}) =>
-  creditControl(name, 'event', 0, {
+const event = (name: string, action: number, number = 0) =>
+  creditControl(name, 'event', number, {
     ...{ 'Service-Context-Id': SMS, 'Requested-Action': action, ...subscription(payer) },
     'Requested-Service-Unit': { 'CC-Service-Specific-Units': 2 },
-    ...more,
   })
 const without = (name: string, avps: NamedAvps): NamedAvps =>
   Object.fromEntries(Object.entries(avps).filter(([key]) => key !== name))
@@ -49,7 +48,7 @@ const CASES: readonly [code: number, name: string, avps: NamedAvps, ask?: Ask][]
   [2001, 'the last units', first('decoded;2', asks(exhausted, TOO_MUCH))],
   [4012, 'no credit', first('decoded;3', asks(exhausted))],
   [2001, 'a debit', event('decoded;4', 0)],
-  [2001, 'a refund', event('decoded;5', 1)],
+  [2001, 'its refund', event('decoded;4', 1, 1)],
   [2001, 'a check of the balance', event('decoded;6', 2)],
   [2001, 'a price enquiry', event('decoded;7', 3)],
   [5030, 'nobody', first('decoded;8', asks(77))],
@@ -195,16 +194,29 @@ describe('what the node says', () => {
       },
       'Quota-Holding-Time': 600,
     })
+  })
+
+  it.each([
+    ['Restriction-Filter-Rule', 'permit in ip from any to 192.0.2.7'],
+    ['Filter-Id', 'portal'],
+  ])('says what is let through at the end: %s', async (name, filter) => {
     await restart({
       TOLLGATE_SESSION_FINAL_UNIT_ACTION: 'restrict',
-      TOLLGATE_SESSION_RESTRICTION_FILTERS: 'permit in ip from any to 192.0.2.7,portal',
-      TOLLGATE_DIAMETER_WATCHDOG_MS: '1000',
+      TOLLGATE_SESSION_RESTRICTION_FILTERS: filter,
     })
-    const update = dataSession('decoded;redirected', 0).update(1, { asked: TOO_MUCH, used: 1 })
-    const restricted = await link.ask(command.creditControl, update)
-    expect(restricted.named['Multiple-Services-Credit-Control']).toMatchObject({
-      'Final-Unit-Indication': { 'Final-Unit-Action': 2, 'Filter-Id': 'portal' },
+    const asked = first(`decoded;${name}`, asks(released, TOO_MUCH))
+    const answer = await link.ask(command.creditControl, asked)
+    expect(answer.named['Multiple-Services-Credit-Control']).toMatchObject({
+      'Final-Unit-Indication': { 'Final-Unit-Action': 2, [name]: filter },
     })
+    const end = dataSession(`decoded;${name}`, 0).termination(1, 0)
+    expect((await link.ask(command.creditControl, end)).named).toMatchObject({
+      'Result-Code': 2001,
+    })
+  })
+
+  it('asks whether a peer is there, and tells it when it stops', async () => {
+    await restart({ TOLLGATE_DIAMETER_WATCHDOG_MS: '1000' })
     await link.receives(command.watchdog, 'request')
     expect(await node.product.terminate('realtime')).toBe(0)
     await link.receives(command.disconnectPeer, 'request')
@@ -219,7 +231,7 @@ describe('what the node says', () => {
     it('is without a warning', () => {
       const commands = new Set(decoded.map((message) => message.command))
       expect([...commands].sort()).toEqual([257, 258, 272, 274, 275, 280, 282])
-      expect(decoded.filter(({ problems }) => problems.length > 0)).toEqual([])
+      expect(decoded.filter(({ problems }) => problems.length > 0).map(shown)).toEqual([])
     })
 
     it('shows the AVP that the node does not know', async () => {
@@ -237,6 +249,10 @@ describe('what the node says', () => {
     })
   })
 })
+
+function shown({ command: code, avps, problems }: SharkMessage): unknown {
+  return [code, avps.map(({ name, value }) => `${name}: ${value}`), problems]
+}
 
 function withMembers(avp: SharkAvp): SharkAvp[] {
   return [avp, ...avp.avps.flatMap(withMembers)]

@@ -53,15 +53,15 @@ describe('the package diameter as a client', () => {
       ],
     ],
   ]
-  const event = (sessionId: string, action: string, index: number, messages: number) =>
+  const event = (sessionId: string, number: number, action: string, messages: number) =>
     client.ask('Credit-Control', sessionId, [
       ['Destination-Realm', NODE['Origin-Realm']],
       ['Auth-Application-Id', 'Diameter Credit Control'],
       ['Service-Context-Id', '32274@3gpp.org'],
       ['CC-Request-Type', 'EVENT_REQUEST'],
-      ['CC-Request-Number', 0],
+      ['CC-Request-Number', number],
       ['Requested-Action', action],
-      ...subscription(FIRST_SID + index),
+      ...subscription(FIRST_SID + 1),
       ['Requested-Service-Unit', [['CC-Service-Specific-Units', messages]]],
     ])
 
@@ -95,23 +95,23 @@ describe('the package diameter as a client', () => {
   it('pays for events, is paid back, and asks before', async () => {
     const paid = (spent: number) => ({ credited: MONEY, spent, reserved: 0, free: MONEY - spent })
     const sid = FIRST_SID + 1
-    const debited = await event('package;e1', 'DIRECT_DEBITING', 1, 3)
+    const debited = await event('package;e1', 0, 'DIRECT_DEBITING', 3)
     expect(debited).toMatchObject({
       ...{ 'Result-Code': SUCCESS, 'CC-Request-Type': 'EVENT_REQUEST' },
       'Granted-Service-Unit': { 'CC-Service-Specific-Units': 3 },
     })
     expect(await node.moneyOf(sid)).toEqual(paid(3 * SMS_PRICE))
-    const checked = await event('package;e2', 'CHECK_BALANCE', 1, 1)
+    const checked = await event('package;e2', 0, 'CHECK_BALANCE', 1)
     expect(checked).toMatchObject({
       'Result-Code': SUCCESS,
       'Check-Balance-Result': 'ENOUGH_CREDIT',
     })
-    const priced = await event('package;e3', 'PRICE_ENQUIRY', 1, 2)
+    const priced = await event('package;e3', 0, 'PRICE_ENQUIRY', 2)
     expect(priced).toMatchObject({ 'Result-Code': SUCCESS, 'Cost-Information': {} })
     expect(await node.moneyOf(sid)).toEqual(paid(3 * SMS_PRICE))
-    const refunded = await event('package;e4', 'REFUND_ACCOUNT', 1, 1)
+    const refunded = await event('package;e1', 1, 'REFUND_ACCOUNT', 3)
     expect(refunded).toMatchObject({ 'Result-Code': SUCCESS })
-    expect(await node.moneyOf(sid)).toMatchObject({ free: MONEY - 2 * SMS_PRICE })
+    expect(await node.moneyOf(sid)).toMatchObject({ free: MONEY, reserved: 0 })
   })
 
   it('is told what is wrong', async () => {
