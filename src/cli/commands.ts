@@ -193,6 +193,27 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
+  {
+    name: 'diameter send',
+    help: 'Send credit-control requests to a node over Diameter, and show its answers.',
+    options: {
+      ccr: text(
+        'FILE',
+        'AVPs by name (JSON or YAML), a list of such, or bytes as hex; - for stdin',
+      ),
+      host: text('HOST', 'node to ask; this machine if not given'),
+      port: text('N', 'its port; that of the settings if not given'),
+      'origin-host': text('HOST', 'who asks'),
+      'origin-realm': text('REALM', 'realm of who asks; that of the settings if not given'),
+      'destination-realm': text('REALM', 'realm that is asked; that of the settings if not given'),
+      tls: toggle('over TLS'),
+      ca: text('FILE', 'authorities of the node (PEM); those of the system if not given'),
+      cert: text('FILE', 'own certificate (PEM)'),
+      key: text('FILE', 'its private key (PEM)'),
+      json,
+      ...common,
+    },
+  },
   { name: 'version', help: 'Show the version.', options: { help: common.help } },
   { name: 'help', help: 'Show all commands.', options: { help: common.help } },
 ]

@@ -35,6 +35,8 @@ interface Selector {
   key: string
   /** Empty: any. */
   value: string
+  /** The only number whose text it is; NaN if there is none. */
+  number: number
 }
 
 const NAME = /[A-Za-z0-9_:@-]+/y
@@ -110,7 +112,8 @@ function stepsOf(text: string): readonly Step[] | null {
       SELECTOR.lastIndex = at
       const [whole = '', key = '', value = ''] = SELECTOR.exec(text) ?? []
       if (whole === '') return null
-      selectors.push({ key, value })
+      const number = String(Number(value)) === value ? Number(value) : Number.NaN
+      selectors.push({ key, value, number })
       at += whole.length
     }
     const index = INDEX.test(name) ? Number(name) : -1
@@ -142,6 +145,7 @@ function descend(value: unknown, step: Step): unknown {
   let found: unknown
   if (!Array.isArray(value)) found = ownField(value, step)
   else found = step.index < 0 ? ownField(value[0], step) : value[step.index]
+  if (found === undefined) return undefined
   for (const selector of step.selectors) found = select(found, selector)
   return found
 }
@@ -151,10 +155,15 @@ function ownField(value: unknown, { name, isInherited }: Step): unknown {
   return isInherited && !Object.hasOwn(value, name) ? undefined : value[name]
 }
 
-function select(value: unknown, { key, value: wanted }: Selector): unknown {
-  const members: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return members.find((member) => {
-    if (!isObject(member) || !Object.hasOwn(member, key)) return false
-    return wanted === '' || textOf(member[key]) === wanted
-  })
+function select(value: unknown, selector: Selector): unknown {
+  if (!Array.isArray(value)) return isSelected(value, selector) ? value : undefined
+  for (const member of value) if (isSelected(member, selector)) return member
+  return undefined
+}
+
+function isSelected(member: unknown, { key, value, number }: Selector): boolean {
+  if (!isObject(member) || !Object.hasOwn(member, key)) return false
+  if (value === '') return true
+  const given = member[key]
+  return typeof given === 'number' ? given === number : textOf(given) === value
 }

@@ -33,10 +33,9 @@ export function beforeChangeAt(
   const list = pathAt(value['each'], `${path}.each`)
   const units = termAt(value['fields'], `${path}.fields`, unit, true)
   return (scope, findings) => {
-    const members = membersOf(list, scope)
-    if (!members.some((member) => sideOf(change, member) !== '')) return -1
+    if (!saysAny(list.read(scope), change)) return -1
     let before = 0
-    for (const member of members) {
+    for (const member of membersOf(list, scope)) {
       const used = units.read(member, findings)
       if (used <= 0) continue
       const side = sideOf(change, member)
@@ -49,6 +48,15 @@ export function beforeChangeAt(
 
 function isSplit(value: unknown): value is RuleFields {
   return isObject(value) && !isUnset(value[CHANGE])
+}
+
+/** Most reports are of one tariff, and say nothing. */
+function saysAny(value: unknown, change: Path): boolean {
+  if (!Array.isArray(value)) return isObject(value) && change.in(value) !== undefined
+  for (const member of value) {
+    if (isObject(member) && change.in(member) !== undefined) return true
+  }
+  return false
 }
 
 /** Empty if the member does not say. */

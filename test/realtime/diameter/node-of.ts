@@ -10,6 +10,7 @@ import {
   startDiameter,
 } from '../../../src/realtime/diameter/start-diameter.ts'
 import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
+import type { RateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { closePeers } from './raw-peer.ts'
 
@@ -33,6 +34,7 @@ export interface NodeOptions {
   /** As they are stored; null: they were never read. */
   readonly peers?: readonly object[] | null
   readonly onRequest?: DiameterOptions['onRequest']
+  readonly rateLimits?: RateLimits
 }
 
 /** Short times, so that the tests need not wait; none of them is measured. */
@@ -43,7 +45,8 @@ export function settingsOf(settings: Partial<Config['diameter']> = {}): Config['
 }
 
 /** A node that answers each credit-control request with 2001, at once unless told otherwise. */
-export async function nodeOf({ settings = {}, peers = [], onRequest }: NodeOptions = {}) {
+export async function nodeOf(options: NodeOptions = {}) {
+  const { settings = {}, peers = [], onRequest, rateLimits } = options
   const lines: Line[] = []
   const write = (level: Line['level']) => (fields: object, text: string) => {
     lines.push({ level, fields: { ...fields }, text })
@@ -63,6 +66,7 @@ export async function nodeOf({ settings = {}, peers = [], onRequest }: NodeOptio
     identity: IDENTITY,
     peers: () => stored,
     firmwareRevision: 100,
+    ...(rateLimits === undefined ? {} : { rateLimits }),
     onRequest: (connection, bytes) => {
       requests.push(Buffer.from(bytes))
       ;(onRequest ?? answer)(connection, bytes)

@@ -56,7 +56,7 @@ const KINDS: Readonly<Record<Avp['type'], number>> = {
 const SIZES: readonly number[] = [-1, -1, 4, 4, 4, 8, 8, -1, -1]
 
 /**
- * Tariff-Change-Usage, Tariff-Time-Change, CC-Time, CC-Money, CC-Total-, -Input- and -Output-Octets,
+ * Tariff-Change-Usage, Tariff-Time-Change, CC-Time, CC-Money, CC-Total-, -Input-, -Output-Octets,
  * CC-Service-Specific-Units.
  */
 const UNITS: readonly number[] = [452, 451, 420, 413, 421, 412, 414, 417]

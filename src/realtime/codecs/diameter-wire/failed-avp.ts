@@ -10,8 +10,10 @@ import { avpFlags } from './protocol.ts'
 /** Of an AVP that is larger only an example is told. */
 const COPY_BYTES_MAX = 4096
 const ZEROS = Buffer.alloc(8)
-/** Of what has no size by its type, and of an address with its family. */
-const LEAST = 0
+/** Of texts and octets: names of hosts and the like are never empty. */
+const OCTETS_MIN = 1
+/** Of an address, with its family. */
+const ADDRESS_MIN = 6
 
 /** A copy of the AVP at a place whose length is sound. */
 export function copyOf(bytes: Buffer, at: number): WireAvp {
@@ -42,8 +44,13 @@ export function exampleOf(rule: AvpRule): WireAvp {
 }
 
 function zeros(rule: AvpRule | undefined): Buffer {
-  const size = rule === undefined || rule.size < 0 ? LEAST : rule.size
-  return ZEROS.subarray(0, size)
+  return ZEROS.subarray(0, rule === undefined ? 0 : leastOf(rule))
+}
+
+function leastOf({ kind, size }: AvpRule): number {
+  if (size >= 0) return size
+  if (kind === kinds.group) return 0
+  return kind === kinds.address ? ADDRESS_MIN : OCTETS_MIN
 }
 
 function headBytes(flags: number): number {
@@ -51,7 +58,8 @@ function headBytes(flags: number): number {
 }
 
 function vendorAt(bytes: Buffer, at: number, end: number): number {
-  const hasVendor = headBytes(bytes[at + 4] as number) === 12 && end - at >= 12
+  const isFlagged = headBytes(bytes[at + 4] as number) === 12
+  const hasVendor = isFlagged && end - at >= 12 && uint24At(bytes, at + 5) >= 12
   return hasVendor ? uint32At(bytes, at + 8) : 0
 }
 

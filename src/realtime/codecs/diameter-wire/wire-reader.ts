@@ -184,7 +184,9 @@ export class WireReader {
   }
 
   #failFlags(at: number): false {
-    const failed = copyOf(this.#bytes, at)
+    const copy = copyOf(this.#bytes, at)
+    // With them the answer would be refused as the request is.
+    const failed = { ...copy, flags: copy.flags & ~RESERVED_AVP_FLAGS }
     const why = 'has reserved flags set'
     return this.#fail(nameOf(failed), why, failed, resultCode.invalidAvpBits)
   }

@@ -1,4 +1,4 @@
-/** Messages as records by the names of AVPs, to bytes and back, by the generic reader and writer. */
+/** Messages as records by the names of AVPs, to bytes and back, by the generic codec. */
 import {
   type AvpType,
   avpByCode,

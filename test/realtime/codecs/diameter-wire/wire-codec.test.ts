@@ -51,7 +51,7 @@ describe('a credit-control request in bytes', () => {
     expect(wire.encode(decoded.envelope, outcome)).toEqual(before)
   })
 
-  it('of an event without a number is told apart by its sender and its End-to-End Identifier', () => {
+  it('of an event without a number is known by its sender and End-to-End Id', () => {
     const stamp = stampOf({})
     expect(stamp).toMatch(/^[0-9a-f]{64}$/)
     const again = { hopByHopId: 99, flags: 0xd0 }
