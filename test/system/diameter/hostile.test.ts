@@ -163,6 +163,31 @@ describe('a thousand connections that say nothing', () => {
   })
 })
 
+describe('connections that are reset before their answers', () => {
+  it('leave nothing under way, and nothing open', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const raws = await Promise.all(Array.from({ length: ABREAST }, () => openRaw(port())))
+      for (const [n, { socket }] of raws.entries()) {
+        const name = `hostile;reset ${round} ${n}`
+        const said = [0, 1, 2].map((id) => ccr(event(`${name} ${id}`, 22), id + 2))
+        socket.write(Buffer.concat([capabilities(GATEWAY), ...said]))
+      }
+      for (const { socket } of raws) socket.resetAndDestroy()
+    }
+    await charge(21)
+    const pid = node.product.pid('realtime')
+    await waitUntil('their end', () => openFiles(pid) < files + ABREAST)
+    await waitUntil('nothing under way', async () => {
+      const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
+      return /^tollgate_in_flight\{.*role="realtime"\} 0$/m.test(text)
+    })
+    // Whatever has arrived is paid, each once.
+    const { spent, reserved } = await node.moneyOf(FIRST_SID + 22)
+    expect([spent % SMS_PRICE, reserved]).toEqual([0, 0])
+    expect(spent).toBeLessThanOrEqual(3 * 10 * ABREAST * SMS_PRICE)
+  })
+})
+
 describe('a peer that asks thousands of times and never reads', () => {
   it('is read no further and cut off; others are served meanwhile', async () => {
     const memoryBytes = () => {

@@ -1,7 +1,9 @@
 /** What Diameter peers are told while something is away, too much, or ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aidOf } from '../../../bench/population.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { publishHint } from '../../../src/store/hints.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { money, startNode, type TestNode } from '../outages/node.ts'
 import { connectLink, type Link, type Message } from './link.ts'
@@ -38,6 +40,10 @@ afterAll(async () => {
 function expectTooBusy({ named, flags: bits }: Message, sessionId: string): void {
   expect(named).toMatchObject({ 'Result-Code': 3004, 'Session-Id': sessionId })
   expect(bits & (flags.error | flags.request)).toBe(flags.error)
+}
+
+function isReAuth({ command: code, named }: Message, sessionId: string): boolean {
+  return code === command.reAuth && named['Session-Id'] === sessionId
 }
 
 async function insist(avps: NamedAvps): Promise<Message> {
@@ -92,6 +98,11 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
     expect(resultOf(await insist(next.initial(5)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(5, 5))
     expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
+    // What others do is heard of again, too.
+    await waitUntil('a request of the node', async () => {
+      await publishHint(node.books.ledger.redis, { cause: 'credit', aid: aidOf(index, 1), sid })
+      return link.received.some((one) => isReAuth(one, name('open')))
+    })
     expect(resultOf(await ask(termination(2, 5)))).toBe(2001)
     expect(resultOf(await ask(next.termination(1, 0)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(10, 0))
