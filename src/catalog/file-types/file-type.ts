@@ -98,6 +98,8 @@ export interface AnswerSettings {
   /** Percent of a grant that may be left when more is asked for; 0: no threshold is told. */
   thresholdPercent: number
   finalUnit: FinalUnitAction
+  /** ISO 4217 numeric; 999 for none. */
+  currencyCode: number
   returnCodes: Readonly<Record<Reason, number>>
 }
 
@@ -166,6 +168,8 @@ export interface FileType {
   /** As `ChargeRequest.rules`; empty, with `rules` null: those of the installation. */
   readonly rulesKey: string
   readonly rules: RuleDocuments | null
+  /** Words of the document and of its rules: no field of another name can be read (words.ts). */
+  readonly words: ReadonlySet<string>
   /** Never throws, whatever the message. */
   readonly map: (message: Message, context: MapContext) => MappedRequest | FieldProblem
   readonly response: readonly ResponseNode[]

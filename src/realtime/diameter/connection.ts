@@ -377,6 +377,7 @@ export class PeerConnection implements DiameterConnection {
     this.#hasEnded = true
     this.#step('disconnected', { why: 'closed by the peer' })
     this.#pending.close()
+    this.#around.onGone(this)
     if (!this.#isUp) return
     const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
     const cause = this.#why

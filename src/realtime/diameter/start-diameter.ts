@@ -21,6 +21,8 @@ export interface DiameterOptions {
   readonly identity: WireIdentity
   readonly peers: PeersNow
   readonly onRequest: OnRequest
+  /** Told of each connection that has ended. */
+  readonly onGone?: (connection: DiameterConnection) => void
   /** Firmware-Revision: the version of the product as a number; 0 if not given. */
   readonly firmwareRevision?: number
   /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
@@ -64,6 +66,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
     nextEndToEndId: createEndToEndIds(clock.nowMs()),
     elapsedMs: monotonicMs,
     onRequest: options.onRequest,
+    onGone: options.onGone ?? (() => undefined),
   }
   let listener: Listener
   try {

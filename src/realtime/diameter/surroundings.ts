@@ -55,4 +55,6 @@ export interface Surroundings {
   /** Milliseconds that never go back. */
   readonly elapsedMs: () => number
   readonly onRequest: OnRequest
+  /** It is closed, whether or not it ever was open. */
+  readonly onGone: (connection: DiameterConnection) => void
 }

@@ -1,6 +1,21 @@
 /** Credit-control messages in Diameter's own bytes, mapped by a file type of parser `diameter`. */
-import type { FileType } from '../../../catalog/file-types/file-type.ts'
-import type { MessageCodec } from '../codec.ts'
+import { createHash } from 'node:crypto'
+import type { Answer, FileType, MapContext } from '../../../catalog/file-types/file-type.ts'
+import type { ServiceRequest } from '../../../domain/charge-request.ts'
+import type { DecodeContext, DecodeError, MessageCodec } from '../codec.ts'
+import { resultCodeOf } from '../diameter/encode-diameter.ts'
+import { type MappedEnvelope, withAllServices } from '../mapped.ts'
+import { createAnswerWriter, type WireForm } from './answer-writer.ts'
+import { baseAnswer } from './base-answer.ts'
+import { uint24At, uint32At } from './bytes.ts'
+import { failedAt } from './failed-avp.ts'
+import { type Header, padded, readAvps, readHeader } from './message.ts'
+import { application, avpCode, command, HEADER_BYTES, resultCode } from './protocol.ts'
+import { AvpNames } from './read-names.ts'
+import { headerTrace, traceOf } from './trace.ts'
+import { checkRequest, type RequestIds } from './wire-checks.ts'
+import { type FoundProblem, WireProblem } from './wire-problem.ts'
+import { WireReader } from './wire-reader.ts'
 
 /** Who the node is. */
 export interface WireIdentity {
@@ -11,11 +26,131 @@ export interface WireIdentity {
 /** Takes whole messages with command 272 and the request bit; gives whole answers. */
 export type WireCodec = MessageCodec<unknown, Buffer>
 
-export function createWireCodec(_fileType: FileType, _identity: WireIdentity): WireCodec {
-  const error = () => Buffer.alloc(0)
+/** That of any message before the first. */
+const NO_HEADER: Header = {
+  flags: 0,
+  command: command.creditControl,
+  application: application.creditControl,
+  hopByHopId: 0,
+  endToEndId: 0,
+}
+const NO_SERVICES: readonly ServiceRequest[] = []
+
+export function createWireCodec(fileType: FileType, identity: WireIdentity): WireCodec {
+  const { map, name, settings, response, words } = fileType
+  const { malformed } = settings('').returnCodes
+  const reader = new WireReader(new AvpNames(words))
+  const writeAnswer = createAnswerWriter(response, identity)
+  /** Of the last message, for the answer to one that a defect of ours kept from being read. */
+  let lastHeader = NO_HEADER
+  const refused = (body: Buffer, found: FoundProblem) => ({
+    ok: false as const,
+    error: new WireProblem(found, traceOf(body)),
+  })
+
   return {
-    decode: () => ({ ok: false, error: { field: 'body', why: 'cannot be read yet' } }),
-    encode: error,
-    encodeError: error,
+    decode(body, context) {
+      if (body.length < HEADER_BYTES) return { ok: false, error: TOO_SHORT }
+      lastHeader = readHeader(body)
+      if (body.length % 4 !== 0) return refused(body, NOT_WHOLE)
+      const message = reader.read(body)
+      if (reader.problem !== null) return refused(body, reader.problem)
+      const ids = checkRequest(body, reader)
+      if ('why' in ids) return refused(body, ids)
+      const mapped = map(message, mapContext(body, context, ids, reader.originHostAt))
+      if ('why' in mapped) return refused(body, mappingProblem(body, mapped, malformed))
+      const { echo, request, skipped } = mapped
+      const services = request === null ? NO_SERVICES : request.services
+      const form = formOf(body, lastHeader, ids, reader.proxiesAt)
+      return { ok: true, request, envelope: { echo, skipped, services, form } }
+    },
+    encode(envelope, outcome) {
+      const mapped = envelope as MappedEnvelope
+      const { echo, form } = mapped
+      const whole = withAllServices(mapped, outcome)
+      const answer: Answer = { fileType: name, echo, outcome: whole, settings }
+      return writeAnswer(answer, form as WireForm)
+    },
+    encodeError(error) {
+      const message = `${error.field} ${error.why}`
+      if (error instanceof WireProblem) {
+        const { resultCode, failed, trace } = error
+        return baseAnswer(trace, identity, { resultCode, message, failed })
+      }
+      const resultCode = resultCodeOf(error, malformed)
+      return baseAnswer(headerTrace(lastHeader), identity, { resultCode, message, failed: null })
+    },
   }
+}
+
+const NOT_WHOLE: FoundProblem = {
+  ...{ field: 'body', why: 'has a length that is no multiple of 4' },
+  ...{ resultCode: resultCode.invalidMessageLength, failed: null },
+}
+const TOO_SHORT: DecodeError = { field: 'body', why: 'has no header' }
+
+function formOf(
+  body: Buffer,
+  { flags, hopByHopId, endToEndId }: Header,
+  { sessionId, requestType, requestNumber }: RequestIds,
+  proxiesAt: readonly number[],
+): WireForm {
+  const proxies = proxiesAt.length === 0 ? null : copiesOf(body, proxiesAt)
+  return { flags, hopByHopId, endToEndId, sessionId, requestType, requestNumber, proxies }
+}
+
+/** AVPs as they are, with their padding. */
+function copiesOf(body: Buffer, places: readonly number[]): Buffer {
+  return Buffer.concat(places.map((at) => body.subarray(at, padded(at + uint24At(body, at + 5)))))
+}
+
+function mapContext(
+  body: Buffer,
+  context: DecodeContext,
+  { requestNumber }: RequestIds,
+  originHostAt: number,
+): MapContext {
+  return {
+    origin: context.origin,
+    nowMs: context.nowMs,
+    servicesMax: context.servicesMax,
+    eventAgeMsMax: context.eventAgeMsMax,
+    eventFutureMsMax: context.eventFutureMsMax,
+    bodyDigest: () => (requestNumber < 0 ? eventDigest(body, originHostAt) : contentDigest(body)),
+  }
+}
+
+/**
+ * What an event without a number is told apart by: its End-to-End Identifier and Origin-Host, which
+ * are the same when it is sent again (RFC 6733 section 3), by whatever way.
+ */
+function eventDigest(body: Buffer, originHostAt: number): string {
+  const length = uint24At(body, originHostAt + 5)
+  return createHash('sha256')
+    .update(body.subarray(16, HEADER_BYTES))
+    .update(body.subarray(originHostAt + 8, originHostAt + length))
+    .digest('hex')
+}
+
+/** AVPs that tell of the way of a message. */
+const ON_THE_WAY: readonly number[] = [
+  avpCode.routeRecord,
+  avpCode.proxyInfo,
+  avpCode.destinationHost,
+]
+
+/** Of the AVPs that are the same when a message is sent again, also by another way. */
+function contentDigest(body: Buffer): string {
+  const hash = createHash('sha256')
+  for (let at = HEADER_BYTES; at < body.length; ) {
+    const end = padded(at + uint24At(body, at + 5))
+    if (!ON_THE_WAY.includes(uint32At(body, at))) hash.update(body.subarray(at, end))
+    at = end
+  }
+  return hash.digest('hex')
+}
+
+function mappingProblem(body: Buffer, problem: DecodeError, malformed: number): FoundProblem {
+  const failed = failedAt(readAvps(body.subarray(HEADER_BYTES)), problem.field)
+  return { ...problem, resultCode: resultCodeOf(problem, malformed), failed }
 }

@@ -1,5 +1,6 @@
 import type { AnswerValue } from '../../../catalog/file-types/file-type.ts'
 import { quote } from '../json-text.ts'
+import { amountOf } from './amount.ts'
 import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'
 
@@ -13,7 +14,6 @@ export interface WrittenAvp {
 
 /** AVPs that hold an amount of money as digits and exponent (RFC 8506 section 8.8). */
 const AMOUNTS: readonly string[] = ['Unit-Value']
-const DECIMAL = /^(-?)(\d+)(?:\.(\d*?)0*)?$/
 
 /** Writes AVPs as JSON in the layout of a request. */
 export class AvpWriter {
@@ -112,12 +112,11 @@ export class AvpWriter {
 
   /** A decimal number as digits and the power of ten that they are multiplied with. */
   #amount(decimal: string): string | undefined {
-    const parts = DECIMAL.exec(decimal)
-    if (parts === null) return undefined
-    const [, sign = '', whole = '', fraction = ''] = parts
-    const digits = `${whole}${fraction}`.replace(/^0+(?=\d)/, '')
-    const members: WrittenAvp[] = [amountMember('Value-Digits', sign + digits)]
-    if (fraction !== '') members.push(amountMember('Exponent', `-${fraction.length}`))
+    const amount = amountOf(decimal)
+    if (amount === undefined) return undefined
+    const { digits, scale } = amount
+    const members: WrittenAvp[] = [amountMember('Value-Digits', digits)]
+    if (scale > 0) members.push(amountMember('Exponent', `-${scale}`))
     return this.group(members)
   }
 }

@@ -150,7 +150,7 @@ function encodeError(error: DecodeError, code: number, form: DiameterForm): stri
 }
 
 /** A code that is not simply "malformed" stands; else RFC 8506 section 9, RFC 6733 section 7.1. */
-function resultCodeOf({ field, why }: DecodeError, code: number): number {
+export function resultCodeOf({ field, why }: DecodeError, code: number): number {
   if (code >= RESULT_CODE_MIN && code !== INVALID_AVP_VALUE) return code
   if (field === 'body') return UNABLE_TO_COMPLY
   return why.includes('is required') ? MISSING_AVP : INVALID_AVP_VALUE

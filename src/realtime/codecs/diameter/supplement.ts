@@ -3,11 +3,14 @@
  * another type: RFC 8506 section 8, 3GPP TS 32.299 section 7.2.
  */
 import type { AvpEntry, AvpType } from './dictionary.ts'
+import { laterAvps } from './later-avps.ts'
 
 const TGPP = 10415
 
 export const supplement: readonly AvpEntry[] = [
+  ...laterAvps,
   ietf(279, 'Failed-AVP', 'Grouped', true),
+  ietf(301, 'DRMP', 'Integer32'),
   ietf(438, 'Restriction-Filter-Rule', 'OctetString', true),
   ietf(653, 'User-Equipment-Info-Extension', 'Grouped'),
   ietf(654, 'User-Equipment-Info-IMEISV'),
@@ -27,6 +30,7 @@ export const supplement: readonly AvpEntry[] = [
   ietf(668, 'Redirect-Address-SIP-URI'),
   ietf(669, 'QoS-Final-Unit-Indication', 'Grouped'),
   tgpp(5, '3GPP-GPRS-Negotiated-QoS-Profile'),
+  tgpp(1082, 'Credit-Management-Status', 'Unsigned32'),
   tgpp(1201, 'Recipient-Address', 'Grouped'),
   tgpp(1256, 'Service-Generic-Information', 'Grouped'),
   tgpp(2008, 'Originator-SCCP-Address', 'IPAddress'),
@@ -35,6 +39,8 @@ export const supplement: readonly AvpEntry[] = [
   tgpp(2027, 'Originator-Received-Address', 'Grouped'),
   tgpp(2050, 'PDN-Connection-Charging-ID', 'Unsigned32'),
   tgpp(2812, 'User-Location-Info-Time', 'Time'),
+  tgpp(3406, 'MTC-IWF-Address', 'IPAddress'),
+  tgpp(3425, 'ePDG-Address', 'IPAddress'),
   tgpp(3904, 'Announcement-Information', 'Grouped'),
 ]
 

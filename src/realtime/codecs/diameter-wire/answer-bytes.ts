@@ -1,0 +1,124 @@
+/** Writes AVPs one behind the other into bytes that grow as needed, and are used again. */
+import type { AvpRule } from './avp-rules.ts'
+import { putUint24, putUint32 } from './bytes.ts'
+import { HEADER_BYTES } from './protocol.ts'
+
+const FIRST_BYTES = 4096
+/** Above this many characters the native writer is faster than a loop. */
+const FEW_CHARS = 48
+
+export class AnswerBytes {
+  /** Where the next AVP begins. */
+  at = HEADER_BYTES
+  /** Where Result-Code of the message has its number; -1: not written yet. */
+  resultCodeAt = -1
+  #bytes: Buffer = Buffer.alloc(FIRST_BYTES)
+
+  /** Begins a message, behind the place of its header. */
+  begin(): void {
+    this.at = HEADER_BYTES
+    this.resultCodeAt = -1
+  }
+
+  /** A group, to be closed; tells where it begins. */
+  open({ code, vendor, flags }: AvpRule): number {
+    const start = this.at
+    this.#head(code, vendor, flags, 0, 12)
+    return start
+  }
+
+  /** Closes the group that begins there, with all AVPs since in it. */
+  close(start: number): void {
+    putUint24(this.#bytes, start + 5, this.at - start)
+  }
+
+  uint32({ code, vendor, flags }: AvpRule, value: number): void {
+    this.#head(code, vendor, flags, 4, 16)
+    putUint32(this.#bytes, this.at, value)
+    this.at += 4
+  }
+
+  /** `high` and `low`: halves of its 64 bits. */
+  uint64({ code, vendor, flags }: AvpRule, high: number, low: number): void {
+    this.#head(code, vendor, flags, 8, 20)
+    putUint32(this.#bytes, this.at, high)
+    putUint32(this.#bytes, this.at + 4, low)
+    this.at += 8
+  }
+
+  text({ code, vendor, flags }: AvpRule, text: string): void {
+    const start = this.at
+    // Three bytes at most for each half of a pair, twelve for the header, three of padding.
+    this.#head(code, vendor, flags, 0, text.length * 3 + 15)
+    this.at += this.#put(text)
+    this.#finish(start)
+  }
+
+  octets({ code, vendor, flags }: AvpRule, data: Buffer): void {
+    const start = this.at
+    this.#head(code, vendor, flags, 0, data.length + 15)
+    data.copy(this.#bytes, this.at)
+    this.at += data.length
+    this.#finish(start)
+  }
+
+  /** Whole AVPs as they are. */
+  raw(avps: Buffer): void {
+    this.#ensure(avps.length)
+    avps.copy(this.#bytes, this.at)
+    this.at += avps.length
+  }
+
+  numberAt(at: number): number {
+    return this.#bytes.readUInt32BE(at)
+  }
+
+  /** A copy of all that was written; its header is still to be filled in. */
+  end(): Buffer {
+    const message = Buffer.allocUnsafe(this.at)
+    this.#bytes.copy(message, 0, 0, this.at)
+    return message
+  }
+
+  #head(code: number, vendor: number, flags: number, size: number, most: number): void {
+    this.#ensure(most)
+    const bytes = this.#bytes
+    const { at } = this
+    putUint32(bytes, at, code)
+    bytes[at + 4] = flags
+    const head = vendor === 0 ? 8 : 12
+    putUint24(bytes, at + 5, head + size)
+    if (vendor !== 0) putUint32(bytes, at + 8, vendor)
+    this.at = at + head
+  }
+
+  /** Bytes that the text has. */
+  #put(text: string): number {
+    if (text.length > FEW_CHARS) return this.#bytes.write(text, this.at, 'utf8')
+    const bytes = this.#bytes
+    const { at } = this
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index)
+      if (code > 0x7f) return bytes.write(text, at, 'utf8')
+      bytes[at + index] = code
+    }
+    return text.length
+  }
+
+  /** Of an AVP that ends here: its length, and zeros up to where the next one begins. */
+  #finish(start: number): void {
+    const bytes = this.#bytes
+    putUint24(bytes, start + 5, this.at - start)
+    while ((this.at & 3) !== 0) {
+      bytes[this.at] = 0
+      this.at += 1
+    }
+  }
+
+  #ensure(more: number): void {
+    if (this.at + more <= this.#bytes.length) return
+    const larger = Buffer.alloc(Math.max(this.#bytes.length * 2, this.at + more))
+    this.#bytes.copy(larger, 0, 0, this.at)
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,88 @@
+/** The tree of a file type's answers, compiled once to what writes them. */
+import type {
+  Answer,
+  AnswerReader,
+  Message,
+  ResponseNode,
+} from '../../../catalog/file-types/file-type.ts'
+import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
+import type { AnswerBytes } from './answer-bytes.ts'
+import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
+import { writeValue } from './write-values.ts'
+
+/** Writes the AVPs of a node, none where there is nothing to tell. */
+export type Source = (
+  bytes: AnswerBytes,
+  answer: Answer,
+  service: ServiceOutcome | null,
+  entry: Message,
+) => void
+
+/** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
+export interface Member {
+  readonly rule: AvpRule
+  readonly sources: readonly Source[]
+}
+
+/**
+ * In the order of the tree, as the JSON form has them. What the dictionary has no AVP for is left
+ * out: it has no code.
+ */
+export function membersOf(nodes: readonly ResponseNode[]): Member[] {
+  const byRule = new Map<AvpRule, Source[]>()
+  for (const node of nodes) {
+    const rule = ruleByKey(node.name)
+    if (rule === undefined) continue
+    const source = sourceOf(node, rule)
+    if (source === null) continue
+    const sources = byRule.get(rule)
+    if (sources === undefined) byRule.set(rule, [source])
+    else sources.push(source)
+  }
+  return [...byRule].map(([rule, sources]) => ({ rule, sources }))
+}
+
+/** All of them, one behind the other. */
+export function sourcesOf(members: readonly Member[]): readonly Source[] {
+  return members.flatMap(({ sources }) => sources)
+}
+
+/** Null for a group of what is none: nothing can be in it. */
+function sourceOf(node: ResponseNode, rule: AvpRule): Source | null {
+  if (node.kind === 'value') return valueSource(node.read, rule)
+  if (rule.kind !== kinds.group) return null
+  const sources = sourcesOf(membersOf(node.children))
+  return node.kind === 'group' ? groupSource(sources, rule) : servicesSource(sources, rule)
+}
+
+function valueSource(read: AnswerReader, rule: AvpRule): Source {
+  return (bytes, answer, service, entry) => {
+    const value = read(answer, service, entry)
+    if (value !== undefined) writeValue(bytes, rule, value)
+  }
+}
+
+function groupSource(sources: readonly Source[], rule: AvpRule): Source {
+  return (bytes, answer, service, entry) => {
+    const start = bytes.open(rule)
+    const empty = bytes.at
+    for (const source of sources) source(bytes, answer, service, entry)
+    if (bytes.at === empty) bytes.at = start
+    else bytes.close(start)
+  }
+}
+
+/** Left out of answers to messages that have no list of services, but are one themselves. */
+function servicesSource(sources: readonly Source[], rule: AvpRule): Source {
+  return (bytes, answer) => {
+    const { echo, outcome } = answer
+    if (echo.entries[0] === echo.message) return
+    const { services } = outcome
+    for (let index = 0; index < services.length; index += 1) {
+      const entry = echo.entries[index] ?? echo.message
+      const start = bytes.open(rule)
+      for (const source of sources) source(bytes, answer, services[index] ?? null, entry)
+      bytes.close(start)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** Answers to credit-control requests as messages, from the tree of a file type. */
+import type { Answer, ResponseNode } from '../../../catalog/file-types/file-type.ts'
+import { reasons } from '../../../domain/charge-outcome.ts'
+import { AnswerBytes } from './answer-bytes.ts'
+import { type Member, membersOf, type Source } from './answer-plan.ts'
+import { type AvpRule, ruleOf } from './avp-rules.ts'
+import { putUint24, putUint32 } from './bytes.ts'
+import { textAvp, writeMessage } from './message.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  HEADER_BYTES,
+  isProtocolError,
+  resultCode,
+  VERSION,
+} from './protocol.ts'
+import type { WireIdentity } from './wire-codec.ts'
+
+/** What an answer has of its request besides `Answer.echo`. */
+export interface WireForm {
+  /** Of its header. */
+  readonly flags: number
+  readonly hopByHopId: number
+  readonly endToEndId: number
+  readonly sessionId: string
+  readonly requestType: number
+  /** -1: it has none. */
+  readonly requestNumber: number
+  /** All `Proxy-Info`, as they came; null: none. */
+  readonly proxies: Buffer | null
+}
+
+/** Writes into the same bytes again and again: one answer at a time. */
+export type WriteAnswer = (answer: Answer, form: WireForm) => Buffer
+
+type Write = (bytes: AnswerBytes, answer: Answer, form: WireForm) => void
+
+const rule = (code: number) => ruleOf(code, 0) as AvpRule
+const rules = {
+  sessionId: rule(avpCode.sessionId),
+  resultCode: rule(avpCode.resultCode),
+  authApplicationId: rule(avpCode.authApplicationId),
+  requestType: rule(avpCode.ccRequestType),
+  requestNumber: rule(avpCode.ccRequestNumber),
+  failedAvp: rule(avpCode.failedAvp),
+  ratingGroup: rule(avpCode.ratingGroup),
+}
+const SERVICE_IDENTIFIER = ruleOf(439, 0) as AvpRule
+/** Return codes below are of another dialect. */
+const RESULT_CODE_MIN = 1001
+
+/**
+ * What each answer must have (RFC 8506 section 3.2) and the tree does not is added: Session-Id as
+ * the first of all, the node's names behind Result-Code.
+ */
+export function createAnswerWriter(
+  nodes: readonly ResponseNode[],
+  identity: WireIdentity,
+): WriteAnswer {
+  const writes = writesOf(membersOf(nodes), identity)
+  const bytes = new AnswerBytes()
+  return (answer, form) => {
+    bytes.begin()
+    for (const write of writes) write(bytes, answer, form)
+    if (form.proxies !== null) bytes.raw(form.proxies)
+    const isError = isProtocolError(bytes.numberAt(bytes.resultCodeAt))
+    return withHeader(bytes.end(), form, isError)
+  }
+}
+
+function withHeader(message: Buffer, form: WireForm, isError: boolean): Buffer {
+  message[0] = VERSION
+  putUint24(message, 1, message.length)
+  message[4] = (form.flags & flags.proxiable) | (isError ? flags.error : 0)
+  putUint24(message, 5, command.creditControl)
+  putUint32(message, 8, application.creditControl)
+  putUint32(message, 12, form.hopByHopId)
+  putUint32(message, 16, form.endToEndId)
+  return message
+}
+
+function writesOf(members: readonly Member[], identity: WireIdentity): readonly Write[] {
+  const known = new Map(members.map(({ rule, sources }) => [rule, sources]))
+  const writes: Write[] = [...(known.get(rules.sessionId)?.map(writeOf) ?? [writeSessionId])]
+  const names = namesOf(identity, (code) => known.has(rule(code)))
+  const resultWrites = (known.get(rules.resultCode) ?? []).map(writeOf)
+  const writeResult: Write = (bytes, answer, form) => {
+    const before = bytes.at
+    for (const write of resultWrites) if (bytes.at === before) write(bytes, answer, form)
+    if (bytes.at === before) bytes.uint32(rules.resultCode, resultCodeOf(answer))
+    bytes.resultCodeAt = before + 8
+    bytes.raw(names)
+  }
+  if (!known.has(rules.resultCode)) writes.push(writeResult, ...absentOf(known))
+  for (const { rule, sources } of members) {
+    if (rule === rules.sessionId) continue
+    if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(known))
+    else writes.push(...sources.map(writeOf))
+  }
+  if (!known.has(rules.failedAvp)) writes.push(writeUnrated)
+  return writes
+}
+
+function writeOf(source: Source): Write {
+  return (bytes, answer) => source(bytes, answer, null, answer.echo.message)
+}
+
+const writeSessionId: Write = (bytes, _answer, { sessionId }) =>
+  bytes.text(rules.sessionId, sessionId)
+
+/** The AVPs that the tree does not have. */
+function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
+  const all: readonly (readonly [AvpRule, Write])[] = [
+    [
+      rules.authApplicationId,
+      (bytes) => bytes.uint32(rules.authApplicationId, application.creditControl),
+    ],
+    [
+      rules.requestType,
+      (bytes, _answer, { requestType }) => bytes.uint32(rules.requestType, requestType),
+    ],
+    [
+      rules.requestNumber,
+      (bytes, _answer, { requestNumber }) => {
+        if (requestNumber >= 0) bytes.uint32(rules.requestNumber, requestNumber)
+      },
+    ],
+  ]
+  return all.filter(([rule]) => !known.has(rule)).map(([, write]) => write)
+}
+
+/** Origin-Host and Origin-Realm as bytes. */
+function namesOf(
+  { originHost, originRealm }: WireIdentity,
+  isKnown: (code: number) => boolean,
+): Buffer {
+  const all = [textAvp(avpCode.originHost, originHost), textAvp(avpCode.originRealm, originRealm)]
+  const avps = all.filter(({ code }) => !isKnown(code))
+  const header = { flags: 0, command: 0, application: 0, hopByHopId: 0, endToEndId: 0 }
+  return writeMessage({ ...header, avps }).subarray(HEADER_BYTES)
+}
+
+/** Of a tree that does not say. */
+function resultCodeOf({ outcome, settings }: Answer): number {
+  const usaget = outcome.services[0]?.usaget ?? ''
+  const code = settings(usaget).returnCodes[outcome.reason]
+  if (code >= RESULT_CODE_MIN) return code
+  const { status } = reasons[outcome.reason]
+  if (status === 'granted') return resultCode.success
+  return status === 'failed' ? resultCode.tooBusy : resultCode.unableToComply
+}
+
+/** Of services without a rate their rating groups, for the gateway to know (RFC 8506 9.2). */
+const writeUnrated: Write = (bytes, { echo, outcome, settings }) => {
+  const { entries, message } = echo
+  if (outcome.services.length === 0 || entries[0] === message) return
+  let start = -1
+  for (const [index, { reason, usaget }] of outcome.services.entries()) {
+    if (reason === 'granted') continue
+    if (settings(usaget).returnCodes[reason] !== resultCode.ratingFailed) continue
+    const entry = entries[index] ?? message
+    const key = typeof entry['Rating-Group'] === 'number' ? rules.ratingGroup : SERVICE_IDENTIFIER
+    const value = entry[key.name]
+    if (typeof value !== 'number') continue
+    if (start < 0) start = bytes.open(rules.failedAvp)
+    bytes.uint32(key, value)
+  }
+  if (start >= 0) bytes.close(start)
+}

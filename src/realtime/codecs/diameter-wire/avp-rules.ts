@@ -1,0 +1,131 @@
+/** What reading and writing an AVP needs to know of it, found by its code without a hash. */
+import { type Avp, avpByCode, avpByKey } from '../diameter/dictionary.ts'
+import { isBinary } from './binary-avps.ts'
+import { avpFlags } from './protocol.ts'
+
+/** How the data of an AVP are read. */
+export const kinds = {
+  text: 0,
+  binary: 1,
+  unsigned32: 2,
+  integer32: 3,
+  time: 4,
+  unsigned64: 5,
+  integer64: 6,
+  address: 7,
+  group: 8,
+} as const
+
+export interface AvpRule {
+  /** Of all rules, counted as they are made. */
+  readonly index: number
+  /** As messages have it: `Avp.name`. */
+  readonly name: string
+  readonly code: number
+  readonly vendor: number
+  /** One of `kinds`. */
+  readonly kind: number
+  /** Bytes that its data must have; -1 for any number. */
+  readonly size: number
+  /** Those that it is written with: bits of `avpFlags`. */
+  readonly flags: number
+  /** Named values; null if it has none. */
+  readonly values: ReadonlyMap<string, number> | null
+  /** Of a group: its AVPs of vendor 0 that may be in it once, each as a bit by its code, else 0. */
+  readonly once: Uint32Array | null
+}
+
+/** Codes below are found by position, those of the vendors that messages are full of. */
+const TABLE_CODES = 4096
+/** Codes of AVPs that may be in a group once are below. */
+export const ONCE_CODES = 512
+const TGPP = 10415
+
+const KINDS: Readonly<Record<Avp['type'], number>> = {
+  OctetString: kinds.text,
+  Unsigned32: kinds.unsigned32,
+  Integer32: kinds.integer32,
+  Time: kinds.time,
+  Unsigned64: kinds.unsigned64,
+  Integer64: kinds.integer64,
+  IPAddress: kinds.address,
+  Grouped: kinds.group,
+}
+
+/** By kind, as `AvpRule.size`. */
+const SIZES: readonly number[] = [-1, -1, 4, 4, 4, 8, 8, -1, -1]
+
+/**
+ * Tariff-Change-Usage, Tariff-Time-Change, CC-Time, CC-Money, CC-Total-, -Input-, -Output-Octets,
+ * CC-Service-Specific-Units.
+ */
+const UNITS: readonly number[] = [452, 451, 420, 413, 421, 412, 414, 417]
+
+/** RFC 8506 section 8: of groups that charging reads, by their code. */
+const ONCE_IN: ReadonlyMap<number, readonly number[]> = new Map<number, readonly number[]>([
+  // Multiple-Services-Credit-Control: Granted-, Requested-Service-Unit, Tariff-Change-Usage,
+  // Rating-Group, Validity-Time, Result-Code, Final-Unit-Indication
+  [456, [431, 437, 452, 432, 448, 268, 430]],
+  // Requested-, Used-, Granted-Service-Unit
+  [437, UNITS],
+  [446, UNITS],
+  [431, UNITS],
+  // Subscription-Id, CC-Money, Unit-Value
+  [443, [450, 444]],
+  [413, [445, 425]],
+  [445, [447, 429]],
+])
+
+const rules = new Map<Avp, AvpRule>()
+const ietf = tableOf(0)
+const tgpp = tableOf(TGPP)
+
+/** Undefined if the dictionary has none. */
+export function ruleOf(code: number, vendor: number): AvpRule | undefined {
+  if (code < TABLE_CODES) {
+    if (vendor === 0) return ietf[code]
+    if (vendor === TGPP) return tgpp[code]
+  }
+  const avp = avpByCode(code, vendor)
+  return avp === undefined ? undefined : ruleFor(avp)
+}
+
+/** By name or code, as `avpByKey`. */
+export function ruleByKey(key: string): AvpRule | undefined {
+  const avp = avpByKey(key)
+  return avp === undefined ? undefined : ruleFor(avp)
+}
+
+/** How many there are now; the index of each is less. */
+export function ruleCount(): number {
+  return rules.size
+}
+
+/** A bit for each of some codes below `ONCE_CODES`, at most 32. */
+export function bitsOf(codes: readonly number[]): Uint32Array {
+  const bits = new Uint32Array(ONCE_CODES)
+  for (const [at, code] of codes.entries()) bits[code] = (1 << at) >>> 0
+  return bits
+}
+
+function tableOf(vendor: number): readonly (AvpRule | undefined)[] {
+  return Array.from({ length: TABLE_CODES }, (_, code) => {
+    const avp = avpByCode(code, vendor)
+    return avp === undefined ? undefined : ruleFor(avp)
+  })
+}
+
+function ruleFor(avp: Avp): AvpRule {
+  const known = rules.get(avp)
+  if (known !== undefined) return known
+  const { name, code, vendor, values } = avp
+  const kind = isBinary(code, vendor) ? kinds.binary : KINDS[avp.type]
+  const vendorBit = vendor === 0 ? 0 : avpFlags.vendor
+  const flags = vendorBit | (avp.isMandatory ? avpFlags.mandatory : 0)
+  const codes = vendor === 0 ? ONCE_IN.get(code) : undefined
+  const once = codes === undefined ? null : bitsOf(codes)
+  const size = SIZES[kind] as number
+  const rule = { index: rules.size, name, code, vendor, kind, size, flags, values, once }
+  rules.set(avp, rule)
+  return rule
+}

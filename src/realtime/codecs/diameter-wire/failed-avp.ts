@@ -1,0 +1,166 @@
+/**
+ * What a Failed-AVP holds (RFC 6733 section 7.5): the AVP that offends, as bytes, within the groups
+ * that it came in, or an example of one that is missing.
+ */
+import { type AvpRule, kinds, ruleByKey, ruleOf } from './avp-rules.ts'
+import { uint24At, uint32At } from './bytes.ts'
+import { padded, readAvps, type WireAvp, WireError } from './message.ts'
+import { avpFlags } from './protocol.ts'
+
+/** Of an AVP that is larger only an example is told. */
+const COPY_BYTES_MAX = 4096
+const ZEROS = Buffer.alloc(8)
+/** Of texts and octets: names of hosts and the like are never empty. */
+const OCTETS_MIN = 1
+/** Of an address, with its family. */
+const ADDRESS_MIN = 6
+
+/** A copy of the AVP at a place whose length is sound. */
+export function copyOf(bytes: Buffer, at: number): WireAvp {
+  const length = uint24At(bytes, at + 5)
+  const flags = bytes[at + 4] as number
+  const head = headBytes(flags)
+  if (length > COPY_BYTES_MAX) return exampleAt(bytes, at, bytes.length)
+  const data = Buffer.from(bytes.subarray(at + head, at + length))
+  return { code: uint32At(bytes, at), vendor: vendorAt(bytes, at, bytes.length), flags, data }
+}
+
+/**
+ * Its header, which ends at `end` or before, with the fewest zeros that its type takes: of one
+ * whose length is none.
+ */
+export function exampleAt(bytes: Buffer, at: number, end: number): WireAvp {
+  const code = uint32At(bytes, at)
+  const vendor = vendorAt(bytes, at, end)
+  const hasVendor = vendor !== 0 ? avpFlags.vendor : 0
+  const flags = ((bytes[at + 4] as number) & avpFlags.mandatory) | hasVendor
+  return { code, vendor, flags, data: zeros(ruleOf(code, vendor)) }
+}
+
+/** An AVP of which nothing is there. */
+export function exampleOf(rule: AvpRule): WireAvp {
+  const { code, vendor, flags } = rule
+  return { code, vendor, flags, data: zeros(rule) }
+}
+
+function zeros(rule: AvpRule | undefined): Buffer {
+  return ZEROS.subarray(0, rule === undefined ? 0 : leastOf(rule))
+}
+
+function leastOf({ kind, size }: AvpRule): number {
+  if (size >= 0) return size
+  if (kind === kinds.group) return 0
+  return kind === kinds.address ? ADDRESS_MIN : OCTETS_MIN
+}
+
+function headBytes(flags: number): number {
+  return (flags & avpFlags.vendor) !== 0 ? 12 : 8
+}
+
+function vendorAt(bytes: Buffer, at: number, end: number): number {
+  const isFlagged = headBytes(bytes[at + 4] as number) === 12
+  const hasVendor = isFlagged && end - at >= 12 && uint24At(bytes, at + 5) >= 12
+  return hasVendor ? uint32At(bytes, at + 8) : 0
+}
+
+/** A member of a path: a name, and which AVP of it. */
+interface Step {
+  rule: AvpRule
+  /** Of those of its name. */
+  index: number
+  /** `[name=value]` behind the name; null without. */
+  selector: { rule: AvpRule; value: string } | null
+}
+
+const STEP = /^([^[\]]+)(?:\[([^=\]]+)=([^\]]*)\])?$/
+
+/**
+ * The AVP that a field's path leads to, with the groups around it: a copy, or an example where it
+ * is missing. Null if the path is none of AVPs.
+ */
+export function failedAt(avps: readonly WireAvp[], path: string): WireAvp | null {
+  const steps = stepsOf(path)
+  const [first, ...others] = steps
+  if (first === undefined) return null
+  // What a service lacks may be in the message instead, and be wrong there.
+  const isElsewhere = others.length > 0 && find(avps, steps) === null && find(avps, others) !== null
+  return nested(avps, isElsewhere ? others : steps)
+}
+
+function stepsOf(path: string): Step[] {
+  const steps: Step[] = []
+  for (const part of path.split('.')) {
+    const last = steps.at(-1)
+    if (/^\d{1,4}$/.test(part) && last !== undefined) {
+      last.index = Number(part)
+      continue
+    }
+    const [, name = '', key, value = ''] = STEP.exec(part) ?? []
+    const rule = ruleByKey(name)
+    if (rule === undefined) return steps
+    const keyRule = key === undefined ? undefined : ruleByKey(key)
+    const selector = keyRule === undefined ? null : { rule: keyRule, value }
+    steps.push({ rule, index: 0, selector })
+  }
+  return steps
+}
+
+/** The AVP that all steps lead to. */
+function find(avps: readonly WireAvp[], [step, ...others]: readonly Step[]): WireAvp | null {
+  const found = step === undefined ? undefined : pick(avps, step)
+  if (found === undefined) return null
+  return others.length === 0 ? found : find(innerOf(found), others)
+}
+
+function nested(avps: readonly WireAvp[], [step, ...others]: readonly Step[]): WireAvp | null {
+  if (step === undefined) return null
+  const found = pick(avps, step)
+  if (found === undefined || others.length > 0) {
+    const { code, vendor, flags } = found ?? exampleOf(step.rule)
+    const member = nested(found === undefined ? [] : innerOf(found), others)
+    if (member !== null) return around({ code, vendor, flags, data: ZEROS }, member)
+  }
+  if (found === undefined) return exampleOf(step.rule)
+  const { code, vendor, flags, data } = found
+  const isLarge = data.length > COPY_BYTES_MAX
+  return { code, vendor, flags, data: isLarge ? zeros(step.rule) : Buffer.from(data) }
+}
+
+function pick(avps: readonly WireAvp[], { rule, index, selector }: Step): WireAvp | undefined {
+  const all = avps.filter(({ code, vendor }) => code === rule.code && vendor === rule.vendor)
+  if (selector === null) return all[index]
+  return all.find((group) => innerOf(group).some((member) => isSelected(member, selector)))
+}
+
+function isSelected(
+  { code, vendor, data }: WireAvp,
+  { rule, value }: NonNullable<Step['selector']>,
+) {
+  if (code !== rule.code || vendor !== rule.vendor) return false
+  return data.length === 4 && rule.size === 4
+    ? String(uint32At(data, 0)) === value
+    : data.toString('utf8') === value
+}
+
+function innerOf(avp: WireAvp): readonly WireAvp[] {
+  if (ruleOf(avp.code, avp.vendor)?.kind !== kinds.group) return []
+  try {
+    return readAvps(avp.data)
+  } catch (error) {
+    if (error instanceof WireError) return []
+    throw error
+  }
+}
+
+/** The group with nothing in it but the one. */
+export function around({ code, vendor, flags }: WireAvp, member: WireAvp): WireAvp {
+  const head = headBytes(member.flags)
+  const length = head + member.data.length
+  const data = Buffer.alloc(padded(length))
+  data.writeUInt32BE(member.code, 0)
+  data[4] = member.flags
+  data.writeUIntBE(length, 5, 3)
+  if (head === 12) data.writeUInt32BE(member.vendor, 8)
+  member.data.copy(data, head)
+  return { code, vendor, flags, data }
+}

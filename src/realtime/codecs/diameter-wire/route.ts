@@ -1,0 +1,73 @@
+/** Where a request comes from and goes to, before anything else of it is read. */
+import { uint24At, uint32At } from './bytes.ts'
+import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
+
+/** Texts are empty where there is no such AVP. The first counts of one that is there twice. */
+export interface Route {
+  sessionId: string
+  originHost: string
+  originRealm: string
+  destinationHost: string
+  destinationRealm: string
+  /** -1: there is none. */
+  authApplicationId: number
+  /** CC-Request-Type; likewise. */
+  requestType: number
+}
+
+/**
+ * Of the AVPs of a message, not of those in groups. Never throws: what comes behind an AVP whose
+ * length cannot be is not seen.
+ */
+export function routeOf(bytes: Buffer): Route {
+  const route: Route = {
+    sessionId: '',
+    originHost: '',
+    originRealm: '',
+    destinationHost: '',
+    destinationRealm: '',
+    authApplicationId: -1,
+    requestType: -1,
+  }
+  const end = bytes.length
+  for (let at = HEADER_BYTES; at + 8 <= end; ) {
+    const length = uint24At(bytes, at + 5)
+    if (length < 8 || length > end - at) break
+    const hasVendor = ((bytes[at + 4] as number) & avpFlags.vendor) !== 0
+    const code = uint32At(bytes, at)
+    const isNamed = code >= avpCode.authApplicationId && code <= avpCode.originRealm
+    if ((isNamed || code === avpCode.ccRequestType) && !hasVendor) {
+      take(route, code, bytes, at + 8, at + length)
+    }
+    at += (length + 3) & ~3
+  }
+  return route
+}
+
+function take(route: Route, code: number, bytes: Buffer, from: number, to: number): void {
+  switch (code) {
+    case avpCode.sessionId:
+      route.sessionId ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.originHost:
+      route.originHost ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.originRealm:
+      route.originRealm ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.destinationHost:
+      route.destinationHost ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.destinationRealm:
+      route.destinationRealm ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.ccRequestType:
+      if (route.requestType < 0 && to - from === 4) route.requestType = uint32At(bytes, from)
+      break
+    case avpCode.authApplicationId:
+      if (route.authApplicationId < 0 && to - from === 4) {
+        route.authApplicationId = uint32At(bytes, from)
+      }
+      break
+  }
+}

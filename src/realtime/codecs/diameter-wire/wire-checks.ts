@@ -1,0 +1,101 @@
+/** What each credit-control request must have, and in which values (RFC 8506 section 3.1). */
+import { ruleOf } from './avp-rules.ts'
+import { missingAvp } from './base-answer.ts'
+import { uint24At, uint32At } from './bytes.ts'
+import { copyOf } from './failed-avp.ts'
+import { application, avpCode, resultCode } from './protocol.ts'
+import { readText } from './read-values.ts'
+import type { FoundProblem } from './wire-problem.ts'
+import { bitOnce, type WireReader } from './wire-reader.ts'
+
+const REQUIRED = [
+  avpCode.sessionId,
+  avpCode.originHost,
+  avpCode.originRealm,
+  avpCode.destinationRealm,
+  avpCode.authApplicationId,
+  avpCode.serviceContextId,
+  avpCode.ccRequestType,
+].map((code) => ({ code, bit: bitOnce(code) }))
+/** All of them. */
+const REQUIRED_BITS = REQUIRED.reduce((bits, { bit }) => bits | bit, 0)
+
+const SESSION_ID_CHARS_MAX = 256
+/** INITIAL_REQUEST to EVENT_REQUEST. */
+const TYPE_MAX = 4
+const EVENT = 4
+
+/** What answers repeat. */
+export interface RequestIds {
+  sessionId: string
+  requestType: number
+  /** -1: an event that has none. */
+  requestNumber: number
+}
+
+/** The ids of a request that was read without a problem, or what is wrong with them. */
+export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | FoundProblem {
+  if ((reader.seen & REQUIRED_BITS) !== REQUIRED_BITS) return missingOf(reader.seen)
+  const { sessionIdAt, authApplicationAt, requestTypeAt, requestNumberAt } = reader
+  const sessionId = readText(
+    bytes,
+    sessionIdAt + headOf(bytes, sessionIdAt),
+    endOf(bytes, sessionIdAt),
+  )
+  if (sessionId === null) {
+    return invalid(bytes, sessionIdAt, 'must be UTF-8 without control characters')
+  }
+  if (sessionId.length > SESSION_ID_CHARS_MAX || sessionId === '') {
+    return invalid(bytes, sessionIdAt, `must have 1 to ${SESSION_ID_CHARS_MAX} characters`)
+  }
+  if (numberAt(bytes, authApplicationAt) !== application.creditControl) {
+    return invalid(bytes, authApplicationAt, `must be ${application.creditControl}`)
+  }
+  const requestType = numberAt(bytes, requestTypeAt)
+  if (requestType < 1 || requestType > TYPE_MAX) {
+    return invalid(bytes, requestTypeAt, `must be from 1 to ${TYPE_MAX}`)
+  }
+  if (requestNumberAt < 0 && requestType !== EVENT) return missing(avpCode.ccRequestNumber)
+  const requestNumber = requestNumberAt < 0 ? -1 : numberAt(bytes, requestNumberAt)
+  return { sessionId, requestType, requestNumber }
+}
+
+function missingOf(seen: number): FoundProblem {
+  const [first] = REQUIRED.filter(({ bit }) => (seen & bit) === 0)
+  return missing(first?.code ?? 0)
+}
+
+function missing(code: number): FoundProblem {
+  return {
+    field: nameOf(code),
+    why: 'is required',
+    resultCode: resultCode.missingAvp,
+    failed: missingAvp(code),
+  }
+}
+
+function invalid(bytes: Buffer, at: number, why: string): FoundProblem {
+  return {
+    field: nameOf(uint32At(bytes, at)),
+    why,
+    resultCode: resultCode.invalidAvpValue,
+    failed: copyOf(bytes, at),
+  }
+}
+
+function nameOf(code: number): string {
+  return ruleOf(code, 0)?.name ?? String(code)
+}
+
+/** The last four bytes of an AVP that has no more data. */
+function numberAt(bytes: Buffer, at: number): number {
+  return uint32At(bytes, endOf(bytes, at) - 4)
+}
+
+function headOf(bytes: Buffer, at: number): number {
+  return (bytes[at + 4] as number) >= 0x80 ? 12 : 8
+}
+
+function endOf(bytes: Buffer, at: number): number {
+  return at + uint24At(bytes, at + 5)
+}

@@ -1,0 +1,265 @@
+/**
+ * Reads a credit-control request in one walk over its bytes: checks each AVP, also within groups,
+ * and makes values of those that somebody could read.
+ */
+import { limitProblems, messageLimits } from '../message-limits.ts'
+import { emptyRecord, type MessageRecord } from '../message-record.ts'
+import { type AvpRule, bitsOf, kinds, ONCE_CODES, ruleOf } from './avp-rules.ts'
+import { int32At, uint24At, uint32At } from './bytes.ts'
+import { around, copyOf, exampleAt } from './failed-avp.ts'
+import type { WireAvp } from './message.ts'
+import { avpCode, avpFlags, HEADER_BYTES, resultCode } from './protocol.ts'
+import type { AvpNames } from './read-names.ts'
+import { readAddress, readInteger64, readOctets, readTime, readUnsigned64 } from './read-values.ts'
+import type { FoundProblem } from './wire-problem.ts'
+
+const RESERVED_AVP_FLAGS = 0x1f
+
+/**
+ * Those of a request that there may be one of (RFC 8506 section 3.1): Session-Id, Auth-Application-
+ * Id, CC-Request-Type, CC-Request-Number, Origin-Host, Origin-Realm, Destination-Realm, -Host,
+ * Service-Context-Id, User-Name, CC-Sub-Session-Id, Acct-Multi-Session-Id, Origin-State-Id,
+ * Event-Timestamp, Service-Identifier, Termination-Cause, Requested-Service-Unit, Requested-Action,
+ * Multiple-Services-Indicator, CC-Correlation-Id, User-Equipment-Info and -Extension.
+ */
+const ONCE = bitsOf([
+  ...[263, 258, 416, 415, 264, 296, 283, 293, 461, 1, 419, 50, 278, 55, 439, 295, 437, 436, 455],
+  ...[411, 458],
+])
+
+/** Of a code in `ONCE`, as `WireReader.seen` has it. */
+export function bitOnce(code: number): number {
+  return ONCE[code] as number
+}
+
+/**
+ * One message at a time. After `read` the fields tell what was seen, up to a problem if there was
+ * one; nothing of it refers to the bytes but by position.
+ */
+export class WireReader {
+  problem: FoundProblem | null = null
+  /** Where some AVPs of the message begin; -1: there is none. */
+  sessionIdAt = -1
+  authApplicationAt = -1
+  requestTypeAt = -1
+  requestNumberAt = -1
+  originHostAt = -1
+  /** Of each `Proxy-Info`. */
+  readonly proxiesAt: number[] = []
+  /** Bits of the codes in `ONCE` that the message has. */
+  seen = 0
+  readonly #names: AvpNames
+  #bytes: Buffer = Buffer.alloc(0)
+  #members = 0
+
+  constructor(names: AvpNames) {
+    this.#names = names
+  }
+
+  /** The AVPs by their names; what nobody reads is left out. */
+  read(bytes: Buffer): MessageRecord {
+    this.problem = null
+    this.sessionIdAt = -1
+    this.authApplicationAt = -1
+    this.requestTypeAt = -1
+    this.requestNumberAt = -1
+    this.originHostAt = -1
+    this.proxiesAt.length = 0
+    this.seen = 0
+    this.#members = 0
+    this.#bytes = bytes
+    const message = emptyRecord()
+    this.#avps(HEADER_BYTES, bytes.length, 1, ONCE, message)
+    this.#bytes = NO_BYTES
+    return message
+  }
+
+  /** False after a problem; `once` as in `AvpRule`, `record` null where nobody reads the group. */
+  #avps(
+    start: number,
+    end: number,
+    depth: number,
+    once: Uint32Array | null,
+    record: MessageRecord | null,
+  ): boolean {
+    const bytes = this.#bytes
+    let seen = 0
+    let at = start
+    while (at < end) {
+      if (end - at < 8) return this.#failTail(end - at)
+      const code = uint32At(bytes, at)
+      const flags = bytes[at + 4] as number
+      const length = uint24At(bytes, at + 5)
+      const head = (flags & avpFlags.vendor) !== 0 ? 12 : 8
+      if (length < head || length > end - at) return this.#failLength(at, end, length)
+      if ((flags & RESERVED_AVP_FLAGS) !== 0) return this.#failFlags(at)
+      this.#members += 1
+      if (this.#members > messageLimits.members) return this.#failBody(limitProblems.members)
+      const vendor = head === 12 ? uint32At(bytes, at + 8) : 0
+      const rule = ruleOf(code, vendor)
+      if (rule === undefined) {
+        if ((flags & avpFlags.mandatory) !== 0) return this.#failUnknown(at, code, vendor)
+        if (record !== null) this.#keepUnknown(code, vendor, at + head, at + length, record)
+      } else {
+        if (once !== null && vendor === 0 && code < ONCE_CODES) {
+          const bit = once[code] as number
+          if ((seen & bit) !== 0) return this.#failRepeated(at, rule)
+          seen |= bit
+        }
+        if (depth === 1) this.#note(code, vendor, at)
+        if (!this.#value(rule, at, at + head, at + length, depth, record)) return false
+      }
+      at += (length + 3) & ~3
+    }
+    if (depth === 1) this.seen = seen
+    return true
+  }
+
+  /** Where the AVPs are that the answer needs, or that are checked once all are seen. */
+  #note(code: number, vendor: number, at: number): void {
+    if (vendor !== 0) return
+    switch (code) {
+      case avpCode.sessionId:
+        this.sessionIdAt = at
+        break
+      case avpCode.authApplicationId:
+        this.authApplicationAt = at
+        break
+      case avpCode.ccRequestType:
+        this.requestTypeAt = at
+        break
+      case avpCode.ccRequestNumber:
+        this.requestNumberAt = at
+        break
+      case avpCode.originHost:
+        this.originHostAt = at
+        break
+      case avpCode.proxyInfo:
+        this.proxiesAt.push(at)
+        break
+    }
+  }
+
+  /** Checks the data of an AVP, and puts its value into the record if somebody reads it. */
+  #value(
+    rule: AvpRule,
+    at: number,
+    from: number,
+    to: number,
+    depth: number,
+    record: MessageRecord | null,
+  ): boolean {
+    const { kind, size } = rule
+    if (size >= 0 && to - from !== size) return this.#failSize(rule, at, to - from)
+    const isRead = record !== null && this.#names.isRead(rule)
+    if (kind === kinds.group) {
+      const inner = isRead ? emptyRecord() : null
+      if (depth >= messageLimits.depth) return this.#failBody(limitProblems.depth)
+      if (!this.#avps(from, to, depth + 1, rule.once, inner)) return this.#within(rule, at)
+      if (isRead) put(record, rule.name, inner)
+      return true
+    }
+    if (kind === kinds.address && to - from < 2) return this.#failSize(rule, at, to - from)
+    if (isRead) put(record, rule.name, readValue(this.#bytes, kind, from, to))
+    return true
+  }
+
+  #keepUnknown(code: number, vendor: number, from: number, to: number, record: MessageRecord) {
+    const name = this.#names.unknown(code, vendor)
+    if (name !== null) put(record, name, readOctets(this.#bytes, from, to))
+  }
+
+  #failTail(left: number): false {
+    return this.#fail('body', `ends with ${left} bytes that are no AVP`, null)
+  }
+
+  #failBody(why: string): false {
+    return this.#fail('body', why, null, resultCode.unableToComply)
+  }
+
+  #failLength(at: number, end: number, length: number): false {
+    const failed = exampleAt(this.#bytes, at, end)
+    const name = nameOf(failed)
+    return this.#fail(name, `has a length of ${length}, which cannot be`, failed)
+  }
+
+  #failFlags(at: number): false {
+    const copy = copyOf(this.#bytes, at)
+    // With them the answer would be refused as the request is.
+    const failed = { ...copy, flags: copy.flags & ~RESERVED_AVP_FLAGS }
+    const why = 'has reserved flags set'
+    return this.#fail(nameOf(failed), why, failed, resultCode.invalidAvpBits)
+  }
+
+  #failUnknown(at: number, code: number, vendor: number): false {
+    const name = vendor === 0 ? String(code) : `${vendor}:${code}`
+    const why = 'is not known, and must be'
+    return this.#fail(name, why, copyOf(this.#bytes, at), resultCode.avpUnsupported)
+  }
+
+  #failRepeated(at: number, { name }: AvpRule): false {
+    const failed = copyOf(this.#bytes, at)
+    return this.#fail(name, 'is there twice', failed, resultCode.avpOccursTooManyTimes)
+  }
+
+  #failSize({ name, size }: AvpRule, at: number, is: number): false {
+    const why = `must have ${size < 0 ? 'at least 2' : size} bytes, has ${is}`
+    return this.#fail(name, why, exampleAt(this.#bytes, at, this.#bytes.length))
+  }
+
+  #fail(field: string, why: string, failed: WireAvp | null, code = 5014): false {
+    this.problem = { field, why, failed, resultCode: code }
+    return false
+  }
+
+  /** A problem in a group: the group is around it in what is told of it. */
+  #within({ name }: AvpRule, at: number): false {
+    const problem = this.problem as FoundProblem
+    const group = exampleAt(this.#bytes, at, this.#bytes.length)
+    const isAll = problem.field === 'body' && problem.resultCode === resultCode.invalidAvpLength
+    if (isAll) {
+      problem.failed = group
+      problem.field = name
+    } else if (problem.failed !== null) {
+      problem.failed = around(group, problem.failed)
+      problem.field = `${name}.${problem.field}`
+    }
+    return false
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+function nameOf({ code, vendor }: WireAvp): string {
+  const text = vendor === 0 ? String(code) : `${vendor}:${code}`
+  return ruleOf(code, vendor)?.name ?? text
+}
+
+function readValue(bytes: Buffer, kind: number, from: number, to: number): string | number {
+  switch (kind) {
+    case kinds.text:
+      return readOctets(bytes, from, to)
+    case kinds.unsigned32:
+      return uint32At(bytes, from)
+    case kinds.integer32:
+      return int32At(bytes, from)
+    case kinds.unsigned64:
+      return readUnsigned64(bytes, from)
+    case kinds.time:
+      return readTime(bytes, from)
+    case kinds.integer64:
+      return readInteger64(bytes, from)
+    case kinds.address:
+      return readAddress(bytes, from, to)
+    default:
+      return bytes.toString('hex', from, to)
+  }
+}
+
+/** Values of the same AVP become one list. */
+function put(record: MessageRecord, name: string, value: unknown): void {
+  const earlier = record[name]
+  if (earlier === undefined) record[name] = value
+  else if (Array.isArray(earlier)) earlier.push(value)
+  else record[name] = [earlier, value]
+}

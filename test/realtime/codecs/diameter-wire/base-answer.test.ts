@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import {
+  errorAnswer,
+  missingAvp,
+} from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'
+import { avp, readMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
+import { identity } from './codecs.ts'
+import { data, head } from './composed.ts'
+import { messageOf, treeOf } from './trees.ts'
+
+const origin = { 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm }
+
+describe('an error', () => {
+  it('answers a request of any command', () => {
+    const header = { command: 999, application: 16777238, hopByHopId: 1, endToEndId: 2 }
+    const proxies = [1, 2].map((at) => ({ 'Proxy-Host': `p${at}`, 'Proxy-State': 's' }))
+    const body = messageOf({ 'Session-Id': 's;1', 'Proxy-Info': proxies }, header)
+    const answer = errorAnswer(body, identity, 3001, 'unknown command')
+    expect(readMessage(answer)).toMatchObject({ ...header, flags: 0x60 })
+    expect(treeOf(answer)).toEqual({
+      ...{ 'Session-Id': 's;1', 'Result-Code': 3001, ...origin },
+      ...{ 'Error-Message': 'unknown command', 'Proxy-Info': proxies },
+    })
+  })
+
+  it('of credit control says of which request', () => {
+    const answer = errorAnswer(messageOf(data, { flags: 0x90 }), identity, 5012, '')
+    expect(readMessage(answer).flags).toBe(0)
+    expect(treeOf(answer)).toEqual({
+      ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 5012, ...origin },
+      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
+    })
+  })
+
+  it('has what failed, or an example of what is missing', () => {
+    const tree = (failed = missingAvp(264)) =>
+      treeOf(errorAnswer(messageOf({}), identity, 5005, 'x', failed))['Failed-AVP']
+    expect(tree()).toEqual({ 'Origin-Host': '\0' })
+    expect(tree(missingAvp(415))).toEqual({ 'CC-Request-Number': 0 })
+    expect(tree(missingAvp(7777, 5))).toEqual({ '5:7777': '' })
+    expect(tree(avp(9, Buffer.from('ab'), 3))).toEqual({ '3:9': 'ab' })
+  })
+
+  it('answers what has nothing but a header, and AVPs that are none', () => {
+    for (const rest of ['', '00', 'ffffffffffffffff', '0000010740000007']) {
+      const body = Buffer.concat([messageOf({}), Buffer.from(rest, 'hex')])
+      expect(treeOf(errorAnswer(body, identity, 5014, 'x'))['Result-Code']).toBe(5014)
+    }
+  })
+})

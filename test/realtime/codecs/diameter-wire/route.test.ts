@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { avp, textAvp } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
+import { routeOf } from '../../../../src/realtime/codecs/diameter-wire/route.ts'
+import { data, head } from './composed.ts'
+import { avpsOf, bytesOf, messageOf } from './trees.ts'
+
+const nowhere = {
+  ...{ sessionId: '', originHost: '', originRealm: '', destinationHost: '', destinationRealm: '' },
+  authApplicationId: -1,
+}
+
+describe('the route of a request', () => {
+  it('is read from its own AVPs, wherever they are', () => {
+    const tree = { 'Proxy-Info': { 'Destination-Host': 'inner' }, ...data }
+    expect(routeOf(messageOf({ ...tree, 'Destination-Host': 'tg1' }))).toEqual({
+      ...{ sessionId: head['Session-Id'], originHost: 'ctf1.example.net' },
+      ...{ originRealm: 'example.net', destinationHost: 'tg1' },
+      ...{ destinationRealm: 'charging.example.org', authApplicationId: 4 },
+    })
+  })
+
+  it('is empty of what has none', () => {
+    expect(routeOf(bytesOf([]))).toEqual(nowhere)
+    expect(routeOf(bytesOf([avp(264, Buffer.from('of a vendor'), 10415)]))).toEqual(nowhere)
+    expect(routeOf(bytesOf([avp(258, Buffer.alloc(3))]))).toEqual(nowhere)
+  })
+
+  it('takes the first, and stops at what cannot be', () => {
+    const avps = [textAvp(264, 'a'), textAvp(264, 'b'), ...avpsOf({ 'Origin-Realm': 'r' })]
+    const body = bytesOf(avps)
+    expect(routeOf(body)).toMatchObject({ originHost: 'a', originRealm: 'r' })
+    body.writeUIntBE(3, 20 + 12 + 5, 3)
+    expect(routeOf(body)).toEqual({ ...nowhere, originHost: 'a' })
+    expect(routeOf(body.subarray(0, 27))).toEqual(nowhere)
+  })
+})

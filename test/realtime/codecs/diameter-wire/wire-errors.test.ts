@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import {
+  avp,
+  groupAvp,
+  readMessage,
+  uint32Avp,
+  type WireAvp,
+} from '../../../../src/realtime/codecs/diameter-wire/message.ts'
+import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
+import { messageLimits } from '../../../../src/realtime/codecs/message-limits.ts'
+import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
+import { context, identity, refusalOf, wire } from './codecs.ts'
+import { composed, data, head } from './composed.ts'
+import { avpsOf, bytesOf, messageOf, type Tree, treeOf } from './trees.ts'
+
+const TGPP = 10415
+
+/** A sound message with more AVPs at its end. */
+function withAvps(...more: WireAvp[]): Buffer {
+  return bytesOf([...avpsOf(data), ...more])
+}
+
+function without(name: string, tree = data): Buffer {
+  const { [name]: _, ...others } = tree
+  return messageOf(others)
+}
+
+function failedOf(body: Buffer): unknown {
+  const { 'Result-Code': code, 'Failed-AVP': failed } = refusalOf(body)
+  return [code, failed]
+}
+
+/** The one AVP in Failed-AVP, as it is. */
+function failedBytes(body: Buffer): WireAvp | undefined {
+  const decoded = wire.decode(body, context)
+  if (decoded.ok) throw new Error('is taken')
+  const { avps } = readMessage(wire.encodeError(decoded.error))
+  return avps.find(({ code }) => code === 279)
+}
+
+describe('a message that lacks what it must have', () => {
+  it.each([
+    ['Session-Id', '\0'],
+    ['Origin-Host', '\0'],
+    ['Origin-Realm', '\0'],
+    ['Destination-Realm', '\0'],
+    ['Auth-Application-Id', 0],
+    ['Service-Context-Id', '\0'],
+    ['CC-Request-Type', 0],
+    ['CC-Request-Number', 0],
+  ])('%s', (name, zero) => {
+    expect(failedOf(without(name))).toEqual([5005, { [name]: zero }])
+  })
+
+  it('is refused for the first of them, with what is known of it', () => {
+    const { 'Auth-Application-Id': _, 'Origin-Host': __, ...others } = data
+    const answer = refusalOf(messageOf(others, { hopByHopId: 9 }))
+    expect(answer).toEqual({
+      ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 5005, 'Auth-Application-Id': 4 },
+      ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
+      ...{ 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
+      ...{ 'Error-Message': 'Origin-Host is required', 'Failed-AVP': { 'Origin-Host': '\0' } },
+    })
+  })
+
+  it('but an event needs no number', () => {
+    const event = composed['a price enquiry'] as Tree
+    expect(wire.decode(without('CC-Request-Number', event), context).ok).toBe(true)
+  })
+
+  it('as the file type says', () => {
+    const tree = composed['voice, reserved for an event (ECUR)'] as Tree
+    const missing = { 'Subscription-Id': { 'Subscription-Id-Data': '\0' } }
+    expect(failedOf(without('Subscription-Id', tree))).toEqual([5005, missing])
+  })
+})
+
+describe('a message with a value that cannot be', () => {
+  it.each<[string, Tree, unknown?]>([
+    ['another application', { 'Auth-Application-Id': 3 }],
+    ['a type of request that there is not', { 'CC-Request-Type': 5 }],
+    ['type 0', { 'CC-Request-Type': 0 }],
+    ['a session id that is too long', { 'Session-Id': 'x'.repeat(257) }],
+    ['one that is empty', { 'Session-Id': '' }],
+    ['one with a control character', { 'Session-Id': 'a\u0007b' }],
+    ['a time long ago', { 'Event-Timestamp': 1_000_000_000 }],
+  ])('%s', (_, wrong) => {
+    expect(failedOf(messageOf({ ...data, ...wrong }))).toEqual([5004, wrong])
+  })
+
+  it('a session id that is not UTF-8', () => {
+    const body = messageOf({ ...data, 'Session-Id': Buffer.from('ff61', 'hex') })
+    expect(refusalOf(body)['Result-Code']).toBe(5004)
+    expect(failedBytes(body)?.data.subarray(8, 10).toString('hex')).toBe('ff61')
+  })
+
+  it('in a group: the group is around it, and nothing else of the group', () => {
+    const units = { 'CC-Total-Octets': 2n ** 60n }
+    const services = [
+      { 'Rating-Group': 1, 'Used-Service-Unit': { 'CC-Total-Octets': 1 } },
+      { 'Rating-Group': 2, 'Used-Service-Unit': units, 'Requested-Service-Unit': {} },
+    ]
+    const body = messageOf({ ...data, 'Multiple-Services-Credit-Control': services })
+    expect(failedOf(body)).toEqual([
+      5004,
+      {
+        'Multiple-Services-Credit-Control': {
+          'Used-Service-Unit': { 'CC-Total-Octets': Number(units['CC-Total-Octets']) },
+        },
+      },
+    ])
+  })
+
+  it('of the message where a service is meant: without the service', () => {
+    const tree = { ...data, 'Service-Identifier': 3, 'CC-Request-Type': 4 }
+    const service = { 'Requested-Service-Unit': { 'CC-Total-Octets': 2n ** 60n } }
+    const body = messageOf({ ...tree, ...service, 'Multiple-Services-Credit-Control': {} })
+    expect(failedOf(body)).toEqual([
+      5004,
+      { 'Requested-Service-Unit': { 'CC-Total-Octets': 2 ** 60 } },
+    ])
+  })
+
+  it('has the return code of the file type if it has one', () => {
+    const document = builtIn()
+    const response = { ...(document['response'] as object), return_codes: { malformed: 5012 } }
+    const codec = createWireCodec(fileTypeOf({ ...document, response }), identity)
+    const body = messageOf({ ...data, 'Event-Timestamp': 1_000_000_000 })
+    expect(refusalOf(body, codec)['Result-Code']).toBe(5012)
+  })
+})
+
+describe('an AVP that cannot be', () => {
+  it('is not known, but must be: refused with a copy of it', () => {
+    const unknown = avp(9999, Buffer.from('abc'), 4242)
+    expect(failedOf(withAvps(unknown))).toEqual([5001, { '4242:9999': 'abc' }])
+    expect(failedOf(withAvps(avp(9998, Buffer.alloc(0))))).toEqual([5001, { '0:9998': '' }])
+  })
+
+  it('the same in a group', () => {
+    const body = withAvps(groupAvp(873, [groupAvp(874, [avp(4095, Buffer.from('x'))], TGPP)], TGPP))
+    expect(failedOf(body)).toEqual([
+      5001,
+      { 'Service-Information': { 'PS-Information': { '0:4095': 'x' } } },
+    ])
+  })
+
+  it('is not known, and need not be: ignored', () => {
+    const unknown = avp(9999, Buffer.from('abc'), 4242, false)
+    const body = withAvps(unknown, groupAvp(873, [unknown], TGPP))
+    expect(wire.decode(body, context).ok).toBe(true)
+  })
+
+  it('has reserved flags', () => {
+    const { 'Result-Code': code, 'Failed-AVP': failed } = refusalOf(
+      withAvps({ ...uint32Avp(278, 5), flags: 0x41 }),
+    )
+    expect([code, failed]).toEqual([3009, { 'Origin-State-Id': 5 }])
+    expect(wire.decode(withAvps({ ...uint32Avp(278, 5), flags: 0x60 }), context).ok).toBe(true)
+  })
+
+  it.each([
+    ['a number of 3 bytes', 'Origin-State-Id', 278, 0, 3, 0],
+    ['a number of 8 bytes that has 4', 'CC-Total-Octets', 421, 0, 4, 0],
+    ['an address of a byte', 'SGSN-Address', 1228, TGPP, 1, '\0'.repeat(6)],
+  ])('%s', (_, name, code, vendor, size, zero) => {
+    const body = withAvps(avp(code, Buffer.alloc(size, 1), vendor))
+    expect(failedOf(body)).toEqual([5014, { [name]: zero }])
+  })
+
+  it.each([7, 0, 0xffffff, 1000])('has a length of %i', (length) => {
+    const body = withAvps(uint32Avp(278, 7))
+    body.writeUIntBE(length, body.length - 7, 3)
+    expect(failedOf(body)).toEqual([5014, { 'Origin-State-Id': 0 }])
+  })
+
+  it('has a vendor but no room for it', () => {
+    const body = withAvps(uint32Avp(278, 7))
+    body.writeUIntBE(0xc0000008, body.length - 8, 4)
+    expect(failedOf(body)).toEqual([5014, { 'Origin-State-Id': 0 }])
+  })
+
+  it('is a group that is no list of AVPs', () => {
+    expect(failedOf(withAvps(avp(437, Buffer.from('abc'))))).toEqual([
+      5014,
+      { 'Requested-Service-Unit': {} },
+    ])
+    const inner = avp(873, Buffer.from('000001164000000d00000000', 'hex'), TGPP)
+    expect(failedOf(withAvps(inner))).toEqual([
+      5014,
+      { 'Service-Information': { 'Origin-State-Id': 0 } },
+    ])
+  })
+
+  it.each<[string, WireAvp, unknown]>([
+    ['CC-Request-Number', uint32Avp(415, 8), { 'CC-Request-Number': 8 }],
+    ['Origin-Host', avp(264, Buffer.from('h')), { 'Origin-Host': 'h' }],
+    [
+      'Rating-Group of a service',
+      groupAvp(456, [uint32Avp(432, 1), uint32Avp(432, 2)]),
+      { 'Multiple-Services-Credit-Control': { 'Rating-Group': 2 } },
+    ],
+    [
+      'units of a kind',
+      groupAvp(456, [groupAvp(446, [uint32Avp(420, 1), uint32Avp(420, 2)])]),
+      { 'Multiple-Services-Credit-Control': { 'Used-Service-Unit': { 'CC-Time': 2 } } },
+    ],
+  ])('is there twice: %s', (_, second, failed) => {
+    expect(failedOf(withAvps(second))).toEqual([5009, failed])
+  })
+
+  it('is larger than is repeated: told by its header', () => {
+    const failed = failedBytes(withAvps(avp(9999, Buffer.alloc(5000))))
+    expect(failed?.data.toString('hex')).toBe('0000270f40000008')
+  })
+})
+
+describe('limits of a message', () => {
+  const nested = (depth: number): WireAvp =>
+    groupAvp(873, depth === 1 ? [] : [nested(depth - 1)], TGPP)
+
+  it('are its depth', () => {
+    expect(wire.decode(withAvps(nested(messageLimits.depth - 1)), context).ok).toBe(true)
+    const answer = refusalOf(withAvps(nested(messageLimits.depth)))
+    expect(answer).toMatchObject({ 'Result-Code': 5012, 'Session-Id': head['Session-Id'] })
+    expect(answer['Error-Message']).toMatch(/^body is nested deeper than/)
+    expect(answer).not.toHaveProperty('Failed-AVP')
+  })
+
+  it('and the number of its AVPs', () => {
+    const many = Array.from({ length: messageLimits.members }, () => uint32Avp(282, 0))
+    expect(refusalOf(withAvps(...many))['Error-Message']).toMatch(/^body has more than 4096/)
+  })
+
+  it('and that it is whole', () => {
+    expect(wire.decode(Buffer.alloc(19), context)).toMatchObject({ ok: false })
+    const body = Buffer.concat([messageOf(data), Buffer.alloc(2)])
+    expect(refusalOf(body)['Result-Code']).toBe(5015)
+  })
+})
+
+it('an error repeats Proxy-Info, also when it comes behind what is wrong', () => {
+  const proxy = { 'Proxy-Host': 'p', 'Proxy-State': 's' }
+  const tree = { ...data, 'CC-Request-Type': Buffer.alloc(3), 'Proxy-Info': proxy }
+  expect(treeOf(wire.encodeError(problemOf(messageOf(tree))))).toMatchObject({
+    ...{ 'Result-Code': 5014, 'Proxy-Info': proxy, 'CC-Request-Number': 3 },
+  })
+})
+
+function problemOf(body: Buffer) {
+  const decoded = wire.decode(body, context)
+  if (decoded.ok) throw new Error('is taken')
+  return decoded.error
+}
