@@ -107,6 +107,20 @@ describe('AVPs that the dictionary lacks', () => {
   })
 })
 
+it.each([
+  ['3GPP-RAT-Type', Buffer.from('1'), '31'],
+  ['3GPP-SGSN-MCC-MNC', '42501', '42501'],
+  ['PDP-Address', Buffer.from('00010a400011', 'hex'), '10.64.0.17'],
+  ['Charging-Rule-Base-Name', Buffer.from('ff', 'hex'), 'ff'],
+])('reads %s by what it is', (name, value, read) => {
+  const document = builtIn()
+  const path = `Service-Information.PS-Information.${name}`
+  const realtime = { ...document.realtime, session_id_fields: [path] }
+  const codec = createWireCodec(fileTypeOf({ ...document, realtime }), identity)
+  const tree = { ...data, 'Service-Information': { 'PS-Information': { [name]: value } } }
+  expect(requestIn(codec, messageOf(tree)).sessionId).toBe(read)
+})
+
 describe('its answer', () => {
   it.each(cases)('has the AVPs of the JSON form: %s', (_, tree) => {
     const [body, text] = [messageOf(tree), jsonOf(tree)]
