@@ -100,6 +100,7 @@ export function outcomeOf(request: ChargeRequest, index: number): ChargeOutcome 
       reason: 'granted',
       granted: requested,
       validityMs: 3_600_000,
+      tariffChangeMs: 0,
       finalUnit: false,
       cost: 1_250_000 + index,
       quote: null,

@@ -30,6 +30,7 @@ export interface Product {
   folder: string
   realtimeUrl: string
   realtimePort: number
+  diameterPort: number
   adminUrl: string
   redisUrl: string
   mongoUrl: string
@@ -75,6 +76,7 @@ class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
   readonly database = `tollgate_${process.pid}_${Math.floor(performance.now())}`
   realtimePort = 0
+  diameterPort = 0
   realtimeUrl = ''
   adminUrl = ''
   redisUrl = ''
@@ -92,6 +94,7 @@ class RunningProduct implements Product {
     try {
       this.realtimePort = await freePort()
       this.adminPort = await freePort()
+      this.diameterPort = await freePort()
       this.realtimeUrl = `http://127.0.0.1:${this.realtimePort}`
       this.adminUrl = `http://127.0.0.1:${this.adminPort}`
       await this.start('redis')
@@ -209,6 +212,7 @@ class RunningProduct implements Product {
         TOLLGATE_MONGO_DATABASE: this.database,
         TOLLGATE_REALTIME_PORT: String(this.realtimePort),
         TOLLGATE_ADMIN_PORT: String(this.adminPort),
+        TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
         ...this.options.environment,
       },

@@ -12,8 +12,8 @@ import type { ChargeOutcome } from '../src/domain/charge-outcome.ts'
 import { routeOf } from '../src/realtime/codecs/diameter-wire/route.ts'
 import { createWireCodec } from '../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import { CONTEXT } from './dialects.ts'
-import { smallUpdateBytes, updateBytes } from './wire-messages.ts'
 import { outcomeOf } from './messages.ts'
+import { smallUpdateBytes, updateBytes } from './wire-messages.ts'
 
 const { values } = parseArgs({
   options: {

@@ -1,8 +1,10 @@
 /** The roles of the product and what each is made of. */
 import type { CheckReport } from './catalog/file-types/check-report.ts'
+import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/diameter-send.ts'
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 import type { Config } from './config/schema.ts'
+import type { Sendable } from './realtime/diameter/send.ts'
 import { systemClock } from './runtime/clock.ts'
 
 /**
@@ -10,7 +12,7 @@ import { systemClock } from './runtime/clock.ts'
  * runs on until a signal ends it. Never rejects.
  */
 export function main(argv: readonly string[]): Promise<ExitCode> {
-  return runCommandLine(argv, { realtime, admin, recorder }, { checkFileType })
+  return runCommandLine(argv, { realtime, admin, recorder }, { checkFileType, sendDiameter })
 }
 
 /** A role loads only what it needs: the recorder no sockets, charging no control plane. */
@@ -40,6 +42,19 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
   const { startRecorder } = await import('./recorder/start.ts')
   const running = await startRecorder(context)
   return { close: () => running.stop(context.drainMs) }
+}
+
+/** What `tollgate diameter send` does. */
+async function sendDiameter(
+  messages: readonly DiameterMessage[],
+  { originHost, tls, ...target }: DiameterTarget,
+): Promise<DiameterExchange[]> {
+  const { defaultOriginHost, sendMessages } = await import('./realtime/diameter/send.ts')
+  return sendMessages(messages as readonly Sendable[], {
+    ...target,
+    originHost: originHost ?? defaultOriginHost(target.originRealm),
+    ...(tls === null ? {} : { tls }),
+  })
 }
 
 /** What `tollgate filetype check` shows; of nothing that charges. */

@@ -21,6 +21,8 @@ export interface CatalogFeed extends Poller {
   skipped(): readonly SkippedDocument[]
   /** Tells of profiles that caches must drop. Returns how to end it. */
   onSubscriberChange(listener: (change: SubscriberChange) => void): () => void
+  /** Tells that `current` is another one than before; not of the first. */
+  onCatalogueChange(listener: () => void): void
 }
 
 export interface FeedOptions {
@@ -43,6 +45,7 @@ const COLLECTIONS = Object.keys(ENTITIES) as readonly EntityCollection[]
 export function createCatalogFeed(options: FeedOptions): CatalogFeed {
   const { catalog, pollMs, log, clock, identifiers = () => [] } = options
   const listeners = new Set<(change: SubscriberChange) => void>()
+  const catalogueListeners: (() => void)[] = []
   const state = createCatalogueState(options)
   const subscribers = createSubscriberWatch({
     catalog,
@@ -56,7 +59,11 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
     pollMs,
     async () => {
       const numbers = await readNumbers(catalog)
+      const { revision } = state.current()
       await state.follow(numbers)
+      if (revision > 0 && state.current().revision !== revision) {
+        for (const listener of catalogueListeners) listener()
+      }
       await subscribers.follow(numbers.subscribers)
     },
     { recovered: 'catalogue feed has recovered', failing: FAILING },
@@ -70,6 +77,9 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
     onSubscriberChange(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
+    },
+    onCatalogueChange(listener) {
+      catalogueListeners.push(listener)
     },
   }
 }

@@ -16,6 +16,9 @@ export interface ChangedSubscriber {
   sid: number
   msisdn: string
   imsi: readonly string[]
+  /** When the document holds, epoch ms; never if it is marked deleted (0 and 0). */
+  fromMs: number
+  toMs: number
   /** The further fields that subscribers are found by. */
   others: readonly { field: string; value: string }[]
 }
@@ -81,12 +84,15 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
  * The document may be anything that somebody stored: what is not there has no cache entry either.
  */
 function changeOf(document: RawDocument, identifiers: readonly string[]): SubscriberChange {
-  const { aid, sid, msisdn, imsi } = document
+  const { aid, sid, msisdn, imsi, from, to } = document
+  const isDated = from instanceof Date && to instanceof Date && document['deleted'] !== true
   return {
     scope: 'one',
     aid: typeof aid === 'number' ? aid : 0,
     sid: typeof sid === 'number' ? sid : 0,
     msisdn: typeof msisdn === 'string' ? msisdn : '',
+    fromMs: isDated ? from.getTime() : 0,
+    toMs: isDated ? to.getTime() : 0,
     imsi: Array.isArray(imsi) ? imsi.filter((value) => typeof value === 'string') : [],
     others: identifiers.flatMap((field) =>
       identifiersIn(document, field).map((value) => ({ field, value })),

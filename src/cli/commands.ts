@@ -35,6 +35,29 @@ const documentFile = (what: string): OperandSpec => ({
   help: `${what} (JSON or YAML), - for standard input`,
 })
 
+const SESSION_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'session list',
+    help: 'Show the open sessions of a subscriber or of an account.',
+    options: {
+      sid,
+      aid: text('N', 'account number; beside --sid for a subscriber who is closed'),
+      json,
+      ...common,
+    },
+  },
+  {
+    name: 'session release',
+    help: 'Have a session ended by its network element (Diameter), or end it at once.',
+    operands: [{ name: 'SESSION-ID', help: 'session id of the network element' }],
+    options: {
+      origin: text('O', "origin, as in 'session list'; else all sessions are searched"),
+      now: toggle('end it in the ledger too, without waiting for the network element'),
+      ...common,
+    },
+  },
+]
+
 const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype set',
@@ -70,7 +93,7 @@ const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
 const PEER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'peer add',
-    help: 'Let a network element in: makes its key, which is shown once.',
+    help: 'Let a network element in: by a key that is made and shown once, or by Origin-Host.',
     operands: [nameOf('network element')],
     options: {
       address: text(
@@ -79,6 +102,9 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
       ),
       rate: text('N', 'requests per second it may send; without limit if not given'),
       'file-type': text('A,B', 'file types it may speak; all if not given'),
+      'origin-host': text('HOST', 'it speaks Diameter, and is who says this; no key is made'),
+      'origin-realm': text('REALM', 'its realm in Diameter; any if not given'),
+      realm: text('A,B', 'further realms whose requests it brings, as a relay does; * for all'),
       ...common,
     },
   },
@@ -164,8 +190,30 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...common,
     },
   },
+  ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
+  {
+    name: 'diameter send',
+    help: 'Send credit-control requests to a node over Diameter, and show its answers.',
+    options: {
+      ccr: text(
+        'FILE',
+        'AVPs by name (JSON or YAML), a list of such, or bytes as hex; - for stdin',
+      ),
+      host: text('HOST', 'node to ask; this machine if not given'),
+      port: text('N', 'its port; that of the settings if not given'),
+      'origin-host': text('HOST', 'who asks'),
+      'origin-realm': text('REALM', 'realm of who asks; that of the settings if not given'),
+      'destination-realm': text('REALM', 'realm that is asked; that of the settings if not given'),
+      tls: toggle('over TLS'),
+      ca: text('FILE', 'authorities of the node (PEM); those of the system if not given'),
+      cert: text('FILE', 'own certificate (PEM)'),
+      key: text('FILE', 'its private key (PEM)'),
+      json,
+      ...common,
+    },
+  },
   { name: 'version', help: 'Show the version.', options: { help: common.help } },
   { name: 'help', help: 'Show all commands.', options: { help: common.help } },
 ]

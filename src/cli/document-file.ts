@@ -1,6 +1,6 @@
 /** Reads a document that an operator has written: JSON or YAML, of a file or of standard input. */
 import { createReadStream } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
+import { LineCounter, parseDocument as parse } from 'yaml'
 import { standardInput } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 
@@ -26,7 +26,11 @@ export async function readBytes(file: string): Promise<Buffer> {
 
 /** What stands in a file of JSON or YAML. Throws `CommandError` that names the line. */
 export async function readDocument(file: string): Promise<unknown> {
-  const bytes = await readBytes(file)
+  return parseDocument(await readBytes(file), file)
+}
+
+/** The same of bytes that were read from `file`. */
+export function parseDocument(bytes: Buffer, file: string): unknown {
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -48,7 +52,7 @@ function parseJson(text: string): unknown {
 
 function parseYaml(text: string, file: string): unknown {
   const lineCounter = new LineCounter()
-  const document = parseDocument(text, { prettyErrors: false, lineCounter })
+  const document = parse(text, { prettyErrors: false, lineCounter })
   const error = document.errors[0]
   if (error !== undefined) {
     const { line } = lineCounter.linePos(error.pos[0])

@@ -1,6 +1,7 @@
 /** `tollgate peer add`, `list`, `rotate`, `remove`: the network elements that may charge. */
 import type { Catalog } from '../catalog/connection.ts'
 import {
+  checkUnique,
   hashOfKey,
   nameOfPeer,
   newPeerKey,
@@ -13,9 +14,9 @@ import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts
 import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
-import { CommandError } from './errors.ts'
+import { CommandError, UsageError } from './errors.ts'
 import { aligned } from './owners.ts'
-import { type OptionValues, optionalList, optionalNumber } from './parse.ts'
+import { type OptionValues, optionalList, optionalNumber, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
 /** Of a hash of a key: enough to tell one from another. */
@@ -29,19 +30,32 @@ export async function addPeer(
   const rate = optionalNumber(options, 'rate')
   const addresses = optionalList(options, 'address')
   const fileTypes = optionalList(options, 'file-type')
+  const diameter = diameterOf(options)
   const { key, stored } = newKey()
-  const settings = peerSettings(
-    { name, keys: [stored], addresses, requests_per_second: rate, file_types: fileTypes },
-    'peer',
-  )
+  const given = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
+  const keys = diameter === undefined ? [stored] : []
+  const settings = peerSettings({ ...given, keys }, 'peer')
   await changePeers(file, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
       throw new CommandError(`there is a peer ${name} already: see 'tollgate peer rotate'`)
     }
+    checkUnique(settings, usablePeers(peers).used, 'peer')
     return [...peers, settings]
   })
-  printKey(name, key)
+  if (diameter === undefined) printKey(name, key)
+  else print(`${name} may connect over Diameter as ${settings.diameter?.origin_host}`)
   return 0
+}
+
+function diameterOf(options: OptionValues) {
+  const host = optionalText(options, 'origin-host')
+  const realm = optionalText(options, 'origin-realm')
+  const realms = optionalList(options, 'realm')
+  if (host === undefined) {
+    if (realm === undefined && realms === undefined) return undefined
+    throw new UsageError('peer add: --origin-realm and --realm need --origin-host')
+  }
+  return { origin_host: host, origin_realm: realm, realms }
 }
 
 export async function rotatePeer(
@@ -77,7 +91,7 @@ export async function listPeers(options: OptionValues, file: string | undefined)
   }
   if (peers.length + skipped.length === 0) print('there are no peers')
   if (peers.length > 0) {
-    const head = ['name', 'state', 'keys', 'addresses', 'rate', 'file types']
+    const head = ['name', 'state', 'keys', 'origin host', 'addresses', 'rate', 'file types']
     for (const line of aligned([head, ...peers.map(peerRow)])) print(line)
   }
   for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
@@ -132,6 +146,7 @@ function peerRow({ name, keys, addresses, requests_per_second: rate, ...peer }: 
     name,
     peer.disabled ? 'disabled' : 'enabled',
     keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
+    peer.diameter?.origin_host ?? 'none',
     addresses.join(' ') || 'all',
     rate === 0 ? 'no limit' : `${rate}/s`,
     peer.file_types?.join(' ') ?? 'all',

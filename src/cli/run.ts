@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts'
 import { InvariantError } from '../domain/assert.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
+import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
 import { UsageError } from './errors.ts'
 import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
@@ -15,6 +16,11 @@ export type Roles = Readonly<Record<RoleName, StartRole>>
 export interface Tools {
   /** What a document makes of a message. Rejects with nothing that is wrong with either. */
   checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
+  /** Sends messages and gives the answers, in order. Rejects with what is wrong with either. */
+  sendDiameter(
+    messages: readonly DiameterMessage[],
+    target: DiameterTarget,
+  ): Promise<DiameterExchange[]>
 }
 
 /** The exit code, or undefined: the command runs on until it is stopped by a signal. */
@@ -71,6 +77,10 @@ async function dispatch(
       return (await import('./balance-show.ts')).showBalance(options, file)
     case 'balance add':
       return (await import('./balance-add.ts')).addBalance(options, file)
+    case 'session list':
+      return (await import('./session-list.ts')).listSessions(options, file)
+    case 'session release':
+      return (await import('./session-release.ts')).release(operands['SESSION-ID'], options, file)
     case 'quote':
       return (await import('./quote.ts')).quote(options, file)
     case 'audit':
@@ -87,6 +97,8 @@ async function dispatch(
       return (await import('./filetype.ts')).removeFileType(NAME, file)
     case 'filetype check':
       return (await import('./filetype-check.ts')).checkFileType(FILE, options, file, tools)
+    case 'diameter send':
+      return (await import('./diameter-send.ts')).sendDiameter(options, file, tools)
     case 'peer add':
       return (await import('./peer.ts')).addPeer(NAME, options, file)
     case 'peer list':

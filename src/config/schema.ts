@@ -117,6 +117,7 @@ export const ConfigSchema = section({
     ),
     countryPrefix: text('country-prefix'),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
+    currencyCode: integer(1, 999),
     defaultTax: text('entity-key'),
     taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),

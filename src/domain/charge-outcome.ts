@@ -7,9 +7,12 @@ import type { FinalCharge } from './tax.ts'
 
 export const reasons = {
   granted: { status: 'granted', code: 1, text: 'Success' },
+  /** Of a service that a file type keeps from being charged; rating has none. */
+  notCharged: { status: 'granted', code: 1, text: 'Success' },
   noCredit: { status: 'denied', code: -1, text: 'No available balances' },
   unknownSubscriber: { status: 'denied', code: -2, text: 'Subscriber not found' },
   noRate: { status: 'denied', code: -3, text: 'No rate, or rate is blocked' },
+  blocked: { status: 'denied', code: -3, text: 'Rate is not allowed in the plan' },
   pricing: { status: 'denied', code: -4, text: 'Pricing failed' },
   noTax: { status: 'denied', code: -5, text: 'Tax not found' },
   unknownSession: { status: 'denied', code: -7, text: 'Unknown session' },
@@ -52,6 +55,11 @@ export interface ServiceOutcome {
   granted: number
   /** How long the grant holds; 0 if nothing was granted. */
   validityMs: number
+  /**
+   * When another tariff begins to hold for what is granted, epoch ms; 0 if none does within the
+   * longest validity, or nothing was granted that lasts.
+   */
+  tariffChangeMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
   /** What the service has cost in the session so far, micros before tax. */

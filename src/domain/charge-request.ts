@@ -18,6 +18,11 @@ export interface ServiceRequest {
   requested: number
   /** Units used since the last report; with `isTotal`, in the session so far. */
   used: number
+  /**
+   * Of `used`, the units from before the tariff change that the last grant told of; -1 if the
+   * request does not say. Of totals it says nothing.
+   */
+  usedBefore: number
   isTotal: boolean
   /** Called number or other destination; empty if none. */
   calledNumber: string
@@ -66,12 +71,13 @@ export interface ChargeRequest {
 /** A service that has nothing but what is given. */
 export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<ServiceRequest>) {
   const { ratingGroup = -1, usaget, requested = -1, used = 0, calledNumber = '' } = given
-  const { isTotal = false, rateKey = '', untaxed = false, fields = null } = given
+  const { usedBefore = -1, isTotal = false, rateKey = '', untaxed = false, fields = null } = given
   const service: ServiceRequest = {
     ratingGroup,
     usaget,
     requested,
     used,
+    usedBefore,
     isTotal,
     calledNumber,
     rateKey,

@@ -1,4 +1,4 @@
-import type { ChargeRequest } from './charge-request.ts'
+import type { ChargeRequest, ServiceRequest } from './charge-request.ts'
 
 /**
  * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
@@ -17,11 +17,16 @@ export function digestOf(request: ChargeRequest): number {
   }
   if (request.eventTimeGiven) hash = mix(hash, `@${request.eventTimeMs}`)
   for (const service of request.services) {
-    const { ratingGroup, usaget, requested, used, calledNumber, rateKey } = service
-    const what = `${ratingGroup},${usaget},${requested},${used},${calledNumber}${rateKey}`
+    const { ratingGroup, usaget, requested, calledNumber, rateKey } = service
+    const volumes = `${requested},${usedOf(service)}`
+    const what = `${ratingGroup},${usaget},${volumes},${calledNumber}${rateKey}`
     hash = mixFields(mix(hash, `\u0001${what}`), service.fields)
   }
   return joined(mixFields(hash, request.fields))
+}
+
+function usedOf({ used, usedBefore }: ServiceRequest): string {
+  return usedBefore < 0 ? String(used) : `${used}<${usedBefore}`
 }
 
 function mixFields(before: Hash, fields: ChargeRequest['fields']): Hash {

@@ -18,8 +18,26 @@ export interface WorkerResult {
   stats: Record<string, number>
 }
 
-/** What a worker tells unasked, whenever it changes. */
-export interface WorkerNews {
+/** What the first worker tells unasked. */
+export type WorkerNews = SkippedNews | SessionNews
+
+/** Told whenever it changes. */
+export interface SkippedNews {
+  kind: 'skipped'
   /** Documents of the catalogue that cannot be used and are left out, by collection. */
   catalogueSkipped: Record<string, number>
 }
+
+/**
+ * Why network elements should ask again for open sessions, or end them. Each may come twice, or not
+ * at all: what a session has is bounded by its validity.
+ */
+export type SessionNews =
+  /** Credit or profile changed. `sid` 0: all subscribers of the account. */
+  | { kind: 'reauthorize'; aid: number; sid: number }
+  /** The subscriber is closed. */
+  | { kind: 'abort'; aid: number; sid: number }
+  /** The catalogue is another one. */
+  | { kind: 'reauthorizeAll' }
+  /** An operator wants it to end. */
+  | { kind: 'release'; origin: string; sessionId: string }

@@ -22,20 +22,28 @@ export class AccountSweep {
   readonly living: { session: DueSession; expiresMs: number }[] = []
   private shared: OwnerState | null = null
   private sharedBefore: OwnerState | null = null
+  /** As it was before it expired; of several the last one. */
+  released: Session | null = null
   private readonly replayMs: number
   private readonly nowMs: number
+  private readonly isReleased: boolean
   private readonly owners: AccountCommit['owners'] = []
   private readonly lines: Line[] = []
 
-  /** `wanted` and `loaded`: the shared owner first, then the subscribers. */
+  /**
+   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isReleased`: an operator
+   * wants it, and no session has to be due.
+   */
   constructor(
     due: DueSession[],
     wanted: readonly OwnerWanted[],
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
+    isReleased = false,
   ) {
     this.due = due
+    this.isReleased = isReleased
     this.replayMs = replayMs
     this.nowMs = nowMs
     const [shared] = loaded
@@ -59,7 +67,7 @@ export class AccountSweep {
     const sessions: SessionCommit[] = []
     for (const [index, one] of due.entries()) {
       const session = loaded.sessions[index] ?? null
-      if (session?.state !== 'open' || session.expiresMs > this.nowMs) {
+      if (session?.state !== 'open' || !this.isDue(session)) {
         const expiresMs = session?.state === 'open' ? session.expiresMs : 0
         this.living.push({ session: one, expiresMs })
         continue
@@ -69,10 +77,15 @@ export class AccountSweep {
       subscriber = expired.subscriber
       sessions.push({ sessionKey: one.sessionKey, session: expired.session, before: 'open' })
       this.expired += 1
+      this.released = session
     }
     if (sessions.length === 0) return
     const state = { ...subscriber, version: loaded.state.version + 1 }
     this.owners.push({ state, fence: -1, sessions })
+  }
+
+  private isDue({ expiresMs }: Session): boolean {
+    return this.isReleased || expiresMs <= this.nowMs
   }
 
   /** Null for a session that does not agree with its owner: it must not keep the others waiting. */

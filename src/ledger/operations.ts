@@ -6,6 +6,7 @@ import {
   InsufficientBalanceError,
 } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
+import { publishHint } from '../store/hints.ts'
 import type { AccountCommit } from './commit-layout.ts'
 import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
@@ -33,9 +34,9 @@ export interface OperationSettings {
 }
 
 /**
- * Credits or adjusts a bucket. Throws `InsufficientBalanceError`, `BalanceRangeError`,
- * `OperationReusedError`, `ContentionError`, `CorruptValueError` or `StoreDownError`; after the
- * last the outcome is unknown until the id is repeated.
+ * Credits or adjusts a bucket, and hints at it where it moved. Throws `InsufficientBalanceError`,
+ * `BalanceRangeError`, `OperationReusedError`, `ContentionError`, `CorruptValueError` or
+ * `StoreDownError`; after the last the outcome is unknown until the id is repeated.
  */
 export async function creditBucket(
   ledger: Ledger,
@@ -58,6 +59,8 @@ export async function creditBucket(
     const [reply] = await ledger.commit([commit], nowMs + waitedMs)
     switch (reply?.kind) {
       case 'committed':
+        // Nobody waits for it: open sessions only learn of the credit sooner.
+        void publishHint(ledger.redis, { cause: 'credit', aid, sid })
         return commit.operation!.result
       case 'repeated':
         return sameOperation(operation, reply.result)

@@ -4,7 +4,12 @@
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
-import type { BalanceReport, ChargeOutcome, Reason } from '../domain/charge-outcome.ts'
+import type {
+  BalanceReport,
+  ChargeOutcome,
+  Reason,
+  ServiceOutcome,
+} from '../domain/charge-outcome.ts'
 import type { AnsweredRequest, ServiceSession, Session, SessionState } from '../domain/session.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import {
@@ -15,9 +20,9 @@ import {
 } from './segment-packing.ts'
 import type { Packed } from './tariff-packing.ts'
 
-export const SESSION_FORMAT = 3
+export const SESSION_FORMAT = 4
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [1, 2, SESSION_FORMAT]
+export const SESSION_FORMATS: readonly number[] = [1, 2, 3, SESSION_FORMAT]
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -64,15 +69,7 @@ export function unpackSession(aid: number, sid: number, packed: Buffer): Session
 
 function packAnswered({ requestNumber, digest, outcome }: AnsweredRequest): Packed {
   const { reason, detail, aid, sid, transactionId, balances } = outcome
-  const services = outcome.services.map((service) => [
-    service.ratingGroup,
-    service.usaget,
-    service.reason,
-    service.granted,
-    service.validityMs,
-    service.finalUnit,
-    service.cost,
-  ])
+  const services = outcome.services.map(packServiceOutcome)
   const head = [requestNumber, digest, reason, detail, aid, sid, transactionId, services]
   return [...head, balances?.map(packBalance) ?? null, outcome.cost]
 }
@@ -86,21 +83,33 @@ function unpackAnswered(fields: Packed): AnsweredRequest {
     aid: aid as number,
     sid: sid as number,
     transactionId: transactionId as string,
-    services: (services as Packed[]).map((service) => ({
-      ratingGroup: service[0] as number,
-      usaget: service[1] as string,
-      reason: service[2] as Reason,
-      granted: service[3] as number,
-      validityMs: service[4] as number,
-      finalUnit: service[5] as boolean,
-      cost: (service[6] as number | undefined) ?? 0,
-      // Who only pretends leaves nothing behind to repeat.
-      quote: null,
-    })),
+    services: (services as Packed[]).map(unpackServiceOutcome),
     cost: (fields[9] as number | undefined) ?? 0,
     balances: balances?.map(unpackBalance) ?? null,
   }
   return { requestNumber: requestNumber as number, digest: digest as number, outcome }
+}
+
+/** Most grants see no other tariff: then the time of one is left out. */
+function packServiceOutcome(service: ServiceOutcome): Packed {
+  const { ratingGroup, usaget, reason, granted, validityMs, finalUnit, cost } = service
+  const fields = [ratingGroup, usaget, reason, granted, validityMs, finalUnit, cost]
+  return service.tariffChangeMs === 0 ? fields : [...fields, service.tariffChangeMs]
+}
+
+function unpackServiceOutcome(fields: Packed): ServiceOutcome {
+  return {
+    ratingGroup: fields[0] as number,
+    usaget: fields[1] as string,
+    reason: fields[2] as Reason,
+    granted: fields[3] as number,
+    validityMs: fields[4] as number,
+    tariffChangeMs: (fields[7] as number | undefined) ?? 0,
+    finalUnit: fields[5] as boolean,
+    cost: (fields[6] as number | undefined) ?? 0,
+    // Who only pretends leaves nothing behind to repeat.
+    quote: null,
+  }
 }
 
 function packBalance(report: BalanceReport): Packed {

@@ -56,8 +56,17 @@ export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
 
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   const { ratingGroup, usaget } = wanted
-  const nothing = { granted: 0, validityMs: 0, finalUnit: false, cost: 0, quote: null }
-  return { ratingGroup, usaget, reason: 'granted', ...nothing }
+  return {
+    ratingGroup,
+    usaget,
+    reason: 'granted',
+    granted: 0,
+    validityMs: 0,
+    tariffChangeMs: 0,
+    finalUnit: false,
+    cost: 0,
+    quote: null,
+  }
 }
 
 /** The balances that the services of a request may be paid from, each once, then the counters. */

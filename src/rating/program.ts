@@ -79,7 +79,8 @@ export function rateService(
   if (holdings === null) return 'unknownSubscriber'
   const fields = usageFields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
-  if (rate === null || holdings.disallowedRates.has(rate.key)) return 'noRate'
+  if (rate === null) return 'noRate'
+  if (holdings.disallowedRates.has(rate.key)) return 'blocked'
   const chosen = choosePrice(holdings, rate, service.usaget)
   const others = otherPrices(context, holdings, fields, usage, zone)
   if (chosen === null || others === null) return 'noRate'

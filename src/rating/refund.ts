@@ -41,7 +41,8 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
       usaget: service.usaget,
       reason: 'granted',
       granted: segment.used,
-      ...{ validityMs: 0, finalUnit: false, cost: left.endedMicros, quote: null },
+      ...{ validityMs: 0, tariffChangeMs: 0, finalUnit: false },
+      ...{ cost: left.endedMicros, quote: null },
     })
   }
   return refund

@@ -33,6 +33,11 @@ export function askedOf(
   return isSilent ? { ...wanted, requested: 0 } : wanted
 }
 
+/** A total was not used since the tariff change was told: what it says of that is of no use. */
+function usedBeforeOf({ isTotal, usedBefore }: ServiceRequest): number {
+  return isTotal ? -1 : usedBefore
+}
+
 /** What a service has cost so far, micros before tax. */
 function costOf({ endedMicros, segment }: ServiceSession): number {
   return endedMicros + (segment?.charged ?? 0)
@@ -146,7 +151,7 @@ export class SessionWork {
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
-        : this.reported({ ...wanted, used }, kept.calledNumber)
+        : this.reported({ ...wanted, used, usedBefore: usedBeforeOf(wanted) }, kept.calledNumber)
     outcome.cost = costOf(serviceOf(this.session, wanted))
     return outcome
   }
@@ -190,8 +195,9 @@ export class SessionWork {
   }
 
   /**
-   * Usage that goes on past the end of its time band or cycle is split there by time; what belongs
-   * before the last boundary is settled, and the rest is left to do.
+   * Usage that goes on past the end of its time band or cycle is split there: at the first one as
+   * the network element says, if it does, else by time. What belongs before the last boundary is
+   * settled, and the rest is left to do.
    */
   private settleEarlier(
     kept: ServiceSession,
@@ -207,11 +213,14 @@ export class SessionWork {
       const sinceMs = Math.max(segment.lastMs, service.reportedMs)
       const next = this.rateAt({ ...left, requested: 1 }, endMs)
       if (next === null) break
-      const earlier = splitByTime(left.used, sinceMs, endMs, eventTimeMs)
+      const earlier =
+        left.usedBefore < 0
+          ? splitByTime(left.used, sinceMs, endMs, eventTimeMs)
+          : Math.min(left.used, left.usedBefore)
       const opening = { ...left, used: earlier, requested: 0 }
       this.settleOne(service, opening, null, 'ended', endMs)
       service = serviceOf(this.session, asked)
-      left = { ...left, used: left.used - earlier }
+      left = { ...left, used: left.used - earlier, usedBefore: -1 }
       service = this.beginSegment(service, next, endMs)
     }
     return { service, asked: left }
@@ -251,6 +260,7 @@ export class SessionWork {
       reason: 'granted',
       granted: settled.granted,
       validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
+      tariffChangeMs: kind === 'event' ? 0 : this.tariffChangeMs(rated.start),
       finalUnit: settled.finalUnit,
       cost: 0,
       quote,
@@ -362,6 +372,13 @@ export class SessionWork {
     const { session } = this
     const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
     this.lines.push(lineOf(session, service, change, tag))
+  }
+
+  private tariffChangeMs(granting: SegmentStart | null): number {
+    const { eventTimeMs } = this.request
+    if (granting === null) return 0
+    const { endMs } = granting
+    return endMs - eventTimeMs <= this.context.settings.validityMs ? endMs : 0
   }
 
   private validityMs(untilMs: number): number {

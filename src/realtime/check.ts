@@ -90,6 +90,7 @@ function grantedService({ ratingGroup, usaget, requested }: ServiceRequest, vali
   const granted = Math.max(requested, 0)
   return {
     ...{ ratingGroup, usaget, reason: 'granted' as const, granted },
-    ...{ validityMs: granted > 0 ? validityMs : 0, finalUnit: false, cost: 0, quote: null },
+    ...{ validityMs: granted > 0 ? validityMs : 0, tariffChangeMs: 0, finalUnit: false },
+    ...{ cost: 0, quote: null },
   }
 }

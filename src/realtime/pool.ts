@@ -21,7 +21,7 @@ export interface PoolOptions {
   readonly requestTimeoutMs: number
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly onBatch: (size: number) => void
-  /** What one of the workers tells unasked. */
+  /** What a worker tells unasked; so does one that took the place of another. */
   readonly onNews?: (news: WorkerNews) => void
   /** Counters of the workers, to be added up. */
   readonly onStats: (stats: Readonly<Record<string, number>>) => void

@@ -4,18 +4,20 @@ import type { StoredNow } from '../catalog/follow-stored-config.ts'
 import type { Peers } from '../catalog/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
+import type { SessionNews } from '../domain/worker-task.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type Admission, createAdmission } from './admission.ts'
-import { createCharge } from './charge.ts'
+import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
 import { createDialects, type Dialects } from './dialects.ts'
 import { identityOf } from './diameter/identity.ts'
-import { createAuthenticator, createKeyCheck, type PeersNow } from './http/authenticate.ts'
+import { type DiameterService, startDiameterService } from './diameter/service.ts'
+import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
-import { createRateLimits } from './http/rate-limits.ts'
+import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Pool, startPool } from './pool.ts'
 
@@ -64,6 +66,9 @@ export interface RealtimeWorkerData {
 export interface Realtime {
   /** Port that was taken. */
   readonly port: number
+  /** Those of Diameter; 0: it does not listen there. */
+  readonly diameterPort: number
+  readonly diameterTlsPort: number
   /**
    * Takes no new requests, lets those under way be answered (they take `requestTimeoutMs` at most),
    * and ends sockets and threads.
@@ -85,13 +90,17 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let isReady = true
   let pool: Pool | undefined
   let stored: Stored
-  let server: HttpServer
+  let server: HttpServer | undefined
+  let diameter: DiameterService | null = null
   try {
-    pool = await startWorkers(options)
+    pool = await startWorkers(options, (news) => diameter?.take(news))
     stored = await following
-    const canCharge = () => isReady && isRedisFit() && isLedgerThere()
-    server = await startSockets(options, { pool, admission, plain, stored }, canCharge)
+    const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
+    const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
+    server = await startHttp(options, parts)
+    diameter = await startDiameterService({ ...options, ...parts, ...stored })
   } catch (error) {
+    server?.close()
     await pool?.close()
     await following.then(({ close }) => close()).catch(() => undefined)
     throw error
@@ -102,10 +111,14 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   }
   return {
     port: server.port,
+    diameterPort: diameter?.port ?? 0,
+    diameterTlsPort: diameter?.tlsPort ?? 0,
     async close() {
       isReady = false
       server.stop()
+      diameter?.stop()
       await admission.close()
+      await diameter?.close()
       await pool.close()
       await stored.close()
       server.close()
@@ -113,7 +126,10 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   }
 }
 
-function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Promise<Pool> {
+function startWorkers(
+  { config, log, metrics, workerFile }: RealtimeOptions,
+  onSessionNews: (news: SessionNews) => void,
+): Promise<Pool> {
   const { workers, batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   return startPool({
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
@@ -125,7 +141,10 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
     log,
     onBatch: metrics.batch,
     onStats: metrics.workerCounts,
-    onNews: ({ catalogueSkipped }) => metrics.catalogueSkipped(catalogueSkipped),
+    onNews: (news) => {
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+      else onSessionNews(news)
+    },
   })
 }
 
@@ -133,7 +152,7 @@ function startWorkers({ config, log, metrics, workerFile }: RealtimeOptions): Pr
 interface Stored {
   readonly dialects: Dialects
   /** Null as long as they were never read. */
-  readonly peers: PeersNow
+  readonly peers: () => Peers | null
   close(): Promise<void>
 }
 
@@ -155,25 +174,39 @@ async function readStored(
   return { dialects, peers: () => peers, close }
 }
 
-/** What the sockets hand their requests to. */
-interface Parts {
+interface Core {
   readonly pool: Pool
   readonly admission: Admission
   readonly plain: JsonCodec
   readonly stored: Stored
+  readonly isReady: () => boolean
 }
 
-function startSockets(
+/** What the sockets of both protocols hand their requests to. */
+interface Parts extends Core {
+  readonly charge: Charge
+  readonly rateLimits: RateLimits
+}
+
+function partsOf(
   { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
-  { pool, admission, plain, stored }: Parts,
-  isReady: () => boolean,
-): Promise<HttpServer> {
-  const { host, openTo, port, httpServer, connectionsMax } = config.realtime
-  const { bodyBytesMax, servicesMax } = config.realtime
+  core: Core,
+): Parts {
+  const { admission, pool } = core
+  const { servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
   // An event time without an offset is UTC, wherever the node and its tariffs are.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { servicesMax, ...times, ...rules }
+  const charge = createCharge({ limits, admission, pool, clock, metrics, log })
+  return { ...core, charge, rateLimits: createRateLimits(monotonicMs) }
+}
+
+function startHttp(
+  { config, log, metrics }: RealtimeOptions,
+  { plain, stored, charge, rateLimits, isReady }: Parts,
+): Promise<HttpServer> {
+  const { host, openTo, port, httpServer, connectionsMax, bodyBytesMax } = config.realtime
   return startHttpServer({
     host,
     port,
@@ -185,10 +218,10 @@ function startSockets(
       checks: [createKeyCheck(stored.peers)],
       mustAuthenticate: mustAuthenticate(host, openTo),
       isForThisMachine: openTo === 'loopback',
-      rateLimits: createRateLimits(monotonicMs),
+      rateLimits,
     }),
     dialects: stored.dialects,
-    charge: createCharge({ limits, admission, pool, clock, metrics, log }),
+    charge,
     encodeRefusal: plain.encodeRefusal,
     metrics,
     isReady,

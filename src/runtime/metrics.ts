@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createTally, type Figures } from './tally.ts'
 
@@ -44,6 +45,7 @@ export type Metrics = RequestMetrics & {
   entriesUnreadable(count: number): void
   /** So many abandoned sessions gave back what they held. */
   sessionsExpired(count: number): void
+  readonly diameter: DiameterMetrics
   snapshot(): Promise<MetricsSnapshot>
 }
 
@@ -81,6 +83,7 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
       readInFlight = read
     },
     ...createRecorderMetrics(registry),
+    diameter: createDiameterMetrics(registry),
     snapshot: async () => {
       const metrics = await registry.getMetricsAsJSON()
       return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }

@@ -1,5 +1,6 @@
 /** What `redis.ts` needs of a driver's client, be it of one Redis or of a cluster. */
 import type { ChainableCommander, RedisCommander } from 'ioredis'
+import type { ConnectionOptions } from './redis-options.ts'
 
 /** For commands and pipelines whose keys are all in one slot. */
 export interface RedisClient extends RedisCommander {
@@ -17,6 +18,8 @@ export interface DriverClient extends RedisClient {
 export interface Driver {
   client: DriverClient
   masters(): RedisCommander[]
+  /** With what one more connection is made, to each of the nodes as far as they are known. */
+  nodes(): ConnectionOptions[]
   onLost(listener: () => void): void
   isReady(): boolean
   /** Called upon each outage: it may have to look where its nodes are now. */

@@ -38,6 +38,14 @@ export function openCluster(settings: RedisSettings): Driver {
   return {
     client: client as unknown as DriverClient,
     masters: () => client.nodes('master'),
+    nodes() {
+      const known = client
+        .nodes('all')
+        .flatMap(({ options: { host, port } }) =>
+          host === undefined || port === undefined ? [] : [{ host, port }],
+        )
+      return (known.length > 0 ? known : nodes).map((node) => ({ ...options, ...node }))
+    },
     onLost: (listener) => listeners.push(listener),
     isReady: () => client.status === 'ready' && areConnected(client.nodes('master')),
     onOutage: createRefresher(client),

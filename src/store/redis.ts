@@ -5,7 +5,13 @@ import { Redis, type RedisCommander } from 'ioredis'
 import type { Logger } from '../runtime/log.ts'
 import type { Driver, DriverClient, RedisClient } from './driver.ts'
 import { openCluster } from './redis-cluster.ts'
-import { addressOf, isClusterUrl, type RedisSettings, singleOptions } from './redis-options.ts'
+import {
+  addressOf,
+  type ConnectionOptions,
+  isClusterUrl,
+  type RedisSettings,
+  singleOptions,
+} from './redis-options.ts'
 
 export type { RedisSettings } from './redis-options.ts'
 
@@ -40,6 +46,8 @@ export interface RedisConnection {
   guard<T>(command: Promise<T>): Promise<T>
   /** Asks every master; a single Redis is the only one. */
   onEachMaster<T>(ask: (master: RedisCommander) => Promise<T>): Promise<T[]>
+  /** With what one more connection is made (bus.ts); in a cluster to each node that is known. */
+  nodes(): ConnectionOptions[]
   /** Calls back when a connection ends: what was read before may not be what stands after. */
   onLost(listener: () => void): void
   isReady(): boolean
@@ -69,6 +77,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     guard,
     runScript: (call) => guard(runScript(client, call, settings)),
     onEachMaster: (ask) => guard(Promise.all(driver.masters().map(ask))),
+    nodes: () => driver.nodes(),
     onLost: (listener) => driver.onLost(listener),
     isReady: () => driver.isReady(),
     untilReady: (timeoutMs) => untilReady(driver, timeoutMs),
@@ -91,10 +100,12 @@ function logOutages(client: DriverClient, log: Logger): void {
 }
 
 function openSingle(settings: RedisSettings): Driver {
-  const client = new Redis(singleOptions(settings, addressOf(settings.url)))
+  const options = singleOptions(settings, addressOf(settings.url))
+  const client = new Redis(options)
   return {
     client: client as unknown as DriverClient,
     masters: () => [client],
+    nodes: () => [options],
     onLost: (listener) => client.on('close', listener),
     isReady: () => client.status === 'ready',
     onOutage: () => undefined,

@@ -7,6 +7,7 @@ import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
 import { findProfile } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
+import { findSubscriber } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
@@ -18,13 +19,14 @@ import { compileRules } from '../rating/rules.ts'
 import { createTaxMappings } from '../rating/tax-mapping.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
-import { openRedis, waitForRedis } from '../store/redis.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { type ProfileReader, Profiles } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
+import { watchSessionNews } from './session-news.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -63,6 +65,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...{ catalog, config, log, rules },
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
+  if (worker === 0) tellOfSessions({ feed, catalog, redis, pollMs: config.catalog.pollMs, log })
   await Promise.all([feed.start(), fileTypes.start()])
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -85,6 +88,21 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
+}
+
+/** Before the feed begins: what it tells first is how things were all along. */
+function tellOfSessions({ feed, catalog, redis, pollMs, log }: SessionNewsSources): void {
+  const isThere = async (sid: number, atMs: number) =>
+    (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
+  watchSessionNews({ feed, redis, isThere, pollMs, clock: systemClock, tell: postNews, log })
+}
+
+interface SessionNewsSources {
+  feed: CatalogFeed
+  catalog: Catalog
+  redis: RedisConnection
+  pollMs: number
+  log: Logger
 }
 
 /** Without MongoDB, or where they are too many, looking up by further fields is slow at first. */
@@ -110,10 +128,14 @@ function tellSkipped(feed: CatalogFeed, everyMs: number): void {
     const text = JSON.stringify(catalogueSkipped)
     if (text === told) return
     told = text
-    parentPort?.postMessage({ catalogueSkipped } satisfies WorkerNews)
+    postNews({ kind: 'skipped', catalogueSkipped })
   }
   tell()
   setInterval(tell, everyMs).unref()
+}
+
+function postNews(news: WorkerNews): void {
+  parentPort?.postMessage(news)
 }
 
 /** What of the context stays the same as long as the thread lives. */

@@ -344,8 +344,9 @@ describe('subscribers', () => {
 
     const stored = await insertEntity(catalog, 'subscribers', { msisdn: '447', imsi: ['1', '2'] })
     await feed.pollNow()
+    const period = { fromMs: Date.UTC(2026, 0, 1), toMs: expect.any(Number) }
     const identifiers = { msisdn: '447', imsi: ['1', '2'], others: [] }
-    const change = { scope: 'one', aid: 17, sid: 18, ...identifiers }
+    const change = { scope: 'one', aid: 17, sid: 18, ...period, ...identifiers }
     // The look back finds the first one too: dropping it once more from a cache does no harm.
     expect(changes).toContainEqual(change)
     changes.length = 0
@@ -353,14 +354,20 @@ describe('subscribers', () => {
     await insertEntity(catalog, 'subscribers', { type: 'account', sid: undefined })
     await feed.pollNow()
     const none = { msisdn: '', imsi: [], others: [] }
-    expect(changes).toEqual([{ scope: 'one', aid: 17, sid: 0, ...none }])
+    expect(changes).toEqual([{ scope: 'one', aid: 17, sid: 0, ...period, ...none }])
     changes.length = 0
 
     await feed.pollNow()
     expect(changes).toEqual([])
-    await writeEntity(catalog, 'subscribers', { ...stored, barred: true }, replace)
+    const barred = { ...stored, barred: true }
+    const again = await writeEntity(catalog, 'subscribers', barred, replace)
     await feed.pollNow()
     expect(changes).toEqual([change])
+    changes.length = 0
+
+    await writeEntity(catalog, 'subscribers', { ...again, deleted: true }, replace)
+    await feed.pollNow()
+    expect(changes).toEqual([{ ...change, fromMs: 0, toMs: 0 }])
   })
 
   it('are told with the further fields that they are found by', async () => {

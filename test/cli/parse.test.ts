@@ -26,6 +26,7 @@ describe('a command line', () => {
     ['filetype set - --config b', { name: 'filetype set', FILE: '-', config: 'b' }],
     ['peer add --rate 5 pgw', { name: 'peer add', NAME: 'pgw', rate: '5' }],
     ['peer add --help', { name: 'peer add', help: true }],
+    ['session release a;1', { name: 'session release', 'SESSION-ID': 'a;1' }],
     ['audit --help', { name: 'audit', help: true }],
     ['--help', { name: 'help' }],
     ['--version', { name: 'version' }],

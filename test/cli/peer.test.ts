@@ -59,6 +59,8 @@ describe('tollgate peer add', () => {
     [['peer', 'add', 'a', '--address', '::1,'], 2, '--address must be a list with commas'],
     [['peer', 'add', 'a', '--rate', 'fast'], 2, "--rate must be an integer from 1 to 2^53, not 'f"],
     [['peer', 'add', 'a', '--file-type', 'a b'], 1, 'peer.file_types.0 must be letters'],
+    [['peer', 'add', 'a', '--origin-host', 'a b'], 1, 'peer.diameter.origin_host must be a domain'],
+    [['peer', 'add', 'a', '--realm', 'x.net'], 2, 'peer add: --origin-realm and --realm need'],
     [['peer', 'rotate', 'a'], 1, 'there is no peer a'],
     [['peer', 'remove', 'a'], 1, 'there is no peer a'],
   ])('%j is refused, and nothing is stored', async (args, code, message) => {
@@ -75,6 +77,31 @@ describe('tollgate peer add', () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('there is a peer pgw-1 already')
     expect(await stored()).toEqual(before)
+  })
+})
+
+describe('tollgate peer add --origin-host', () => {
+  it('lets in over Diameter, without a key', async () => {
+    const host = ['--origin-host', 'PGW1.example.net', '--origin-realm', 'Example.net']
+    const added = await tollgate.run('peer', 'add', 'pgw-1', ...host, '--realm', 'a.net,*')
+    expect([added.code, added.stderr]).toEqual([0, ''])
+    expect(added.stdout).toBe('pgw-1 may connect over Diameter as pgw1.example.net\n')
+    const peers = compilePeers(await stored())
+    expect(peers.byOriginHost('PGW1.Example.net')).toMatchObject({
+      name: 'pgw-1',
+      diameter: { originHost: 'pgw1.example.net', originRealm: 'example.net' },
+    })
+    expect(peers.all[0]?.diameter?.bringsRealm('b.net')).toBe(true)
+    const listed = await tollgate.run('peer', 'list')
+    expect(listed.stdout).toMatch(/pgw-1 +enabled +none +pgw1\.example\.net +all/)
+  })
+
+  it('refuses a host that another one has', async () => {
+    await tollgate.run('peer', 'add', 'pgw-1', '--origin-host', 'pgw.example.net')
+    const second = await tollgate.run('peer', 'add', 'pgw-2', '--origin-host', 'PGW.example.net')
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain("peer.diameter.origin_host 'pgw.example.net' is there twice")
+    expect(await stored()).toHaveLength(1)
   })
 })
 
@@ -106,8 +133,8 @@ describe('tollgate peer list', () => {
       expect(stdout).toContain(hashOfKey(key).slice(0, 12))
       expect(stdout).not.toContain(hashOfKey(key).slice(0, 20))
     }
-    expect(table.stdout).toMatch(/pgw-1 +enabled +\S{12} +10\.0\.0\.0\/8 +no limit +all\n/)
-    expect(table.stdout).toMatch(/pgw-2 +enabled +\S{12} +all +5\/s +GY\n/)
+    expect(table.stdout).toMatch(/pgw-1 +enabled +\S{12} +none +10\.0\.0\.0\/8 +no limit +all\n/)
+    expect(table.stdout).toMatch(/pgw-2 +enabled +\S{12} +none +all +5\/s +GY\n/)
     expect(JSON.parse(json.stdout)).toMatchObject([
       { name: 'pgw-1', state: 'enabled', addresses: ['10.0.0.0/8'] },
       { name: 'pgw-2', requests_per_second: 5, file_types: ['GY'] },

@@ -16,6 +16,11 @@ const SESSION =
   'VDAxL2NhbGwvMjAyNjEyo1QwMaRHT0xEpjIwMjYxMpMHApKUPAoZw5TLQz////////8BA8KVAgPDWjKUUBQBAs0F3M0G' +
   'pJKVAQIFACiVAAEEATzDk80B/pKTzQH0AQKRCpGTCgABl/+jc21zoMMAwJA='
 
+/** In format 3, which had everything but the times of tariff changes. */
+const SESSION_3 =
+  'mgOiZ3ejYWJjAM0FeM0jKAMEkZoDY6dncmFudGVkoWQBB6F0kpcKpGRhdGGnZ3JhbnRlZM0B/s0CWMNGlxSjc21zpm5v' +
+  'UmF0ZQAAwgDARpGbCqRkYXRhoMIAwJDCAAxG'
+
 const RECORD =
   'kwGR3gAXpXN0YW1woXOndmVyc2lvbgOjYWlkAaNzaWQHpm9yaWdpbqJnd6lzZXNzaW9uSWSjYWJjq3JhdGluZ0dyb3Vw' +
   'CqZ1c2FnZXSkY2FsbKxjYWxsZWROdW1iZXKiNDmncmF0ZUtleaNUMDGkcGxhbqRHT0xEpWN5Y2xlpjIwMjYxMqR1c2Vk' +
@@ -77,7 +82,7 @@ describe('format 1', () => {
           services: [
             {
               ...{ ratingGroup: 10, usaget: 'call', reason: 'granted', granted: 510 },
-              ...{ validityMs: 600, finalUnit: false, cost: 0, quote: null },
+              ...{ validityMs: 600, tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
             },
           ],
           cost: 0,
@@ -130,6 +135,24 @@ describe('format 1', () => {
       },
     ])
   })
+})
+
+it('format 3 of a session tells of no tariff change', () => {
+  const session = unpackSession(1, 7, bytes(SESSION_3))
+  const [answered] = session.answered
+  expect(answered).toMatchObject({ requestNumber: 3, digest: 99, outcome: { cost: 70 } })
+  expect(answered?.outcome.services).toEqual([
+    {
+      ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 510, validityMs: 600 },
+      ...{ tariffChangeMs: 0, finalUnit: true, cost: 70, quote: null },
+    },
+    {
+      ...{ ratingGroup: 20, usaget: 'sms', reason: 'noRate', granted: 0, validityMs: 0 },
+      ...{ tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
+    },
+  ])
+  expect(session.services).toMatchObject([{ usedTotal: 12, endedMicros: 70 }])
+  expect(unpackSession(1, 7, packSession(session))).toEqual(session)
 })
 
 it('a session that uses nothing new is hardly larger than it was', () => {

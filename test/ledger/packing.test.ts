@@ -159,8 +159,9 @@ const outcome = fc.record({
   services: fc.array(
     fc.record({
       ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text },
-      reason: fc.constantFrom('granted' as const, 'noRate' as const),
+      reason: fc.constantFrom('granted' as const, 'noRate' as const, 'blocked' as const),
       ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean(), cost: amount },
+      tariffChangeMs: rarely(0, instant),
       quote: fc.constant(null),
     }),
     { maxLength: 3 },

@@ -172,7 +172,7 @@ describe('the price', () => {
     const rates = [rateOf('CALL', 'call', null, { plansPrices: { OTHER: '1/1' }, ...FAR })]
     expect(use(sceneOf({ rates }), 1).reason).toBe('noRate')
     const disallowedRates = new Set(['CALL'])
-    expect(use(sceneOf({ plan: { disallowedRates } }), 1).reason).toBe('noRate')
+    expect(use(sceneOf({ plan: { disallowedRates } }), 1).reason).toBe('blocked')
   })
 })
 

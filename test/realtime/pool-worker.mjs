@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')
 
-parentPort.postMessage({ catalogueSkipped: { rates: 3 + workerData.worker } })
+parentPort.postMessage({ kind: 'skipped', catalogueSkipped: { rates: 3 + workerData.worker } })
 
 /** Wakes up tasks that wait in this thread: a later request may release an earlier one. */
 let released = () => undefined

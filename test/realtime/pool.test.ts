@@ -52,7 +52,7 @@ it('hands on what a worker tells unasked', async () => {
   const news: unknown[] = []
   await poolOf({ workers: 2, onNews: (told) => news.push(told) })
   await waitUntil('both', () => news.length === 2)
-  const told = [{ catalogueSkipped: { rates: 3 } }, { catalogueSkipped: { rates: 4 } }]
+  const told = [3, 4].map((rates) => ({ kind: 'skipped', catalogueSkipped: { rates } }))
   expect(news).toEqual(expect.arrayContaining(told))
 })
 

@@ -200,16 +200,28 @@ export async function holdUnits(
   units: number,
   expiresMs: number,
 ): Promise<void> {
+  const { version } = await loadOwner(ledger, aid, sid)
+  const sessionId = `held-${sid}-${version + 1}`
+  await openSession(ledger, { aid, sid, origin: 'http', sessionId }, units, expiresMs)
+}
+
+/** Opens a session that can be found, and holds units of bucket 1 until it expires. */
+export async function openSession(
+  ledger: Ledger,
+  identity: Pick<Session, 'aid' | 'sid' | 'origin' | 'sessionId'>,
+  units: number,
+  expiresMs: number,
+): Promise<void> {
+  const { aid, sid, origin, sessionId } = identity
   const state = await loadOwner(ledger, aid, sid)
   const [bucket] = state.buckets
   if (bucket === undefined) throw new Error('the subscriber has no bucket')
   bucket.free -= units
   bucket.reserved += units
   state.version += 1
-  const sessionId = `held-${sid}-${state.version}`
   const slices = [{ bucket: { owner: 0 as const, id: bucket.id }, units, isCovered: false }]
-  const identity = { aid, sid, origin: 'http', sessionId }
   const session = sessionOf(identity, newSegment(), expiresMs, { units, slices, money: [] })
-  const sessionKey = sessionKeyOf('http', sessionId)
+  const sessionKey = sessionKeyOf(origin, sessionId)
+  await ledger.redis.client.set(ledger.keys.directory(sessionKey), `${aid}:${sid}`)
   await commitOwner(ledger, state, [], [{ sessionKey, session, before: null }])
 }

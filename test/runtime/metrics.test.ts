@@ -1,9 +1,27 @@
 import { describe, expect, it } from 'vitest'
+import type { DiameterMetrics } from '../../src/runtime/diameter-metrics.ts'
 import { createMetrics, mergeSnapshots, parseSnapshot } from '../../src/runtime/metrics.ts'
 
 const origin = (role: string) => ({ node: 'n1', role })
 const linesOf = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name))
+
+function countDiameter(diameter: DiameterMetrics): void {
+  const ofPeer = { peerName: 'PGW', state: 'open' }
+  diameter.readConnections(() => [ofPeer, ofPeer, { peerName: '', state: 'waitCer' }])
+  diameter.readSessions(() => 11)
+  diameter.message('in', 272, true, 0)
+  diameter.message('in', 272, true, 0)
+  diameter.message('out', 272, false, 4012)
+  // What peers make up does not become labels.
+  for (const code of [0, 0xffffffff]) diameter.message('out', 272, false, code)
+  for (const command of [4711, 0xffffff]) diameter.message('in', command, true, 0)
+  diameter.refused('address')
+  diameter.answerUnmatched()
+  diameter.answerDropped()
+  diameter.answerDropped()
+  diameter.serverRequest('RAR', 'success')
+}
 
 describe('metrics', () => {
   it('have the names and labels that operators are told', async () => {
@@ -26,9 +44,11 @@ describe('metrics', () => {
     metrics.streamBacklog(6)
     metrics.streamMemory(1_048_576, 0.25)
     metrics.openSessions(7)
+    countDiameter(metrics.diameter)
     const text = await mergeSnapshots([await metrics.snapshot()])
     const peer = 'tollgate_peer_requests_total{peer="PGW"'
     const labels = 'node="n1",role="realtime"'
+    const messages = 'tollgate_diameter_messages_total'
     for (const line of [
       `tollgate_requests_total{outcome="granted",code="1",${labels}} 2`,
       `tollgate_requests_total{outcome="denied",code="-1",${labels}} 4`,
@@ -52,6 +72,17 @@ describe('metrics', () => {
       `tollgate_catalogue_skipped{collection="rates",${labels}} 3`,
       `tollgate_catalogue_skipped{collection="plans",${labels}} 0`,
       `tollgate_in_flight{${labels}} 5`,
+      `tollgate_diameter_connections{peer="PGW",state="open",${labels}} 2`,
+      `tollgate_diameter_connections{peer="",state="waitCer",${labels}} 1`,
+      `tollgate_diameter_sessions{${labels}} 11`,
+      `${messages}{direction="in",command="CC",type="request",result="",${labels}} 2`,
+      `${messages}{direction="out",command="CC",type="answer",result="4012",${labels}} 1`,
+      `${messages}{direction="out",command="CC",type="answer",result="other",${labels}} 2`,
+      `${messages}{direction="in",command="other",type="request",result="",${labels}} 2`,
+      `tollgate_diameter_peers_refused_total{cause="address",${labels}} 1`,
+      `tollgate_diameter_unmatched_answers_total{${labels}} 1`,
+      `tollgate_diameter_dropped_answers_total{${labels}} 2`,
+      `tollgate_diameter_server_requests_total{kind="RAR",outcome="success",${labels}} 1`,
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_stream_backlog_bytes{${labels}} 1048576`,
       `tollgate_stream_backlog_ratio{${labels}} 0.25`,

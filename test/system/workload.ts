@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../../bench/client.ts'
 import { aidOf, FIRST_SID } from '../../bench/population.ts'
-import { type DialectAdapter, plainJson } from './dialects/adapter.ts'
+import { type Connection, type DialectAdapter, plainJson } from './dialects/adapter.ts'
 import { Random } from './random.ts'
 import { type Report, type SessionTruth, sessionTruth } from './session-truth.ts'
 
@@ -77,7 +77,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
 class NetworkElement {
   readonly random: Random
   /** Connections that carry no request now. */
-  private readonly idle: Client[] = []
+  private readonly idle: Connection[] = []
   private readonly options: WorkloadOptions
   private readonly dialect: DialectAdapter
 
@@ -231,8 +231,7 @@ class NetworkElement {
     let wasLost = false
     const until = performance.now() + this.options.patienceMs
     for (;;) {
-      const { path, contentType } = this.dialect
-      const client = this.idle.pop() ?? new Client(this.options.port, path, contentType)
+      const client = this.idle.pop() ?? this.connection()
       const { text, reply } = await this.sendOnce(client, body)
       this.idle.push(client)
       if (reply !== null) return { text, reply, wasLost }
@@ -242,9 +241,14 @@ class NetworkElement {
     }
   }
 
+  private connection(): Connection {
+    const { path, contentType, open } = this.dialect
+    return open?.() ?? new Client(this.options.port, path, contentType)
+  }
+
   /** `reply` null: the outcome stays unknown. */
   private async sendOnce(
-    client: Client,
+    client: Connection,
     body: string,
   ): Promise<{ text: string; reply: Known | null }> {
     try {

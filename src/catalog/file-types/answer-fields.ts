@@ -34,6 +34,7 @@ const NO_SERVICE: ServiceOutcome = {
   reason: 'granted',
   granted: 0,
   validityMs: 0,
+  tariffChangeMs: 0,
   finalUnit: false,
   cost: 0,
   quote: null,
@@ -42,6 +43,7 @@ const NO_SERVICE: ServiceOutcome = {
 /** Legacy numbers of denials: 1400 and the reason's own. */
 const errorCodes: Partial<Record<Reason, number>> = {
   noRate: 1401,
+  blocked: 1401,
   noCredit: 1402,
   unknownSubscriber: 1403,
 }
@@ -64,6 +66,13 @@ const readers = {
   /** Units that may be used now; 0 if denied. */
   granted_volume: grantedVolume,
   usagev: grantedVolume,
+  /** Of a volume in micros: the same as money. */
+  granted_money: (answer, service) => {
+    const grant = grantOf(answer, service)
+    return grant === undefined ? undefined : new NumberText(decimalText(grant.granted))
+  },
+  /** ISO 4217 numeric; 999 for none. */
+  currency_code: (answer, service) => settingsOf(answer, service).currencyCode,
   /** Identifies the first processing of the request. */
   transaction_id: transactionId,
   stamp: transactionId,
@@ -84,6 +93,11 @@ const readers = {
   validity_time: (answer, service) => {
     const grant = grantOf(answer, service)
     return grant === undefined ? undefined : Math.ceil(grant.validityMs / 1000)
+  },
+  /** Epoch seconds at which another tariff begins to hold for the grant; if one does meanwhile. */
+  tariff_change: (answer, service) => {
+    const grant = changingOf(answer, service)
+    return grant === undefined ? undefined : Math.floor(grant.tariffChangeMs / 1000)
   },
   /** Seconds without usage after which a grant is to be given back, rounded up. */
   quota_holding_time: (answer, service) => {
@@ -164,6 +178,7 @@ export const answerFields: Readonly<Record<AnswerFieldName, AnswerReader>> = rea
 export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> = {
   quota_holding_time: isHeld,
   threshold: isHeld,
+  tariff_change: (answer, service) => changingOf(answer, service) !== undefined,
   final_unit_action: isEnding,
   redirect_address: isEnding,
   redirect_address_type: isEnding,
@@ -231,7 +246,7 @@ function settingsOf(answer: Answer, service: ServiceOutcome | null): AnswerSetti
  * failure it is not known.
  */
 function costOf({ reason, services, cost }: ChargeOutcome): number {
-  const isKnown = reason === 'granted' || (services.length > 0 && !isFailed(reason))
+  const isKnown = reasons[reason].status === 'granted' || (services.length > 0 && !isFailed(reason))
   return isKnown ? cost : COST_UNKNOWN
 }
 
@@ -249,6 +264,12 @@ function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOu
 function heldOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
   return grant !== undefined && grant.granted > 0 && grant.validityMs > 0 ? grant : undefined
+}
+
+/** A grant that another tariff begins to hold for. */
+function changingOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+  const grant = grantOf(answer, service)
+  return grant !== undefined && grant.tariffChangeMs > 0 ? grant : undefined
 }
 
 function isHeld(answer: Answer, service: ServiceOutcome | null): boolean {

@@ -56,6 +56,7 @@ function settingsOf(section: RuleFields, path: string, base: AnswerSettings): An
     finalUnit: isUnset(finalUnit)
       ? base.finalUnit
       : compileFinalUnit(finalUnit, `${path}.${FINAL_UNIT}`),
+    currencyCode: base.currencyCode,
     returnCodes: base.returnCodes,
   }
 }

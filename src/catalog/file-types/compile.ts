@@ -33,8 +33,9 @@ import { compileFileTypeRules, type FileTypeRules } from './rules.ts'
 import type { ServicesPlan } from './services.ts'
 import { compileSessionId } from './session.ts'
 import { compileSubscriberFields } from './subscriber.ts'
+import { usedTermAt } from './tariff-change.ts'
 import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
-import { termAt, type VolumeTerm } from './volume-terms.ts'
+import type { VolumeTerm } from './volume-terms.ts'
 import { wordsOf } from './words.ts'
 
 export const FILE_TYPE_KEYS = [
@@ -215,8 +216,6 @@ function reportsOf(
     throw new RuleError(missing.path, 'is missing: nothing else tells what was used')
   }
   const given = [...own, general].filter(({ value }) => !isUnset(value))
-  const byPath = new Map(
-    given.map(({ value, path }) => [path, termAt(value, path, 'counter', true)]),
-  )
+  const byPath = new Map(given.map(({ value, path }) => [path, usedTermAt(value, path, 'counter')]))
   return [...byPath.values()]
 }

@@ -3,7 +3,7 @@
  * 1.2, 1.8). All must hold. Values are compared as numbers if both are, else as texts; of a list,
  * one member must hold.
  */
-import { compareTexts, textOf } from '../../rating/match/compare.ts'
+import { compareTexts, isNumber, textOf } from '../../rating/match/compare.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
 import { compileRegex, type RuleRegex } from '../../rating/rule-regex.ts'
@@ -68,7 +68,9 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
     return operator === '$in' ? isListed : (given) => !isListed(given)
   }
   const wanted = scalarAt(value, at)
-  const equal = anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+  const equal = isNumber(wanted)
+    ? anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+    : anyOf((text) => text === wanted)
   const isEqual = numbersFirst(value, (order) => order === 0, equal)
   if (operator === '$eq') return isEqual
   if (operator === '$ne') return (given) => !isEqual(given)
@@ -139,10 +141,12 @@ function listed(values: readonly string[]): (text: string) => boolean {
   const texts = new Set(values)
   const byNumber = new Map<number, string[]>()
   for (const value of texts) {
+    if (!isNumber(value)) continue
     const same = byNumber.get(Number(value))
     if (same === undefined) byNumber.set(Number(value), [value])
     else same.push(value)
   }
+  if (byNumber.size === 0) return (text) => texts.has(text)
   return (text) =>
     texts.has(text) ||
     (byNumber.get(Number(text))?.some((value) => compareTexts(text, value) === 0) ?? false)

@@ -17,11 +17,12 @@ export function fileTypeDefaultsOf(config: Config): FileTypeDefaults {
 }
 
 /** What answers have by the configuration. Throws `RuleError` for codes that cannot be used. */
-export function answerSettingsOf({ session, realtime }: Config): AnswerSettings {
+export function answerSettingsOf({ session, realtime, rating }: Config): AnswerSettings {
   return {
     quotaHoldingMs: session.quotaHoldingMs,
     thresholdPercent: session.quotaThresholdPercent,
     finalUnit: finalUnitOf(session),
+    currencyCode: rating.currencyCode,
     returnCodes: compileReturnCodes(
       realtime.returnCodes,
       'realtime.returnCodes',

@@ -149,6 +149,7 @@ function serviceStep(
   const requested = asks ? rule.requested.read(scope, findings) : -1
   const absent = asks ? rule.defaults[record.kind] : -1
   const reported = rule.used.read(scope, findings)
+  const before = rule.used.before?.(scope, findings) ?? -1
   const filtered = compileFilters(filters, 'filters')({ ...scope, usaget, recordType: record.name })
   const read = (names: unknown) => valuesOf(names, scope.entry, scope.message)
   return stepOf(step, findings, {
@@ -163,6 +164,7 @@ function serviceStep(
     used: {
       fields: read(used),
       base_units: Math.max(0, reported),
+      ...(before < 0 ? {} : { before_tariff_change: before }),
       is_total: rule.isTotal && reported >= 0,
     },
     filter: filtered,

@@ -98,6 +98,8 @@ export interface AnswerSettings {
   /** Percent of a grant that may be left when more is asked for; 0: no threshold is told. */
   thresholdPercent: number
   finalUnit: FinalUnitAction
+  /** ISO 4217 numeric; 999 for none. */
+  currencyCode: number
   returnCodes: Readonly<Record<Reason, number>>
 }
 

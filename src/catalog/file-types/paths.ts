@@ -1,6 +1,7 @@
 /**
  * Paths of a message's fields: `a.b`, `a.0.b` (a member of a list), `a[key=value].b` (the first
- * member whose field `key` is that text). Compiled once, never interpreted while messages pass.
+ * member whose field `key` is that text), `a[key].b` (the first that has it). Compiled once, never
+ * interpreted while messages pass.
  */
 import { textOf } from '../../rating/match/compare.ts'
 import { RuleError } from '../../rating/rule-error.ts'
@@ -32,11 +33,14 @@ interface Step {
 
 interface Selector {
   key: string
+  /** Empty: any. */
   value: string
+  /** The only number whose text it is; NaN if there is none. */
+  number: number
 }
 
 const NAME = /[A-Za-z0-9_:@-]+/y
-const SELECTOR = /\[([A-Za-z0-9_:@-]+)=([^\]]+)\]/y
+const SELECTOR = /\[([A-Za-z0-9_:@-]+)(?:=([^\]]+))?\]/y
 const INDEX = /^\d{1,4}$/
 const NOT_A_PATH = "must be the path of a field, such as a.b, a.0.b or a[key=value].b, is '"
 
@@ -108,7 +112,8 @@ function stepsOf(text: string): readonly Step[] | null {
       SELECTOR.lastIndex = at
       const [whole = '', key = '', value = ''] = SELECTOR.exec(text) ?? []
       if (whole === '') return null
-      selectors.push({ key, value })
+      const number = String(Number(value)) === value ? Number(value) : Number.NaN
+      selectors.push({ key, value, number })
       at += whole.length
     }
     const index = INDEX.test(name) ? Number(name) : -1
@@ -140,6 +145,7 @@ function descend(value: unknown, step: Step): unknown {
   let found: unknown
   if (!Array.isArray(value)) found = ownField(value, step)
   else found = step.index < 0 ? ownField(value[0], step) : value[step.index]
+  if (found === undefined) return undefined
   for (const selector of step.selectors) found = select(found, selector)
   return found
 }
@@ -149,9 +155,15 @@ function ownField(value: unknown, { name, isInherited }: Step): unknown {
   return isInherited && !Object.hasOwn(value, name) ? undefined : value[name]
 }
 
-function select(value: unknown, { key, value: wanted }: Selector): unknown {
-  const members: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return members.find(
-    (member) => isObject(member) && Object.hasOwn(member, key) && textOf(member[key]) === wanted,
-  )
+function select(value: unknown, selector: Selector): unknown {
+  if (!Array.isArray(value)) return isSelected(value, selector) ? value : undefined
+  for (const member of value) if (isSelected(member, selector)) return member
+  return undefined
+}
+
+function isSelected(member: unknown, { key, value, number }: Selector): boolean {
+  if (!isObject(member) || !Object.hasOwn(member, key)) return false
+  if (value === '') return true
+  const given = member[key]
+  return typeof given === 'number' ? given === number : textOf(given) === value
 }

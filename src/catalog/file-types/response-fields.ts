@@ -55,14 +55,36 @@ export function compileResponseField(document: unknown, path: string): ResponseF
     return { names, read, isConditional: false, isBalances, needs }
   }
   const holds = compileConditions(conditions, `${path}.conditions`, conditionReader)
+  const readIf: AnswerReader = (answer, service, entry) =>
+    holds({ answer, service, entry }) ? read(answer, service, entry) : undefined
+  const test = needs ?? conditionNeeds(conditions)
   return {
     names,
-    read: (answer, service, entry) =>
-      holds({ answer, service, entry }) ? read(answer, service, entry) : undefined,
+    read: test === undefined ? readIf : readWith(test, readIf),
     isConditional: true,
     isBalances,
-    needs,
+    needs: test,
   }
+}
+
+/** Without the way through the conditions where the value is absent anyway. */
+function readWith(needs: AnswerTest, read: AnswerReader): AnswerReader {
+  return (answer, service, entry) =>
+    needs(answer, service) ? read(answer, service, entry) : undefined
+}
+
+/** What is absent meets no condition but these. */
+const MET_BY_NOTHING = /^\$?(?:ne|nin|exists)$/
+
+/** A condition that does not hold without something holds the whole field back. */
+function conditionNeeds(conditions: unknown): AnswerTest | undefined {
+  for (const condition of Array.isArray(conditions) ? conditions : []) {
+    if (!isObject(condition) || MET_BY_NOTHING.test(String(condition['op']))) continue
+    const name = condition['field_name'] ?? condition['src_field']
+    if (typeof name !== 'string' || !Object.hasOwn(fieldNeeds, name)) continue
+    return fieldNeeds[name as AnswerFieldName]
+  }
+  return undefined
 }
 
 /** A default value stands in for what is absent. */

@@ -78,10 +78,12 @@ function nodeOf(draft: Draft): ResponseNode {
 }
 
 function valueNode(name: string, fields: readonly ResponseField[]): ResponseNode {
-  const [first, second] = fields
+  const [first, ...others] = fields
   const read = firstOf(fields.map((field) => field.read))
-  if (second !== undefined || first?.needs === undefined) return { kind: 'value', name, read }
-  return { kind: 'value', name, read, needs: first.needs }
+  const needs = first?.needs
+  const isShared = others.every((other) => other.needs === needs)
+  if (needs === undefined || !isShared) return { kind: 'value', name, read }
+  return { kind: 'value', name, read, needs }
 }
 
 /** The first value that there is. */

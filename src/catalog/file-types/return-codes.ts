@@ -1,16 +1,18 @@
 /** What numbers answers have for the reasons of an outcome (`return_codes`). */
 import { type Reason, reasons } from '../../domain/charge-outcome.ts'
 import { RuleError } from '../../rating/rule-error.ts'
-import { objectAt } from '../../rating/rule-fields.ts'
+import { objectAt, type RuleFields } from '../../rating/rule-fields.ts'
 
 export type ReturnCodes = Readonly<Record<Reason, number>>
 
-/** Of each key the reasons that it stands for. */
+/** Of each key the reasons that it stands for; see `asOf`, too. */
 const reasonsOf = {
   ok: ['granted'],
+  not_charged: ['notCharged'],
   no_available_balances: ['noCredit'],
   customer: ['unknownSubscriber'],
   rate: ['noRate'],
+  blocked: ['blocked'],
   pricing: ['pricing'],
   tax: ['noTax'],
   unknown_session: ['unknownSession'],
@@ -24,6 +26,12 @@ const reasonsOf = {
   store_down: ['storeDown', 'corrupt'],
   timed_out: ['timedOut'],
 } as const satisfies Record<string, readonly Reason[]>
+
+/** Keys that, where they are not given, have the code that is given of another. */
+const asOf: readonly (readonly [Key, Key])[] = [
+  ['not_charged', 'ok'],
+  ['blocked', 'rate'],
+]
 
 const NESTED = 'failed_calculator'
 /** The keys that may be in `failed_calculator` instead. */
@@ -49,23 +57,37 @@ export function compileReturnCodes(
   const codes = { ...base }
   if (document === undefined || document === null) return codes
   const section = objectAt(document, path, [...RETURN_CODE_KEYS, NESTED])
-  const given = new Map(Object.entries(section).filter(([key]) => key !== NESTED))
-  for (const [key, code] of given) setCode(codes, key as Key, code, `${path}.${key}`)
-  if (!Object.hasOwn(section, NESTED)) return codes
-  const nestedPath = `${path}.${NESTED}`
-  const nested = objectAt(section[NESTED], nestedPath, NESTED_KEYS)
-  for (const [key, code] of Object.entries(nested)) {
-    const at = `${nestedPath}.${key}`
-    if (given.has(key)) throw new RuleError(at, `is given as ${path}.${key}, too`)
-    setCode(codes, key as Key, code, at)
+  const given = givenCodes(section, path)
+  for (const [key, other] of asOf) {
+    const code = given.get(other)
+    if (code !== undefined && !given.has(key)) given.set(key, code)
+  }
+  for (const [key, code] of given) {
+    for (const reason of reasonsOf[key]) codes[reason] = code
   }
   return codes
 }
 
-function setCode(codes: Record<Reason, number>, key: Key, code: unknown, path: string): void {
+function givenCodes(section: RuleFields, path: string): Map<Key, number> {
+  const given = new Map<Key, number>()
+  for (const [key, code] of Object.entries(section)) {
+    if (key !== NESTED) given.set(key as Key, codeAt(code, `${path}.${key}`))
+  }
+  if (!Object.hasOwn(section, NESTED)) return given
+  const nestedPath = `${path}.${NESTED}`
+  const nested = objectAt(section[NESTED], nestedPath, NESTED_KEYS)
+  for (const [key, code] of Object.entries(nested)) {
+    const at = `${nestedPath}.${key}`
+    if (given.has(key as Key)) throw new RuleError(at, `is given as ${path}.${key}, too`)
+    given.set(key as Key, codeAt(code, at))
+  }
+  return given
+}
+
+function codeAt(code: unknown, path: string): number {
   if (typeof code !== 'number' || !Number.isSafeInteger(code)) {
     throw new RuleError(path, 'must be a whole number')
   }
   // Without -0, which is no other code than 0.
-  for (const reason of reasonsOf[key]) codes[reason] = code === 0 ? 0 : code
+  return code === 0 ? 0 : code
 }

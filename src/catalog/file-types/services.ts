@@ -115,6 +115,7 @@ function readEntry(
     usaget,
     requested,
     used: Math.max(0, used),
+    usedBefore: used > 0 ? usedBeforeOf(rule, scope, findings) : -1,
     // Without a report nothing is said of the total: it is not 0.
     isTotal: rule.isTotal && used >= 0,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
@@ -207,6 +208,11 @@ function readUsed(
     findings.fail(used.name, 'must be in the service itself: it is one of several')
   }
   return units
+}
+
+/** Of what is reported the units from before a tariff change; -1 if the message does not say. */
+function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: Findings): number {
+  return isTotal || used.before === null ? -1 : used.before(scope, findings)
 }
 
 function article(kind: RequestKind): string {

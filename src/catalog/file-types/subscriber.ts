@@ -90,6 +90,9 @@ export function isIdentified(
   )
 }
 
+/** More alternatives are told by the fields that they are in. */
+const ALTERNATIVES_MAX = 4
+
 /** Which fields would tell the subscriber, for the error where there is none of them. */
 export function missingSubscriber(
   naming: readonly NamingField[],
@@ -97,7 +100,13 @@ export function missingSubscriber(
 ): { field: string; why: string } {
   const reading = kept.filter(({ identifies }) => identifies).map(({ name }) => name)
   const names = new Set([...reading, ...naming.map(({ path }) => path.name)])
-  const [field = 'sid', ...others] = names
+  const isMany = names.size > ALTERNATIVES_MAX
+  const told = isMany ? new Set([...names].map(outermost).sort()) : names
+  const [field = 'sid', ...others] = told
   if (others.length === 0) return { field, why: 'is required' }
   return { field, why: `is required, or ${others.join(' or ')} in its place` }
+}
+
+function outermost(name: string): string {
+  return name.replace(/[[.].*$/, '')
 }

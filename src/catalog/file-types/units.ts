@@ -1,12 +1,16 @@
 /**
- * Volumes of a message in their unit, and whole base units (seconds, bytes, events, millimetres,
- * milligrams). Exact both ways: no binary fraction in between.
+ * Volumes of a message in their unit, and whole base units (seconds, bytes, events, micros of the
+ * currency, millimetres, milligrams). Exact both ways: no binary fraction in between.
  */
 import { parseDecimal } from '../../domain/money.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset } from '../../rating/rule-fields.ts'
+import { microsOfUnitValue, UNIT_VALUE } from './unit-value.ts'
 
-/** Base units in one of it. `hhmmss` writes seconds as a clock does: `013000`, or `01:30:00`. */
+/**
+ * Base units in one of it. `hhmmss` writes seconds as a clock does: `013000`, or `01:30:00`;
+ * `unit_value` writes money as digits and exponent.
+ */
 const FACTORS: Readonly<Record<string, number>> = {
   counter: 1,
   seconds: 1,
@@ -22,6 +26,8 @@ const FACTORS: Readonly<Record<string, number>> = {
   mb1024: 2 ** 20,
   gb1024: 2 ** 30,
   tb1024: 2 ** 40,
+  micros: 1,
+  [UNIT_VALUE]: 1e6,
   mm: 1,
   cm: 10,
   m: 1e3,
@@ -62,6 +68,7 @@ export function toBaseUnits(value: unknown, unit: string): number | string {
 /** The same for one unit. */
 export function baseUnitsOf(unit: string): (value: unknown) => number | string {
   if (unit === 'hhmmss') return fromClock
+  if (unit === UNIT_VALUE) return microsOfUnitValue
   const factor = FACTOR.get(unit) ?? 1
   return (value) => multiplied(value, factor)
 }

@@ -15,6 +15,7 @@ import {
   compileUsed,
   type DefaultVolumes,
   NEVER_REQUESTED,
+  type UsedVolume,
   type Volume,
 } from './volumes.ts'
 
@@ -25,7 +26,7 @@ export interface UsageRule {
   readonly usaget: string
   readonly usagetField: Path | null
   readonly requested: Volume
-  readonly used: Volume
+  readonly used: UsedVolume
   /** Whether `used` is what the session has used so far. */
   readonly isTotal: boolean
   readonly defaults: DefaultVolumes

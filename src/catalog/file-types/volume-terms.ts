@@ -111,24 +111,26 @@ function eachAt(document: object, path: string, { unit, within }: Place): Volume
   if (!isUnset(fields)) listAt(fields, at)
   const place = { unit, within: `${within}${list.name}.` }
   const term = groupsAt(fields, at, place, true)
-  const members = (scope: Scope): readonly Scope[] => {
-    const value = list.read(scope)
-    const records: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return records.filter(isObject).map((entry) => ({ entry, message: entry }))
-  }
   const { name } = term
   return {
     name,
     read: (scope, findings) => {
       let sum = -1
-      for (const member of members(scope)) {
+      for (const member of membersOf(list, scope)) {
         const units = term.read(member, findings)
         if (units >= 0) sum = added(Math.max(sum, 0), units, name, findings)
       }
       return sum
     },
-    values: (scope) => members(scope).flatMap((member) => term.values(member)),
+    values: (scope) => membersOf(list, scope).flatMap((member) => term.values(member)),
   }
+}
+
+/** Of a list, or of the record in its place, each record by itself. */
+export function membersOf(list: Path, scope: Scope): readonly Scope[] {
+  const value = list.read(scope)
+  const records: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return records.filter(isObject).map((entry) => ({ entry, message: entry }))
 }
 
 function added(sum: number, units: number, name: string, findings: Findings): number {

@@ -5,6 +5,7 @@ import { isUnset, objectAt, oneOfAt, type RuleFields } from '../../rating/rule-f
 import type { Findings } from './findings.ts'
 import type { Scope } from './paths.ts'
 import type { Placed, RealtimeSection } from './realtime-section.ts'
+import { beforeChangeAt, usedTermAt } from './tariff-change.ts'
 import { toBaseUnits } from './units.ts'
 import { termAt } from './volume-terms.ts'
 
@@ -31,10 +32,16 @@ export function compileRequested(type: Placed, source: Placed, unit: string): Vo
 /** Without a field, what is requested is never in the message. */
 export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
 
+export interface UsedVolume extends Volume {
+  /** What of it was used before a tariff change; null if messages never say. */
+  readonly before: VolumeReader | null
+}
+
 /** Compiles `used_usagev_field`: the sum of those that a message has, -1 if it has none. */
-export function compileUsed({ value, path }: Placed, unit: string): Volume {
-  if (isUnset(value)) return { read: () => -1, name: 'used_usagev' }
-  return termAt(value, path, unit, true)
+export function compileUsed({ value, path }: Placed, unit: string): UsedVolume {
+  if (isUnset(value)) return { read: () => -1, name: 'used_usagev', before: null }
+  const { read, name } = usedTermAt(value, path, unit)
+  return { read, name, before: beforeChangeAt(value, path, unit) }
 }
 
 /** Keys of `default_values` for a kind of request, the interface's and the older one. */

@@ -3,11 +3,14 @@
  * keeps those that are among them.
  */
 
+/** What amounts of money consist of (unit-value.ts), which no document names. */
+const AMOUNT = ['Unit-Value', 'Value-Digits', 'Exponent']
+
 const NAME = /[A-Za-z0-9_:@-]+/g
 
 /** Of the keys and texts of all of them; more words than fields, but none less. */
 export function wordsOf(documents: readonly unknown[]): ReadonlySet<string> {
-  const words = new Set<string>()
+  const words = new Set<string>(AMOUNT)
   const visited = new Set<object>()
   const addText = (text: string) => {
     for (const [word] of text.matchAll(NAME)) words.add(word)

@@ -20,7 +20,8 @@ export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function isNumber(text: string): boolean {
+/** Whether a text is compared as a number; what is none equals only the same text. */
+export function isNumber(text: string): boolean {
   return text.length <= NUMBER_CHARS_MAX && NUMBER.test(text)
 }
 

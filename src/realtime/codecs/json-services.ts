@@ -103,6 +103,7 @@ function readService(
     requested: kind === 'release' ? -1 : requested,
     used,
     calledNumber: reader.text(object['called_number'], 'called_number', SUBSCRIBER_CHARS_MAX),
+    usedBefore: -1,
     isTotal: false,
     rateKey: '',
     untaxed: false,

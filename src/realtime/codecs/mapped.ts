@@ -89,7 +89,7 @@ export function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }
   }
   const { services: asked, skipped } = envelope
-  // What is skipped is granted, whatever its session is.
+  // What is skipped may be used, whatever its session is.
   const isSkipped = asked.length === 0 && skipped.length > 0
   if (isSkipped && status === 'denied') return withAllServices(envelope, plainOutcome('granted'))
   const isBare = outcome.services.length === 0
@@ -98,7 +98,13 @@ export function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome
     ? asked.map((service) => ungranted(service, outcome.reason))
     : outcome.services
   const cost = isBare && outcome.reason !== 'granted' ? COST_UNKNOWN : outcome.cost
-  return { ...outcome, cost, services: inPlace(charged, skipped) }
+  const reason = isSkipped && isItself(envelope.echo) ? 'notCharged' : outcome.reason
+  return { ...outcome, reason, cost, services: inPlace(charged, skipped) }
+}
+
+/** Whether the message has no list of services, but is one. */
+function isItself({ entries, message }: Echo): boolean {
+  return entries[0] === message
 }
 
 function ungranted(service: ServiceRequest, reason: ServiceOutcome['reason']): ServiceOutcome {
@@ -106,7 +112,14 @@ function ungranted(service: ServiceRequest, reason: ServiceOutcome['reason']): S
   return { ...NOTHING, ratingGroup, usaget, reason, cost: COST_UNKNOWN }
 }
 
-const NOTHING = { granted: 0, validityMs: 0, finalUnit: false, cost: 0, quote: null }
+const NOTHING = {
+  granted: 0,
+  validityMs: 0,
+  tariffChangeMs: 0,
+  finalUnit: false,
+  cost: 0,
+  quote: null,
+}
 
 function inPlace(
   charged: readonly ServiceOutcome[],
@@ -115,7 +128,7 @@ function inPlace(
   const services = [...charged]
   // By growing positions: each insertion is at its place in the message.
   for (const { index, ratingGroup, usaget, granted } of skipped) {
-    services.splice(index, 0, { ...NOTHING, ratingGroup, usaget, reason: 'granted', granted })
+    services.splice(index, 0, { ...NOTHING, ratingGroup, usaget, reason: 'notCharged', granted })
   }
   return services
 }

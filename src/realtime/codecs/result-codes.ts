@@ -3,9 +3,11 @@ import type { Reason } from '../../domain/charge-outcome.ts'
 /** HTTP status of every outcome: a denial is an answer (200), a failure an outage (503). */
 export const httpStatus = {
   granted: 200,
+  notCharged: 200,
   noCredit: 200,
   unknownSubscriber: 200,
   noRate: 200,
+  blocked: 200,
   pricing: 200,
   noTax: 200,
   unknownSession: 200,

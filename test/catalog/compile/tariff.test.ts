@@ -31,6 +31,14 @@ describe('tariff', () => {
     })
   })
 
+  it('of money at par is the amount itself (docs/FILE-TYPES.md)', () => {
+    const { from, to, interval, price } = { from: 0, to: 'UNLIMITED', interval: 1, price: 0.000001 }
+    const tariff = compile({ rate: [{ from, to, interval, price }] })
+    for (const micros of [1, 1_250_000, 9_007_199_254_740_991]) {
+      expect(charge(tariff, micros, true)).toBe(micros)
+    }
+  })
+
   it.each([
     ['micros', '0.000001', undefined, 1, 0, 0],
     ['one digit beyond micros', '0.0000001', undefined, 1, 0, 1],

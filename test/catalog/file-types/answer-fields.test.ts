@@ -22,7 +22,7 @@ const ofGrants = [
   ...['granted_volume', 'usagev', 'validity_time', 'quota_holding_time', 'threshold'],
   ...['final_unit', 'final_unit_action', 'redirect_address', 'redirect_address_type'],
   ...['restriction_filters', 'cost', 'aprice', 'final_charge', 'tax_data', 'rating', 'arate_key'],
-  ...['in_group', 'over_group', 'out_group'],
+  ...['in_group', 'over_group', 'out_group', 'granted_money', 'tariff_change'],
 ] as AnswerFieldName[]
 
 const redirect = { action: 'redirect', addressType: 'url', address: 'http://a' } as const
@@ -168,6 +168,42 @@ it.each(['threshold', 'quota_holding_time'] as const)('%s is not told of an even
   expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
 })
 
+describe('tariff_change', () => {
+  const changing = (tariffChangeMs: number) =>
+    granted([service({ granted: 5, validityMs: 1000, tariffChangeMs })])
+
+  it('is in epoch seconds, and absent where there is none', () => {
+    expect(read('tariff_change', answerOf(changing(1_795_300_000_000)))).toBe(1_795_300_000)
+    expect(read('tariff_change', answerOf(changing(0)))).toBeUndefined()
+    expect(read('tariff_change', answerOf(plainOutcome('noCredit')))).toBeUndefined()
+  })
+
+  it('needs a change', () => {
+    const needs = fieldNeeds.tariff_change
+    expect(needs?.(answerOf(changing(1000)), null)).toBe(true)
+    expect(needs?.(answerOf({ ...changing(1000), reason: 'timedOut' }), null)).toBe(false)
+  })
+})
+
+it('granted_money is the volume as money, exact', () => {
+  const money = (units: number) => read('granted_money', answerOf(granted([held(units)])))
+  expect(money(1_250_000)).toEqual(new NumberText('1.25'))
+  expect(money(1)).toEqual(new NumberText('0.000001'))
+  expect(money(Number.MAX_SAFE_INTEGER)).toEqual(new NumberText('9007199254.740991'))
+  expect(read('granted_money', answerOf(plainOutcome('noCredit')))).toEqual(new NumberText('0'))
+})
+
+it('currency_code is that of the installation, also of a failure', () => {
+  const code = { currencyCode: 978 }
+  expect(read('currency_code', answerOf(granted([held(1)]), {}, code))).toBe(978)
+  expect(read('currency_code', answerOf(plainOutcome('storeDown'), {}, code))).toBe(978)
+})
+
+it('cost is known of what is not charged', () => {
+  const outcome = { ...plainOutcome('notCharged'), cost: 1_000_000 }
+  expect(read('cost', answerOf(outcome))).toEqual(new NumberText('1'))
+})
+
 describe('threshold', () => {
   const thresholdOf = (volume: number, thresholdPercent: number) =>
     read('threshold', answerOf(granted([held(volume)]), {}, { thresholdPercent }))
@@ -215,6 +251,7 @@ describe('methods', () => {
 
   it.each([
     ['noRate', 1401],
+    ['blocked', 1401],
     ['noCredit', 1402],
     ['unknownSubscriber', 1403],
     ['granted', undefined],

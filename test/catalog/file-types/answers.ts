@@ -15,6 +15,7 @@ export const settings: AnswerSettings = {
   quotaHoldingMs: 0,
   thresholdPercent: 0,
   finalUnit: { action: 'none' },
+  currencyCode: 999,
   returnCodes: builtInReturnCodes,
 }
 
@@ -25,6 +26,7 @@ export function service(given: Partial<ServiceOutcome> = {}): ServiceOutcome {
     reason: 'granted',
     granted: 0,
     validityMs: 0,
+    tariffChangeMs: 0,
     finalUnit: false,
     cost: 0,
     quote: null,

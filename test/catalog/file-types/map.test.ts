@@ -41,6 +41,7 @@ describe('a message', () => {
             usaget: 'data',
             requested: 10,
             used: 0,
+            usedBefore: -1,
             isTotal: false,
             calledNumber: '',
             rateKey: '',

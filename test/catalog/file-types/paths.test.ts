@@ -5,7 +5,7 @@ import { compilePath, pathAt } from '../../../src/catalog/file-types/paths.ts'
 import { refusal } from './sample.ts'
 
 const MESSAGE = {
-  a: { b: 1, list: [{ c: 'first' }, { c: 'second' }] },
+  a: { b: 1, list: [{ c: 'first' }, { c: 'second', d: 4 }] },
   flat: 'text',
   'x.y': 'literal',
   ids: [
@@ -29,6 +29,11 @@ describe('a path', () => {
     ['ids[type=0].value', '4930'],
     ['ids[type=1].value', '26201'],
     ['ids[type=2].value', undefined],
+    ['ids[type].value', '4930'],
+    ['ids[more].more', undefined],
+    ['a.list[d].d', 4],
+    ['single[value].value', 'alone'],
+    ['single[other].other', undefined],
     ['single[type=1].value', 'alone'],
     ['single[type=2].value', undefined],
     ['a.list[c=second].c', 'second'],
@@ -61,7 +66,7 @@ describe('a path', () => {
     expect(path?.read({ entry: message, message })).toBe('outer')
   })
 
-  it.each(['', '.', 'a.', '.a', 'a..b', 'a b', 'a[b]', 'a[=1]', 'a[b=]', 'a[b=1', 'a[b=1]c', 'ä'])(
+  it.each(['', '.', 'a.', '.a', 'a..b', 'a b', 'a[]', 'a[=1]', 'a[b=]', 'a[b=1', 'a[b=1]c', 'ä'])(
     'is not %j',
     (text) => {
       expect(compilePath(text)).toBeNull()

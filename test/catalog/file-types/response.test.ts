@@ -41,6 +41,34 @@ describe('fields of a response', () => {
     expect(fieldsAs(fields.slice(0, 2), answerOf(plainOutcome('noRate')))).toBe('{}')
   })
 
+  it('need what their conditions need, if all of one name do', () => {
+    const at = (field_name: string, op: string, value: unknown) => ({
+      conditions: [
+        { field_name: 'status', op: '$eq', value: 1 },
+        { field_name, op, value },
+      ],
+    })
+    const ends = at('final_unit_action', '$eq', 'redirect')
+    const fields = [
+      constant('ends', 1, ends),
+      constant('ends', 2, at('final_unit_action', '$in', ['terminate', 'restrict'])),
+      constant('goes on', 0, at('final_unit_action', '$exists', false)),
+      constant('other', 0, at('final_unit_action', 'ne', 'redirect')),
+      constant('mixed', 1, ends),
+      constant('mixed', 0, at('return_code', '$eq', 1)),
+    ].map((one) => ({ ...one, response_field_name: one.response_field_name.replace(' ', '_') }))
+    const { nodes } = compile({ fields })
+    const needing = nodes.filter((node) => node.kind === 'value' && node.needs !== undefined)
+    expect(needing.map(({ name }) => name)).toEqual(['ends'])
+    const last = granted([service({ granted: 5, finalUnit: true })])
+    const redirect = { action: 'redirect', addressType: 'url', address: 'http://a' } as const
+    const ending = answerOf(last, {}, { finalUnit: redirect })
+    expect(fieldsAs(fields, ending)).toBe('{"ends":1,"mixed":1}')
+    const terminating = answerOf(last, {}, { finalUnit: { action: 'terminate' } })
+    expect(fieldsAs(fields, terminating)).toBe('{"ends":2,"other":0,"mixed":0}')
+    expect(fieldsAs(fields, answerOf(outcome))).toBe('{"goes_on":0,"other":0,"mixed":0}')
+  })
+
   it('have a default value, if there is one', () => {
     const fields = [
       field('a', 'sid', { default_value: 0 }),
@@ -160,6 +188,7 @@ describe('settings of answers', () => {
   it('are of the usage type, then of all', () => {
     const all = {
       ...{ quotaHoldingMs: 60_000, thresholdPercent: 20, finalUnit: { action: 'terminate' } },
+      currencyCode: 999,
       returnCodes: settings.returnCodes,
     }
     expect(settingsOf('sms')).toEqual(all)

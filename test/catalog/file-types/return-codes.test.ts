@@ -23,10 +23,12 @@ describe('return codes', () => {
   })
 
   it.each([
-    ['ok', ['granted']],
+    ['ok', ['granted', 'notCharged']],
+    ['not_charged', ['notCharged']],
     ['no_available_balances', ['noCredit']],
     ['customer', ['unknownSubscriber']],
-    ['rate', ['noRate']],
+    ['rate', ['noRate', 'blocked']],
+    ['blocked', ['blocked']],
     ['pricing', ['pricing']],
     ['tax', ['noTax']],
     ['unknown_session', ['unknownSession']],
@@ -48,10 +50,29 @@ describe('return codes', () => {
     expect(compile({ failed_calculator: nested })).toEqual(compile(nested))
   })
 
+  it.each([
+    [
+      { ok: 2001, not_charged: 4011 },
+      { granted: 2001, notCharged: 4011 },
+    ],
+    [
+      { not_charged: 4011, ok: 2001 },
+      { granted: 2001, notCharged: 4011 },
+    ],
+    [
+      { blocked: 5003, failed_calculator: { rate: 5031 } },
+      { noRate: 5031, blocked: 5003 },
+    ],
+    [{ failed_calculator: { rate: 5031 } }, { noRate: 5031, blocked: 5031 }],
+  ])('of %j keep what has a code of its own apart', (document, codes) => {
+    expect(compile(document)).toMatchObject(codes)
+  })
+
   it('go over those that hold for all file types, which stay as they are', () => {
     const base = compile({ ok: 2001, rate: 5031 })
     const own = compileReturnCodes({ ok: 0 }, 'codes', base)
     expect([own.granted, own.noRate, own.noTax]).toEqual([0, 5031, -5])
+    expect([own.notCharged, own.blocked]).toEqual([0, 5031])
     expect(base.granted).toBe(2001)
   })
 

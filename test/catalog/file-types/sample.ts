@@ -21,6 +21,7 @@ export const DEFAULTS: FileTypeDefaults = {
     quotaHoldingMs: 0,
     thresholdPercent: 0,
     finalUnit: { action: 'none' },
+    currencyCode: 999,
     returnCodes,
   },
   timeZone: 'UTC',

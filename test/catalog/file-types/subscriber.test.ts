@@ -49,6 +49,11 @@ describe('a subscriber', () => {
     expect(problemOf(documentWith(rules), { ...NOBODY, ids: [] })).toBe(
       'ids[type=1].value is required, or sid or msisdn or imsi in its place',
     )
+    const many = ['ids[type=0].value', 'ids[type=2].value', 'ids[nai].nai', 'who.sid', 'who.imsi']
+    const rule = (src_key: string) => ({ src_key, target_key: 'imsi' })
+    const alike = { customer_identification_fields: { '*': many.map(rule) } }
+    const noNames = withRealtime({ subscriber_fields: {} }, alike)
+    expect(problemOf(noNames, { ...NOBODY, ids: [] })).toBe('ids is required, or who in its place')
     const given = {
       ...DEFAULTS,
       rules: {

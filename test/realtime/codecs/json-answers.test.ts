@@ -23,6 +23,7 @@ const granted: ServiceOutcome = {
   reason: 'granted',
   granted: 1000,
   validityMs: 60_000,
+  tariffChangeMs: 0,
   finalUnit: false,
   cost: 1_500_000,
   quote: null,

@@ -9,7 +9,7 @@ import type {
   SkippedService,
 } from '../../../src/catalog/file-types/file-type.ts'
 import { compileResponse } from '../../../src/catalog/file-types/response.ts'
-import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import {
   type ChargeRequest,
   type ServiceRequest,
@@ -60,20 +60,29 @@ function request(services: ServiceRequest[]): ChargeRequest {
 
 const bytesOf = (message: object) => Buffer.from(JSON.stringify(message))
 
+interface Parts {
+  charged?: ServiceRequest[]
+  skipped?: SkippedService[]
+  /** Whether the message lists its entries, and is not the only one itself. */
+  isList?: boolean
+}
+
 /** The answer to a message of these entries, of which the first services are charged. */
 function answered(
-  { charged = [] as ServiceRequest[], skipped = [] as SkippedService[] },
+  { charged = [], skipped = [], isList = true }: Parts,
   outcome = granted([]),
+  returnCodes: object = {},
 ): string {
   const entries = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
   const map: Map = (message) => ({
     request: charged.length === 0 ? null : request(charged),
     skipped,
-    echo: echoOf(message, entries),
+    echo: echoOf(message, isList ? entries : [message]),
   })
   const row = (name: string, from: string) => ({ response_field_name: name, row_field_name: from })
   const fields = [row('id', 'uf.id'), row('code', 'return_code'), row('v', 'usagev')]
   const section = {
+    return_codes: returnCodes,
     fields: [row('code', 'return_code'), row('cost', 'cost')],
     services: {
       field: 's',
@@ -147,6 +156,18 @@ describe('services of an answer', () => {
         '{"id":"b","code":1,"v":5,"t":"free","g":1,"cost":0},' +
         '{"id":"c","code":-2,"v":0,"t":"call"}]}',
     )
+  })
+
+  it('that are skipped may have a code of their own, as a message that is one', () => {
+    const codes = { ok: 2001, not_charged: 4011 }
+    const own = (parts: Parts, outcome: ChargeOutcome) => answered(parts, outcome, codes)
+    const skipped = [skip(0, 5)]
+    const passed = '{"id":"a","code":4011,"v":5,"t":"free","g":0,"cost":0}'
+    expect(own({ skipped }, plainOutcome('granted'))).toBe(`{"code":2001,"cost":0,"s":[${passed}]}`)
+    const alone = own({ skipped, isList: false }, plainOutcome('granted'))
+    expect(alone).toContain('{"code":4011,"cost":0,')
+    expect(own({ skipped, isList: false }, plainOutcome('sessionClosed'))).toBe(alone)
+    expect(own({ charged: [data], isList: false }, granted([ofData]))).toContain('{"code":2001,')
   })
 
   it('are left out of a failure', () => {

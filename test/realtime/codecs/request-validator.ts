@@ -20,7 +20,7 @@ const KEYS = [
 ]
 const SERVICE_KEYS = [
   ...['calledNumber', 'fields', 'isTotal', 'rateKey', 'ratingGroup', 'requested', 'untaxed'],
-  ...['usaget', 'used'],
+  ...['usaget', 'used', 'usedBefore'],
 ]
 const STAMP_CHARS_MAX = 3 * 65_536
 
@@ -70,6 +70,7 @@ function serviceProblems(service: Fields, opens: boolean, isRefund: boolean): st
     usaget: /^[A-Za-z0-9_-]{1,64}$/.test(String(service['usaget'])),
     requested: isWhole(requested, -1),
     used: isWhole(used, 0),
+    usedBefore: isWhole(service['usedBefore'], -1) && Number(service['usedBefore']) <= Number(used),
     calledNumber: isText(service['calledNumber'], 0, 64),
     flags: typeof service['isTotal'] === 'boolean' && typeof service['untaxed'] === 'boolean',
     rateKey: service['rateKey'] === '',

@@ -9,6 +9,7 @@ export const ANSWERS: AnswerSettings = {
   quotaHoldingMs: 0,
   thresholdPercent: 0,
   finalUnit: { action: 'terminate' },
+  currencyCode: 999,
   returnCodes: Object.fromEntries(codes),
 }
 

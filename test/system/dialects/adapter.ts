@@ -1,10 +1,16 @@
 /** How a network element of the tests speaks: the fields of plain JSON, written in its dialect. */
+import type { Client } from '../../../bench/client.ts'
 import type { Fields } from '../exchange.ts'
+
+/** Sends a request and gives its answer. Rejects with `ConnectionLostError`. */
+export type Connection = Pick<Client, 'post' | 'close'>
 
 export interface DialectAdapter {
   name: string
   path: string
   contentType: string
+  /** A connection, where it is not one of HTTP. */
+  open?(): Connection
   /** What the lines have in the place of a session id, if it is another. */
   lineSessionId?(sessionId: string): string
   /** Reports are written as totals of the session so far. */

@@ -5,12 +5,14 @@ import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { tollgate } from '../command.ts'
+import { diameterWire } from '../diameter/wire.ts'
 import { type Books, type Fields, openBooks, withCatalog } from '../exchange.ts'
 import { type DialectAdapter, plainJson } from './adapter.ts'
 import { DIALECTS as ALIKE, setAllFileTypes } from './all.ts'
 import { totals } from './totals.ts'
 
-const DIALECTS = [...ALIKE, totals()]
+const wire = diameterWire(() => product.diameterPort)
+const DIALECTS = [...ALIKE, totals(), wire]
 const MIB = 1024 * 1024
 /** Micros; the demo catalogue asks 2,000 for a MiB of the first rating group, else 10,000. */
 const MONEY = 50_000
@@ -69,7 +71,8 @@ interface Answer {
 
 /** A data session with two rating groups: exhausted, topped up, resumed. */
 async function story(dialect: DialectAdapter, index: number) {
-  const client = new Client(product.realtimePort, dialect.path, dialect.contentType)
+  const { path, contentType, open } = dialect
+  const client = open?.() ?? new Client(product.realtimePort, path, contentType)
   const session_id = `story-${index}`
   const sid = FIRST_SID + index
   const services = (...amounts: readonly { usagev?: number; used_usagev?: number }[]) =>

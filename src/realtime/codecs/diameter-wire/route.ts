@@ -11,6 +11,8 @@ export interface Route {
   destinationRealm: string
   /** -1: there is none. */
   authApplicationId: number
+  /** CC-Request-Type; likewise. */
+  requestType: number
 }
 
 /**
@@ -25,6 +27,7 @@ export function routeOf(bytes: Buffer): Route {
     destinationHost: '',
     destinationRealm: '',
     authApplicationId: -1,
+    requestType: -1,
   }
   const end = bytes.length
   for (let at = HEADER_BYTES; at + 8 <= end; ) {
@@ -32,8 +35,8 @@ export function routeOf(bytes: Buffer): Route {
     if (length < 8 || length > end - at) break
     const hasVendor = ((bytes[at + 4] as number) & avpFlags.vendor) !== 0
     const code = uint32At(bytes, at)
-    // All that count are in this range.
-    if (code >= avpCode.authApplicationId && code <= avpCode.originRealm && !hasVendor) {
+    const isNamed = code >= avpCode.authApplicationId && code <= avpCode.originRealm
+    if ((isNamed || code === avpCode.ccRequestType) && !hasVendor) {
       take(route, code, bytes, at + 8, at + length)
     }
     at += (length + 3) & ~3
@@ -57,6 +60,9 @@ function take(route: Route, code: number, bytes: Buffer, from: number, to: numbe
       break
     case avpCode.destinationRealm:
       route.destinationRealm ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.ccRequestType:
+      if (route.requestType < 0 && to - from === 4) route.requestType = uint32At(bytes, from)
       break
     case avpCode.authApplicationId:
       if (route.authApplicationId < 0 && to - from === 4) {

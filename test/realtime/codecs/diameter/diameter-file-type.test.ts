@@ -247,6 +247,8 @@ describe('answers', () => {
       'Auth-Application-Id': 4,
       'CC-Request-Type': 1,
       'CC-Request-Number': 0,
+      'CC-Session-Failover': 1,
+      'Credit-Control-Failure-Handling': 2,
       'Multiple-Services-Credit-Control': [
         {
           'Granted-Service-Unit': { 'CC-Total-Octets': 5000 },
@@ -269,6 +271,10 @@ describe('answers', () => {
     expect(answer(mscc(1, 1), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(4012)
     expect(answer(mscc(1, 2), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(2001)
     expect(answer(mscc(1, 1), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(5031)
+    const blocked = service({ ratingGroup: 0, reason: 'blocked' })
+    const told = answer(mscc(1, 2), { reason: 'blocked', services: [blocked] })
+    expect(told).toMatchObject({ 'Result-Code': 2001 })
+    expect(told['Multiple-Services-Credit-Control']).toMatchObject([{ 'Result-Code': 5003 }])
     expect(answer(ccr, { reason: 'noCredit', services: [none] })).toMatchObject({
       'Result-Code': 4012,
       'Error-Message': 'No available balances',
@@ -278,6 +284,7 @@ describe('answers', () => {
   it.each([
     ['unknownSubscriber', 5030],
     ['noTax', 5031],
+    ['blocked', 5003],
     ['barred', 4010],
     ['unknownSession', 5002],
     ['sessionClosed', 5002],
@@ -291,7 +298,7 @@ describe('answers', () => {
   ] as const)('%s is %i', (reason, code) => {
     const given = answer(mscc(1, 1), { reason, detail: 'because' })
     expect(given).toMatchObject({ 'Result-Code': code })
-    if (reason !== 'noTax') expect(given['Error-Message']).toMatch(/: because$/)
+    if (code !== 5031 && code !== 5003) expect(given['Error-Message']).toMatch(/: because$/)
     expect(given).not.toHaveProperty('Granted-Service-Unit')
   })
 
@@ -303,6 +310,8 @@ describe('answers', () => {
       'Auth-Application-Id': 4,
       'CC-Request-Type': 1,
       'CC-Request-Number': 0,
+      'CC-Session-Failover': 1,
+      'Credit-Control-Failure-Handling': 2,
       'Granted-Service-Unit': { 'CC-Time': 60 },
       'Validity-Time': 60,
     })

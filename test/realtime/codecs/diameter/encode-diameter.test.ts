@@ -52,6 +52,7 @@ const service = (ratingGroup: number, reason: Reason, granted: number): ServiceO
   reason,
   granted,
   validityMs: 1000,
+  tariffChangeMs: 0,
   finalUnit: false,
   cost: 0,
   quote: null,
@@ -67,6 +68,7 @@ function answerTo(body: unknown, reason: Reason = 'granted'): Answer & { form: u
     quotaHoldingMs: 0,
     thresholdPercent: 20,
     finalUnit: { action: 'none' } as const,
+    currencyCode: 999,
     returnCodes,
   }
   return {

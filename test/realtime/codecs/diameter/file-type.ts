@@ -20,6 +20,7 @@ export function fileTypeOf(document: Document): FileType {
       quotaHoldingMs: 0,
       thresholdPercent: 0,
       finalUnit: { action: 'terminate' },
+      currencyCode: 999,
       returnCodes: builtInReturnCodes,
     },
     timeZone: 'UTC',

@@ -1,0 +1,129 @@
+/** `tollgate diameter send`: credit-control requests of a file to a node, and its answers. */
+import { readFileSync } from 'node:fs'
+import { stringify } from 'yaml'
+import { isLoopback } from '../config/hosts.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print, stopWithoutReader } from '../runtime/terminal.ts'
+import { parseDocument, readBytes } from './document-file.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import type { Tools } from './run.ts'
+
+/** What is sent: messages by the names of their AVPs, or whole ones as bytes. */
+export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
+
+export interface DiameterTarget {
+  readonly host: string
+  readonly port: number
+  /** Undefined: by the name of this machine. */
+  readonly originHost: string | undefined
+  readonly originRealm: string
+  readonly destinationRealm: string
+  readonly timeoutMs: number
+  readonly nowMs: number
+  /** Null: without TLS. Without `ca` the authorities of the system. */
+  readonly tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } | null
+}
+
+export interface DiameterExchange {
+  readonly request: object
+  readonly answer: object
+  readonly resultCode: number
+}
+
+const TIMEOUT_MS = 10_000
+/** Lines of digits, and blanks between them. */
+const HEX = /^[0-9a-f\s]+$/i
+
+/** 1: one of them was not answered with success. Throws `UsageError` and `CommandError`. */
+export async function sendDiameter(
+  options: OptionValues,
+  file: string | undefined,
+  tools: Tools,
+): Promise<0 | 1> {
+  stopWithoutReader()
+  const source = requiredText(options, 'ccr')
+  const config = loadConfig(file === undefined ? {} : { file })
+  const target = targetOf(options, config)
+  const messages = messagesIn(await readBytes(source), source)
+  const exchanged = await tools.sendDiameter(messages, target)
+  for (const { request, answer } of exchanged) {
+    if (options['json'] === true) print(JSON.stringify({ request, answer }))
+    else print(`---\n${stringify(answer).trimEnd()}`)
+  }
+  return exchanged.every(({ resultCode }) => resultCode >= 2000 && resultCode < 3000) ? 0 : 1
+}
+
+function targetOf(options: OptionValues, { diameter }: Config): DiameterTarget {
+  const isTls = options['tls'] === true
+  const own = isTls ? diameter.tls.port : diameter.port
+  const originRealm = optionalText(options, 'origin-realm') ?? diameter.originRealm
+  return {
+    host:
+      optionalText(options, 'host') ?? (isLoopback(diameter.host) ? diameter.host : '127.0.0.1'),
+    port: optionalNumber(options, 'port') ?? own,
+    originHost: optionalText(options, 'origin-host'),
+    originRealm,
+    destinationRealm: optionalText(options, 'destination-realm') ?? diameter.originRealm,
+    timeoutMs: TIMEOUT_MS,
+    nowMs: systemClock.nowMs(),
+    tls: isTls ? tlsOf(options) : tlsNotAsked(options),
+  }
+}
+
+function tlsOf(options: OptionValues): NonNullable<DiameterTarget['tls']> {
+  const read = (name: string) => {
+    const path = optionalText(options, name)
+    return path === undefined ? {} : { [name]: bytesOf(path) }
+  }
+  return { ...read('ca'), ...read('cert'), ...read('key') }
+}
+
+function tlsNotAsked(options: OptionValues): null {
+  const given = ['ca', 'cert', 'key'].find((name) => options[name] !== undefined)
+  if (given === undefined) return null
+  throw new UsageError(`diameter send: --${given} needs --tls`)
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Hexadecimal digits, a message a line or a paragraph; else a document, or a list of them. */
+function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
+  const text = bytes.toString('latin1')
+  if (HEX.test(text) && text.trim() !== '') return messagesInHex(text, source)
+  const document = parseDocument(bytes, source)
+  const messages: unknown[] = Array.isArray(document) ? document : [document]
+  return messages.map((message, index) => {
+    if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
+      return message as DiameterMessage
+    }
+    throw new CommandError(`${source}: message ${index + 1} must have AVPs by their names`)
+  })
+}
+
+/** Where each ends is told by its own length. */
+function messagesInHex(text: string, source: string): Buffer[] {
+  const digits = text.replace(/\s/g, '')
+  const bytes = Buffer.from(digits, 'hex')
+  if (bytes.length * 2 !== digits.length) {
+    throw new CommandError(`${source} has an odd number of hexadecimal digits`)
+  }
+  const messages: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.length - at < 4 ? 0 : bytes.readUIntBE(at + 1, 3)
+    if (length < 20 || length > bytes.length - at) {
+      throw new CommandError(`${source}: message ${messages.length + 1} has not the length it says`)
+    }
+    messages.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return messages
+}

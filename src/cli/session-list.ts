@@ -1,0 +1,83 @@
+/** `tollgate session list`: what is open. */
+import { loadConfig } from '../config/load.ts'
+import { decimalText } from '../domain/money.ts'
+import type { ServiceSession, Session } from '../domain/session.ts'
+import { openSessionsOf } from '../ledger/open-sessions.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { accountOf, aligned } from './owners.ts'
+import { type OptionValues, optionalNumber } from './parse.ts'
+import { LEDGER_LOST, withStores } from './stores.ts'
+
+export async function listSessions(options: OptionValues, file: string | undefined): Promise<0> {
+  const sid = optionalNumber(options, 'sid')
+  const aid = optionalNumber(options, 'aid')
+  if (sid === undefined && aid === undefined) {
+    throw new UsageError('give --sid for a subscriber, or --aid for an account')
+  }
+  const config = loadConfig(file === undefined ? {} : { file })
+  const sessions = await withStores(config, async ({ catalog, ledger, lost }) => {
+    if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+    const account = aid ?? (await accountOf(catalog, sid ?? 0, systemClock.nowMs()))
+    const found: Session[] = []
+    for await (const { session } of openSessionsOf(ledger, { aid: account, sid: sid ?? 0 })) {
+      found.push(session)
+    }
+    return found.sort((one, other) => one.openedMs - other.openedMs)
+  })
+  if (options['json'] === true) print(JSON.stringify(sessions.map(sessionJson)))
+  else for (const line of sessionsText(sessions)) print(line)
+  return 0
+}
+
+/** A session as JSON: times in ISO 8601, units as they are, money as decimals. */
+function sessionJson(session: Session) {
+  return {
+    origin: session.origin,
+    session_id: session.sessionId,
+    aid: session.aid,
+    sid: session.sid,
+    opened: new Date(session.openedMs).toISOString(),
+    expires: new Date(session.expiresMs).toISOString(),
+    // A dialect may have none.
+    request_num: session.lastNumber < 0 ? null : session.lastNumber,
+    services: session.services.map((service) => ({
+      rating_group: service.ratingGroup,
+      usaget: service.usaget,
+      reserved: service.reservation.units,
+      reserved_money: Number(decimalText(moneyHeld(service))),
+      used: service.usedTotal,
+    })),
+  }
+}
+
+function sessionsText(sessions: readonly Session[]): string[] {
+  if (sessions.length === 0) return ['no open sessions']
+  const head = ['sid', 'session', 'origin', 'opened', 'expires', 'request', 'reserved']
+  const rows = sessions.map((session) => [
+    String(session.sid),
+    session.sessionId,
+    session.origin,
+    new Date(session.openedMs).toISOString(),
+    new Date(session.expiresMs).toISOString(),
+    session.lastNumber < 0 ? '' : String(session.lastNumber),
+    heldText(session),
+  ])
+  return aligned([head, ...rows])
+}
+
+/** What a session holds, by rating group. */
+export function heldText({ services }: Session): string {
+  const held = services.map((service) => {
+    const { ratingGroup, usaget, reservation } = service
+    const micros = moneyHeld(service)
+    const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
+    return `${ratingGroup}: ${reservation.units} ${usaget || 'units'}${money}`
+  })
+  return held.length === 0 ? 'nothing' : held.join(', ')
+}
+
+function moneyHeld({ reservation }: ServiceSession): number {
+  return reservation.money.reduce((sum, { micros }) => sum + micros, 0)
+}

@@ -1,0 +1,97 @@
+/** `tollgate session release`: an operator ends a session. */
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { LedgerLostError } from '../ledger/epochs.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { type FoundSession, findSession, findSessionsById } from '../ledger/open-sessions.ts'
+import { releaseSession } from '../ledger/release.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { publishHint } from '../store/hints.ts'
+import { StoreDownError } from '../store/redis.ts'
+import { CommandError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { heldText } from './session-list.ts'
+import { LEDGER_LOST, withStores } from './stores.ts'
+
+/** Only these network elements can be asked by the node. */
+const DIAMETER = 'diameter:'
+
+/** Says what was done. Throws `CommandError` where there is no such session that is open. */
+export async function release(
+  sessionId = '',
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const origin = optionalText(options, 'origin')
+  const config = loadConfig(file === undefined ? {} : { file })
+  const lines = await withStores(config, async ({ ledger, lost }) => {
+    if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+    const found = await openSession(ledger, sessionId, origin)
+    return options['now'] === true ? releaseNow(ledger, found, config) : [await ask(ledger, found)]
+  })
+  for (const line of lines) print(line)
+  return 0
+}
+
+async function openSession(
+  ledger: Ledger,
+  sessionId: string,
+  origin: string | undefined,
+): Promise<FoundSession> {
+  const found =
+    origin === undefined
+      ? await findSessionsById(ledger, sessionId)
+      : [await findSession(ledger, origin, sessionId)].filter((one) => one !== null)
+  const open = found.filter(({ session }) => session.state === 'open')
+  const [one, ...others] = open
+  if (one !== undefined && others.length === 0) return one
+  if (one !== undefined) {
+    const origins = open.map(({ session }) => session.origin).sort()
+    throw new CommandError(
+      `session ${sessionId} is open under ${origins.join(' and ')}: say which with --origin`,
+    )
+  }
+  if (found.length > 0) throw new CommandError(`session ${sessionId} is closed already`)
+  const where = origin === undefined ? '' : ` of ${origin}`
+  throw new CommandError(`there is no session ${sessionId}${where}`)
+}
+
+async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
+  const { origin, sessionId } = found.session
+  if (!origin.startsWith(DIAMETER)) {
+    const why = 'did not come over Diameter, so that nobody can be asked to end it'
+    throw new CommandError(`session ${sessionId} of ${origin} ${why}: use --now`)
+  }
+  const isTold = await publishHint(ledger.redis, { cause: 'release', origin, sessionId })
+  if (!isTold) throw new CommandError('redis did not pass it on: repeat the command')
+  return `told every node to have session ${nameOf(found)} ended; its network element ends it`
+}
+
+async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): Promise<string[]> {
+  const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
+  const nowMs = systemClock.nowMs()
+  const settings = { attemptsMax, replayMs }
+  const session = await releaseSession(ledger, found, settings, nowMs).catch((error: unknown) => {
+    throw inDoubt(error)
+  })
+  if (session === null) {
+    throw new CommandError(`session ${found.session.sessionId} is closed already`)
+  }
+  const done = `ended session ${nameOf(found)}; given back: ${heldText(session)}`
+  if (!session.origin.startsWith(DIAMETER)) return [done]
+  const { origin, sessionId } = session
+  const isTold = await publishHint(ledger.redis, { cause: 'release', origin, sessionId })
+  return [done, isTold ? 'told every node to have it ended' : 'the nodes could not be told of it']
+}
+
+function inDoubt(error: unknown): unknown {
+  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
+  const advice = 'it may have been ended: repeat the command'
+  return new CommandError(`${error.message}; ${advice}`, { cause: error })
+}
+
+function nameOf({ session }: FoundSession): string {
+  const { sessionId, origin, sid, aid } = session
+  return `${sessionId} of ${origin} (subscriber ${sid}, account ${aid})`
+}

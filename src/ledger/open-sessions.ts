@@ -1,0 +1,139 @@
+/**
+ * Finds sessions for operators. The hot path never looks for them like this: a partition's index is
+ * read in steps, so that Redis is not held up, and what changes meanwhile may be missed.
+ */
+import type { Session } from '../domain/session.ts'
+import { parseMember, sessionKeyOf } from './keys.ts'
+import type { Home, Ledger } from './ledger.ts'
+import { CorruptValueError } from './owner-packing.ts'
+import { unpackSession } from './session-packing.ts'
+
+export interface SessionPlace extends Home {
+  sessionKey: string
+}
+
+export interface FoundSession extends SessionPlace {
+  session: Session
+}
+
+/** Members that one step reads of an index, and sessions that one call reads. */
+const STEP = 500
+
+/**
+ * Open sessions of a subscriber, or with `sid` 0 of its whole account. Throws `CorruptValueError`
+ * or `StoreDownError`.
+ */
+export async function* openSessionsOf(
+  ledger: Ledger,
+  { aid, sid }: Home,
+): AsyncGenerator<FoundSession> {
+  const expiry = ledger.keys.expiry(ledger.keys.partitionOf(aid))
+  const pattern = sid === 0 ? `${aid}:*` : `${aid}:${sid}:*`
+  for await (const places of placesIn(ledger, expiry, pattern)) {
+    for (const found of await readSessions(ledger, places)) {
+      if (found.session.state === 'open') yield found
+    }
+  }
+}
+
+/** The session of one network element, closed or open; null if there is none. */
+export async function findSession(
+  ledger: Ledger,
+  origin: string,
+  sessionId: string,
+): Promise<FoundSession | null> {
+  const sessionKey = sessionKeyOf(origin, sessionId)
+  const [home = null] = await ledger.findHomes([sessionKey])
+  if (home instanceof Error) throw home
+  if (home === null) return null
+  const { aid, sid } = home
+  const [found = null] = await readSessions(ledger, [{ aid, sid, sessionKey }])
+  return found
+}
+
+/**
+ * Sessions with this id, of whatever origin: the open ones, or if there are none those that have
+ * ended. Reads every session that there is, a part at a time.
+ */
+export async function findSessionsById(ledger: Ledger, sessionId: string): Promise<FoundSession[]> {
+  const { keys } = ledger
+  for (const indexOf of [keys.expiry, keys.tombstones]) {
+    const found: FoundSession[] = []
+    for (let partition = 0; partition < keys.partitions; partition += 1) {
+      for await (const places of placesIn(ledger, indexOf(partition), '*')) {
+        found.push(...(await withId(ledger, places, sessionId)))
+      }
+    }
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+/** What an index names, each once. */
+async function* placesIn(
+  { redis }: Ledger,
+  index: string,
+  pattern: string,
+): AsyncGenerator<SessionPlace[]> {
+  const seen = new Set<string>()
+  let cursor = '0'
+  do {
+    const scan = redis.client.zscan(index, cursor, 'MATCH', pattern, 'COUNT', STEP)
+    const [next, entries] = await redis.guard(scan)
+    cursor = next
+    const places: SessionPlace[] = []
+    // Members and scores take turns.
+    for (let at = 0; at < entries.length; at += 2) {
+      const member = entries[at] ?? ''
+      const place = seen.has(member) ? null : parseMember(member)
+      seen.add(member)
+      if (place !== null) places.push(place)
+    }
+    if (places.length > 0) yield places
+  } while (cursor !== '0')
+}
+
+/** Throws `CorruptValueError`. */
+async function readSessions(
+  ledger: Ledger,
+  places: readonly SessionPlace[],
+): Promise<FoundSession[]> {
+  const wanted = places.map(({ aid, sid, sessionKey }) => ({ aid, sid, sessionKeys: [sessionKey] }))
+  const loaded = await ledger.load(wanted)
+  return places.flatMap((place, index) => {
+    const owner = loaded[index]
+    if (owner instanceof CorruptValueError) throw owner
+    const session = owner?.sessions[0] ?? null
+    return session === null ? [] : [{ ...place, session }]
+  })
+}
+
+/** Only what holds the bytes of the id is unpacked; what is damaged is none that can be found. */
+async function withId(
+  { keys, redis }: Ledger,
+  places: readonly SessionPlace[],
+  sessionId: string,
+): Promise<FoundSession[]> {
+  const pipeline = redis.client.pipeline()
+  for (const { aid, sid, sessionKey } of places) {
+    pipeline.hgetBuffer(keys.owner(aid, sid), sessionKey)
+  }
+  const replies = (await redis.guard(pipeline.exec())) ?? []
+  const bytes = Buffer.from(sessionId)
+  return places.flatMap((place, index) => {
+    const [failure, packed] = replies[index] ?? [null, null]
+    if (failure !== null && failure.name !== 'ReplyError') throw failure
+    if (!Buffer.isBuffer(packed) || !packed.includes(bytes)) return []
+    const session = readable(place, packed)
+    return session?.sessionId === sessionId ? [{ ...place, session }] : []
+  })
+}
+
+function readable({ aid, sid }: Home, packed: Buffer): Session | null {
+  try {
+    return unpackSession(aid, sid, packed)
+  } catch (error) {
+    if (error instanceof CorruptValueError) return null
+    throw error
+  }
+}

@@ -1,0 +1,59 @@
+/** Ends an open session at once, as the sweep would if nobody came any more. */
+import type { Session } from '../domain/session.ts'
+import { AccountSweep } from './account-sweep.ts'
+import type { Ledger } from './ledger.ts'
+import type { SessionPlace } from './open-sessions.ts'
+import { ContentionError } from './operations.ts'
+import { CorruptValueError } from './owner-packing.ts'
+
+export interface ReleaseSettings {
+  attemptsMax: number
+  replayMs: number
+}
+
+const BUSY_PAUSE_MS = 2
+
+/**
+ * What it holds goes back, and its lines end; usage that is reported late is still settled. Gives
+ * the session as it was; null if it was not open any more, then nothing moves. Throws
+ * `ContentionError`, `CorruptValueError` or `StoreDownError`: after the last it may have ended.
+ */
+export async function releaseSession(
+  ledger: Ledger,
+  place: SessionPlace,
+  { attemptsMax, replayMs }: ReleaseSettings,
+  nowMs: number,
+): Promise<Session | null> {
+  const { aid, sid, sessionKey } = place
+  const wanted = [
+    { aid, sid: 0, sessionKeys: [] },
+    { aid, sid, sessionKeys: [sessionKey] },
+  ]
+  // Time goes on while it waits, or the turn of another would never end.
+  let atMs = nowMs
+  for (let attempt = 1; attempt <= attemptsMax; ) {
+    const loaded = await ledger.load(wanted)
+    const damaged = loaded.find((owner) => owner instanceof CorruptValueError)
+    if (damaged !== undefined) throw damaged
+    const work = new AccountSweep([place], wanted, loaded, replayMs, atMs, true)
+    if (work.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
+    if (work.expired === 0) return null
+    const [reply] = await ledger.commit([work.commit(attempt > 2)], atMs)
+    switch (reply?.kind) {
+      case 'committed':
+        return work.released
+      case 'conflict':
+        attempt += 1
+        break
+      case 'busy':
+        await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
+        atMs += BUSY_PAUSE_MS
+        break
+      case 'down':
+        throw reply.error
+      default:
+        throw new CorruptValueError('an owner cannot be written', { aid, sid })
+    }
+  }
+  throw new ContentionError('the account of the session is contended')
+}

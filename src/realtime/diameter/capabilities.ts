@@ -1,0 +1,228 @@
+/** What peers tell each other of themselves (RFC 6733 section 5.3). */
+import { isIPv4 } from 'node:net'
+import {
+  avp,
+  groupAvp,
+  readAvps,
+  readHeader,
+  textAvp,
+  uint32Avp,
+  uint32Of,
+  type WireAvp,
+  WireError,
+} from '../codecs/diameter-wire/message.ts'
+import {
+  application,
+  avpCode,
+  flags,
+  RESERVED_FLAGS,
+  resultCode,
+} from '../codecs/diameter-wire/protocol.ts'
+import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import { baseAnswer, type Problem, problemAvps } from './base-answers.ts'
+import {
+  checkedAvps,
+  HOST_IP_ADDRESS,
+  ORIGIN_HOST,
+  ORIGIN_REALM,
+  PRODUCT_NAME,
+  VENDOR_ID,
+} from './base-checks.ts'
+
+export const PRODUCT = 'Tollgate'
+/** Vendor-Id of the node: it has none of its own. */
+const OWN_VENDOR = 0
+export const VENDOR_3GPP = 10415
+const NO_INBAND_SECURITY = 0
+
+/** Who a peer says it is. */
+export interface Capabilities {
+  readonly originHost: string
+  readonly originRealm: string
+  /** Whether it names credit control as an application of 3GPP's. */
+  readonly isVendorSpecific: boolean
+}
+
+/** What of the node itself is in its CEA. */
+export interface OwnCapabilities {
+  readonly identity: WireIdentity
+  /** Origin-State-Id: seconds since 1970 at which the node started. */
+  readonly stateId: number
+  readonly firmwareRevision: number
+}
+
+const REQUIRED = [ORIGIN_HOST, ORIGIN_REALM, HOST_IP_ADDRESS, VENDOR_ID, PRODUCT_NAME]
+
+/** What a CER says, or why it is refused. */
+export function readCapabilities(
+  bytes: Buffer,
+): { capabilities: Capabilities; problem: null } | { problem: Problem } {
+  const problem = headerProblem(bytes)
+  if (problem !== null) return { problem }
+  const checked = checkedAvps(bytes, REQUIRED)
+  if (checked.problem !== null) return checked
+  const { avps } = checked
+  const wrong = identityProblem(avps) ?? securityProblem(avps)
+  if (wrong !== null) return { problem: wrong }
+  const applications = applicationsIn(avps)
+  if ('problem' in applications) return applications
+  if (!applications.isCommon) return { problem: NO_COMMON_APPLICATION }
+  const { isVendorSpecific } = applications
+  const originHost = identityOf(avps, avpCode.originHost)
+  const originRealm = identityOf(avps, avpCode.originRealm)
+  return { capabilities: { originHost, originRealm, isVendorSpecific }, problem: null }
+}
+
+const NO_COMMON_APPLICATION: Problem = {
+  resultCode: resultCode.noCommonApplication,
+  why: 'credit control (4) is not among the applications',
+}
+
+function headerProblem(bytes: Buffer): Problem | null {
+  const { flags: bits, application: id } = readHeader(bytes)
+  if ((bits & (flags.error | RESERVED_FLAGS)) !== 0) {
+    return { resultCode: resultCode.invalidHeaderBits, why: 'the flags of the header are wrong' }
+  }
+  if (id === application.base) return null
+  return { resultCode: resultCode.applicationUnsupported, why: 'CER is of application 0' }
+}
+
+/** Names of hosts and realms, as they are compared and logged. */
+const IDENTITY = /^[A-Za-z0-9._-]{1,255}$/
+
+function identityProblem(avps: readonly WireAvp[]): Problem | null {
+  for (const { code, name } of [ORIGIN_HOST, ORIGIN_REALM]) {
+    if (IDENTITY.test(identityOf(avps, code))) continue
+    const failed = avps.find((one) => one.vendor === 0 && one.code === code)
+    const why = `${name} must be a domain name`
+    const problem = { resultCode: resultCode.invalidAvpValue, why }
+    return failed === undefined ? problem : { ...problem, failed }
+  }
+  return null
+}
+
+function identityOf(avps: readonly WireAvp[], code: number): string {
+  const data = avps.find((one) => one.vendor === 0 && one.code === code)?.data
+  return data === undefined ? '' : data.toString('latin1')
+}
+
+/** TLS is for the port of its own (section 13.1); none is begun on a connection that is there. */
+function securityProblem(avps: readonly WireAvp[]): Problem | null {
+  const offered = avps.filter((one) => one.vendor === 0 && one.code === avpCode.inbandSecurityId)
+  const isNone = offered.some((one) => uint32Of([one], one.code) === NO_INBAND_SECURITY)
+  if (offered.length === 0 || isNone) return null
+  const why = 'Inband-Security-Id must have NO_INBAND_SECURITY (0)'
+  return { resultCode: resultCode.noCommonSecurity, why }
+}
+
+type Applications = { isCommon: boolean; isVendorSpecific: boolean } | { problem: Problem }
+
+function applicationsIn(avps: readonly WireAvp[]): Applications {
+  let isCommon = false
+  let isVendorSpecific = false
+  for (const one of avps) {
+    if (one.vendor !== 0) continue
+    if (one.code === avpCode.vendorSpecificApplicationId) {
+      const group = membersOf(one)
+      if (group === null) return { problem: brokenGroup(one) }
+      if (uint32Of(group, avpCode.authApplicationId) === application.creditControl) {
+        isVendorSpecific = uint32Of(group, avpCode.vendorId) === VENDOR_3GPP || isVendorSpecific
+        isCommon = true
+      }
+    } else if (isServed(one)) {
+      isCommon = true
+    }
+  }
+  return { isCommon, isVendorSpecific }
+}
+
+/** Relays carry every application (section 2.4). */
+function isServed(one: WireAvp): boolean {
+  const id = uint32Of([one], one.code)
+  if (one.code === avpCode.acctApplicationId) return id === application.relay
+  if (one.code !== avpCode.authApplicationId) return false
+  return id === application.creditControl || id === application.relay
+}
+
+function membersOf(group: WireAvp): readonly WireAvp[] | null {
+  try {
+    return readAvps(group.data)
+  } catch (error) {
+    if (error instanceof WireError) return null
+    throw error
+  }
+}
+
+function brokenGroup(failed: WireAvp): Problem {
+  const why = 'Vendor-Specific-Application-Id has a member with a wrong length'
+  return { resultCode: resultCode.invalidAvpLength, failed, why }
+}
+
+/** What the answer depends on besides the node. */
+export interface CapabilitiesOutcome {
+  readonly problem: Problem | null
+  /** Address of the node on this connection. */
+  readonly localAddress: string
+  readonly isVendorSpecific: boolean
+}
+
+/** CEA. */
+export function capabilitiesAnswer(
+  request: Buffer,
+  own: OwnCapabilities,
+  { problem, localAddress, isVendorSpecific }: CapabilitiesOutcome,
+): Buffer {
+  const code = problem === null ? resultCode.success : problem.resultCode
+  return baseAnswer(request, code, own.identity, [
+    ...ownAvps(own, localAddress, isVendorSpecific),
+    ...(problem === null ? [] : problemAvps(problem)),
+  ])
+}
+
+/** What CER and CEA have in common; Origin-Host and Origin-Realm come before it. */
+export function ownAvps(
+  { stateId, firmwareRevision }: Omit<OwnCapabilities, 'identity'>,
+  localAddress: string,
+  isVendorSpecific: boolean,
+): WireAvp[] {
+  const auth = uint32Avp(avpCode.authApplicationId, application.creditControl)
+  const specific = groupAvp(avpCode.vendorSpecificApplicationId, [
+    uint32Avp(avpCode.vendorId, VENDOR_3GPP),
+    auth,
+  ])
+  return [
+    avp(avpCode.hostIpAddress, addressData(localAddress)),
+    uint32Avp(avpCode.vendorId, OWN_VENDOR),
+    optional(textAvp(avpCode.productName, PRODUCT)),
+    uint32Avp(avpCode.originStateId, stateId),
+    uint32Avp(avpCode.supportedVendorId, VENDOR_3GPP),
+    auth,
+    ...(isVendorSpecific ? [specific] : []),
+    optional(uint32Avp(avpCode.firmwareRevision, firmwareRevision)),
+  ]
+}
+
+/** Product-Name and Firmware-Revision must not have the M bit (section 4.5). */
+function optional(one: WireAvp): WireAvp {
+  return { ...one, flags: 0 }
+}
+
+const FAMILY = { ipv4: 1, ipv6: 2 } as const
+const MAPPED = '::ffff:'
+
+/** Data of type Address (section 4.3.1), of an address as a socket tells it. */
+export function addressData(address: string): Buffer {
+  const [text = ''] = address.split('%')
+  const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text
+  if (isIPv4(plain)) return Buffer.from([0, FAMILY.ipv4, ...plain.split('.').map(Number)])
+  const [head = '', tail = ''] = plain.split('::')
+  const parts = (half: string) => (half === '' ? [] : half.split(':'))
+  const zeros = Array(Math.max(0, 8 - parts(head).length - parts(tail).length)).fill('0')
+  const words = [...parts(head), ...zeros, ...parts(tail)]
+  const data = Buffer.alloc(18)
+  data.writeUInt16BE(FAMILY.ipv6)
+  for (const [index, word] of words.slice(0, 8).entries()) {
+    data.writeUInt16BE(Number.parseInt(word, 16) & 0xffff, 2 + 2 * index)
+  }
+  return data
+}

@@ -1,0 +1,236 @@
+/** A Diameter client, for `tollgate diameter send`, tests and benchmarks: one connection. */
+import { connect, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import {
+  avp,
+  readHeader,
+  readMessage,
+  textAvp,
+  uint32Avp,
+  uint32Of,
+  type WireAvp,
+  type WireMessage,
+  writeMessage,
+} from '../codecs/diameter-wire/message.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  resultCode,
+} from '../codecs/diameter-wire/protocol.ts'
+import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import { baseAnswer } from './base-answers.ts'
+import { addressData } from './capabilities.ts'
+import { createFrames } from './frames.ts'
+import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'
+
+/** Nobody answers, or not as it must be; the message says why. */
+export class DiameterClientError extends Error {
+  override name = 'DiameterClientError'
+}
+
+export interface ClientOptions {
+  readonly host: string
+  readonly port: number
+  readonly identity: WireIdentity
+  /** Time for the connection, and for each answer. */
+  readonly timeoutMs: number
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+  readonly tls?: ConnectionOptions
+  /**
+   * Takes requests of the node (RAR, ASR) and gives the Result-Code to answer with; null for none.
+   * Without it 2002, as a client answers that will do so.
+   */
+  readonly onRequest?: (message: WireMessage) => number | null
+  /** AVPs of CER besides the usual ones, or in their place if these are there already. */
+  readonly capabilities?: readonly WireAvp[]
+}
+
+export interface DiameterClient {
+  /** CEA. */
+  readonly capabilities: WireMessage
+  /** Sends a request under ids of its own; rejects without an answer in time. */
+  request(message: WireMessage): Promise<WireMessage>
+  /**
+   * The same for a written message, of which it changes nothing but the Hop-by-Hop-Id, in place;
+   * gives the answer as it came, valid until the next turn.
+   */
+  exchange(request: Buffer): Promise<Buffer>
+  /** Sends bytes as they are. */
+  sendRaw(bytes: Buffer): void
+  /** Resolves when the connection is gone, whoever has ended it. */
+  readonly closed: Promise<void>
+  /** DPR, DPA, and the end. */
+  close(): Promise<void>
+  /** Ends it without a word. */
+  destroy(): void
+}
+
+interface Waiting {
+  readonly resolve: (answer: Buffer) => void
+  readonly reject: (error: Error) => void
+  readonly timer: NodeJS.Timeout
+}
+
+/** Connects, and says who it is. Throws `DiameterClientError`. */
+export async function connectDiameter(options: ClientOptions): Promise<DiameterClient> {
+  const { host, port, timeoutMs, nowMs } = options
+  const socket = await connected(options)
+  const lines = createLines(socket, options)
+  const nextEndToEndId = createEndToEndIds(nowMs)
+  const request = async (message: WireMessage) => {
+    const bytes = writeMessage({ ...message, endToEndId: nextEndToEndId() })
+    return readMessage(Buffer.from(await lines.exchange(bytes)))
+  }
+  try {
+    const cea = await request(capabilitiesRequest(options, socket))
+    const code = uint32Of(cea.avps, avpCode.resultCode)
+    if (code !== resultCode.success) {
+      throw new DiameterClientError(`${host}:${port} refuses the connection: ${code}`)
+    }
+    return {
+      ...lines,
+      capabilities: cea,
+      request,
+      async close() {
+        await request(disconnectRequest(options)).catch(() => undefined)
+        socket.end()
+        const cut = setTimeout(() => socket.destroy(), timeoutMs)
+        await lines.closed
+        clearTimeout(cut)
+      },
+      destroy: () => socket.destroy(),
+    }
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+async function connected({ host, port, tls, timeoutMs }: ClientOptions): Promise<Socket> {
+  const socket =
+    tls === undefined ? connect({ host, port, noDelay: true }) : connectTls({ host, port, ...tls })
+  const event = tls === undefined ? 'connect' : 'secureConnect'
+  const place = `${host}:${port}`
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => {
+      socket.destroy()
+      reject(new DiameterClientError(`cannot connect to ${place}: ${why}`))
+    }
+    const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs)
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      fail(error.code ?? error.message)
+    })
+    socket.once(event, () => {
+      clearTimeout(timer)
+      resolve(socket)
+    })
+  })
+}
+
+/** Longer than what any node sends. */
+const MESSAGE_BYTES_MAX = 2 ** 24 - 4
+
+/** Sends and receives. */
+function createLines(
+  socket: Socket,
+  options: ClientOptions,
+): Pick<DiameterClient, 'exchange' | 'sendRaw' | 'closed'> {
+  const { timeoutMs } = options
+  const waiting = new Map<number, Waiting>()
+  const nextHopByHopId = createHopByHopIds()
+  const frames = createFrames(MESSAGE_BYTES_MAX)
+  let failure = 'the connection was closed'
+  const closed = new Promise<void>((resolve) => {
+    socket.on('close', () => {
+      for (const { reject, timer } of waiting.values()) {
+        clearTimeout(timer)
+        reject(new DiameterClientError(failure))
+      }
+      waiting.clear()
+      resolve()
+    })
+  })
+  const take = (bytes: Buffer): boolean => {
+    const header = readHeader(bytes)
+    if ((header.flags & flags.request) !== 0) {
+      const answer = answerOf(bytes, options)
+      if (answer !== null) socket.write(answer)
+      return true
+    }
+    const found = waiting.get(header.hopByHopId)
+    if (found === undefined) return true
+    waiting.delete(header.hopByHopId)
+    clearTimeout(found.timer)
+    found.resolve(bytes)
+    return true
+  }
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    failure = error.code ?? error.message
+  })
+  socket.on('data', (chunk: Buffer) => {
+    const problem = frames.take(chunk, take)
+    if (problem === null) return
+    failure = problem.why
+    socket.destroy()
+  })
+  return {
+    closed,
+    sendRaw: (bytes) => void socket.write(bytes),
+    exchange: (request) =>
+      new Promise((resolve, reject) => {
+        if (socket.destroyed) return reject(new DiameterClientError(failure))
+        const id = nextHopByHopId()
+        request.writeUInt32BE(id, 12)
+        const timer = setTimeout(() => {
+          waiting.delete(id)
+          reject(new DiameterClientError(`no answer within ${timeoutMs} ms`))
+        }, timeoutMs)
+        waiting.set(id, { resolve, reject, timer })
+        socket.write(request)
+      }),
+  }
+}
+
+/** DWA, DPA, RAA, ASA. */
+function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer | null {
+  const message = readMessage(bytes)
+  const isBase = message.command === command.watchdog || message.command === command.disconnectPeer
+  if (isBase) return baseAnswer(bytes, resultCode.success, identity)
+  const code = onRequest === undefined ? resultCode.limitedSuccess : onRequest(message)
+  return code === null ? null : baseAnswer(bytes, code, identity)
+}
+
+function capabilitiesRequest(options: ClientOptions, socket: Socket): WireMessage {
+  const { capabilities = [] } = options
+  const usual = [
+    ...originOf(options),
+    avp(avpCode.hostIpAddress, addressData(socket.localAddress ?? '')),
+    uint32Avp(avpCode.vendorId, 0),
+    textAvp(avpCode.productName, 'Tollgate client'),
+    uint32Avp(avpCode.authApplicationId, application.creditControl),
+  ]
+  const isReplaced = ({ code }: WireAvp) => capabilities.some((one) => one.code === code)
+  const avps = [...usual.filter((one) => !isReplaced(one)), ...capabilities]
+  return baseRequest(command.capabilitiesExchange, avps)
+}
+
+function disconnectRequest(options: ClientOptions): WireMessage {
+  const cause = uint32Avp(avpCode.disconnectCause, 2)
+  return baseRequest(command.disconnectPeer, [...originOf(options), cause])
+}
+
+function originOf({ identity }: ClientOptions): WireAvp[] {
+  return [
+    textAvp(avpCode.originHost, identity.originHost),
+    textAvp(avpCode.originRealm, identity.originRealm),
+  ]
+}
+
+function baseRequest(code: number, avps: readonly WireAvp[]): WireMessage {
+  const ids = { hopByHopId: 0, endToEndId: 0 }
+  return { flags: flags.request, command: code, application: application.base, ...ids, avps }
+}

@@ -1,0 +1,396 @@
+/** One connection of a peer: its messages go through the state machine to whom they are for. */
+import type { Socket } from 'node:net'
+import type { Peer } from '../../catalog/peers.ts'
+import {
+  textAvp,
+  uint32Avp,
+  type WireAvp,
+  type WireMessage,
+  writeMessage,
+} from '../codecs/diameter-wire/message.ts'
+import { avpCode, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
+import { baseAnswer, type Problem, problemAnswer } from './base-answers.ts'
+import { checkedAvps, DISCONNECT_CAUSE, ORIGIN_HOST, ORIGIN_REALM } from './base-checks.ts'
+import { createFrames, type FrameProblem } from './frames.ts'
+import { introduce } from './introduction.ts'
+import { createOutput, type Output } from './output.ts'
+import {
+  dueEvent,
+  nextState,
+  type PeerAction,
+  type PeerEvent,
+  type PeerState,
+} from './peer-machine.ts'
+import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
+import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage } from './sort-message.ts'
+import type { DiameterConnection, Surroundings } from './surroundings.ts'
+
+/** Disconnect-Cause (RFC 6733 section 5.4.3). */
+export const disconnectCause = { rebooting: 0, busy: 1, doNotWantToTalkToYou: 2 } as const
+
+const TOO_BUSY: Problem = { resultCode: resultCode.tooBusy, why: 'this connection is ending' }
+const OVER_RATE: Problem = { resultCode: resultCode.tooBusy, why: 'more requests than agreed' }
+const FAILED: Problem = { resultCode: resultCode.unableToComply, why: 'cannot be processed' }
+
+const REQUIRED = {
+  dwr: [ORIGIN_HOST, ORIGIN_REALM],
+  dpr: [ORIGIN_HOST, ORIGIN_REALM, DISCONNECT_CAUSE],
+} as const
+
+/** What an event brings along. */
+interface Occasion {
+  /** Why the connection ends, if the event ends it; the first reason is logged. */
+  readonly why: string
+  /** The message; for `cerAccepted`, `cerRefused` and `protocolError` the answer to it. */
+  readonly bytes?: Buffer
+  /** Why a request is refused whatever the state is. */
+  readonly problem?: Problem | null
+}
+
+export class PeerConnection implements DiameterConnection {
+  state: PeerState = 'waitCer'
+  originHost = ''
+  originRealm = ''
+  peer: Peer | null = null
+  readonly remoteAddress: string
+
+  readonly #socket: Socket
+  readonly #around: Surroundings
+  readonly #certificateNames: readonly string[] | null
+  readonly #output: Output
+  readonly #pending = createPendingRequests()
+  readonly #nextHopByHopId = createHopByHopIds()
+  /** When the state began, and when something came last. */
+  #sinceMs: number
+  #heardMs: number
+  /** Something has come since the last look at the clock. */
+  #hasHeard = false
+  /** Requests of the peer that are not answered yet. */
+  #underWay = 0
+  #accessVersion: unknown
+  #disconnectCause: number = disconnectCause.rebooting
+  #why = ''
+  #isUp = false
+  /** Nothing more may be written. */
+  #hasEnded = false
+  /** It is not read from until it has read what it was sent. */
+  #isPaused = false
+  /** A DPR that is not answered yet. */
+  #dpr: Buffer | null = null
+
+  /** `certificateNames`: see `Applicant`. */
+  constructor(socket: Socket, certificateNames: readonly string[] | null, around: Surroundings) {
+    this.#socket = socket
+    this.#around = around
+    this.#certificateNames = certificateNames
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.#output = createOutput(socket, around.flusher, () => this.#holdBack())
+    this.#sinceMs = around.elapsedMs()
+    this.#heardMs = this.#sinceMs
+    const frames = createFrames(around.settings.messageBytesMax)
+    const take = (bytes: Buffer) => this.#take(bytes)
+    socket.on('data', (chunk: Buffer) => {
+      const problem = frames.take(chunk, take)
+      if (problem !== null) this.#refuseFrame(problem)
+    })
+    socket.on('drain', () => this.#goOn())
+    socket.on('timeout', () => this.#step('stalled', { why: 'does not read its answers' }))
+    socket.on('end', () => this.#step('ended', { why: 'closed by the peer' }))
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#note(error.code ?? error.message))
+    socket.on('close', () => this.#closed())
+  }
+
+  get peerName(): string {
+    return this.peer?.name ?? ''
+  }
+
+  send(answer: Buffer): void {
+    if (this.#underWay > 0) this.#underWay -= 1
+    if (this.#hasEnded || this.state === 'closing') this.#around.metrics.answerDropped()
+    else this.#write(answer)
+    this.#whenAnswered()
+  }
+
+  request(message: OwnRequest): Promise<WireMessage | null> {
+    const isServed = this.state === 'open' || this.state === 'suspect'
+    if (!isServed || this.#isPaused) return Promise.resolve(null)
+    const { settings, elapsedMs, nextEndToEndId } = this.#around
+    const hopByHopId = this.#nextHopByHopId()
+    const endMs = elapsedMs() + settings.answerTimeoutMs
+    const answer = this.#pending.add(hopByHopId, message.command, endMs)
+    this.#write(writeMessage({ ...message, hopByHopId, endToEndId: nextEndToEndId() }))
+    return answer
+  }
+
+  /** Ends it in an orderly way: DPR with `cause`, and what is under way is answered. */
+  stop(cause: number, why: string): void {
+    this.#disconnectCause = cause
+    this.#step('stop', { why })
+  }
+
+  /** Cuts it. */
+  destroy(why: string): void {
+    this.#note(why)
+    this.#hasEnded = true
+    this.#socket.destroy()
+  }
+
+  /** Looks whether a time is over, and whether the peer may still be there. */
+  look(nowMs: number): void {
+    if (this.#hasHeard || this.#isPaused) this.#heardMs = nowMs
+    this.#hasHeard = false
+    this.#pending.expire(nowMs)
+    // Who does not read has a time of its own.
+    if (this.#isPaused) return
+    const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs }
+    const event = dueEvent(this.state, this.#around.settings, at)
+    if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
+    if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()
+  }
+
+  #take(bytes: Buffer): boolean {
+    this.#hasHeard = true
+    this.#count('in', bytes)
+    const kind = sortMessage(bytes)
+    switch (kind) {
+      case 'cer':
+        this.#takeCapabilities(bytes)
+        break
+      case 'dwr':
+      case 'dpr': {
+        const { problem } = checkedAvps(bytes, REQUIRED[kind])
+        const why = this.state === 'waitCer' ? 'no CER' : 'DPR of the peer'
+        if (problem === null) this.#step(kind, { why, bytes })
+        else this.#step('request', { why, bytes, problem })
+        break
+      }
+      case 'dwa':
+      case 'dpa':
+      case 'answer':
+        this.#step(kind, { why: 'no CER', bytes })
+        break
+      case 'creditControl':
+        this.#step('request', { why: 'no CER', bytes })
+        break
+      default: {
+        const problem = { resultCode: REFUSED_KINDS[kind] ?? FAILED.resultCode, why: whyOf[kind] }
+        this.#step('request', { why: 'no CER', bytes, problem })
+      }
+    }
+    return !this.#hasEnded
+  }
+
+  #takeCapabilities(bytes: Buffer): void {
+    const { state, remoteAddress, originHost } = this
+    if (state !== 'waitCer' && state !== 'open' && state !== 'suspect') return
+    const { metrics, log, access } = this.#around
+    const localAddress = this.#socket.localAddress ?? ''
+    const certificateNames = this.#certificateNames
+    const socketed = { remoteAddress, localAddress, certificateNames, originHost }
+    this.#accessVersion = access.version()
+    const { answer, accepted, cause, why } = introduce(bytes, socketed, this.#around)
+    if (accepted !== null) {
+      this.originHost = accepted.capabilities.originHost
+      this.originRealm = accepted.capabilities.originRealm
+      this.peer = accepted.peer
+      this.#step('cerAccepted', { why: '', bytes: answer })
+      return
+    }
+    metrics.refused(cause)
+    log.warn({ address: remoteAddress, cause, why }, 'a Diameter peer is refused')
+    this.#step('cerRefused', { why: `refused: ${why}`, bytes: answer })
+  }
+
+  #refuseFrame(problem: FrameProblem): void {
+    const isRequest = ((problem.header[4] as number) & flags.request) !== 0
+    const answer = problemAnswer(problem.header, problem, this.#around.own.identity)
+    this.#step('protocolError', isRequest ? { why: problem.why, bytes: answer } : problem)
+  }
+
+  #checkAccess(): void {
+    const { access, metrics } = this.#around
+    const version = access.version()
+    if (version === this.#accessVersion) return
+    this.#accessVersion = version
+    const { originHost, originRealm, remoteAddress } = this
+    const certificateNames = this.#certificateNames
+    const verdict = access.admit({ originHost, originRealm, remoteAddress, certificateNames })
+    if (verdict.isAdmitted) this.peer = verdict.peer
+    else {
+      metrics.refused(verdict.cause)
+      this.stop(disconnectCause.doNotWantToTalkToYou, verdict.problem.why)
+    }
+  }
+
+  #step(event: PeerEvent, occasion: Occasion): void {
+    const before = this.state
+    const { state, actions } = nextState(before, event)
+    if (state !== before) {
+      this.state = state
+      this.#sinceMs = this.#around.elapsedMs()
+      if (state !== 'open' && state !== 'suspect') this.#note(occasion.why)
+    }
+    if (event === 'dpr' && occasion.bytes !== undefined) this.#dpr = Buffer.from(occasion.bytes)
+    for (const action of actions) this.#act(action, occasion)
+    this.#whenAnswered()
+  }
+
+  #act(action: PeerAction, { why, bytes, problem = null }: Occasion): void {
+    switch (action) {
+      case 'sendCea':
+      case 'sendError':
+        if (bytes !== undefined) this.#write(bytes)
+        return
+      case 'sendDwr':
+        this.#writeRequest(command.watchdog, [])
+        return
+      case 'sendDpr':
+        this.#writeRequest(command.disconnectPeer, [
+          uint32Avp(avpCode.disconnectCause, this.#disconnectCause),
+        ])
+        return
+      case 'sendDwa':
+        if (bytes !== undefined) this.#writeSuccess(bytes)
+        return
+      case 'sendDpa':
+        if (this.#dpr !== null) this.#writeSuccess(this.#dpr)
+        this.#dpr = null
+        return
+      case 'up':
+        this.#up()
+        return
+      case 'dispatch':
+        if (bytes !== undefined) this.#dispatch(bytes, problem)
+        return
+      case 'refuse':
+        if (bytes !== undefined) this.#refuse(bytes, problem ?? TOO_BUSY)
+        return
+      case 'match':
+        if (bytes !== undefined && !this.#pending.settle(bytes)) {
+          this.#around.metrics.answerUnmatched()
+        }
+        return
+      case 'end':
+        this.#output.flush()
+        this.#hasEnded = true
+        this.#socket.end()
+        return
+      case 'destroy':
+        this.destroy(why)
+    }
+  }
+
+  #dispatch(bytes: Buffer, problem: Problem | null): void {
+    const { peer } = this
+    const { rateLimits, onRateExceeded, onRequest, log } = this.#around
+    if (problem !== null) {
+      this.#refuse(bytes, problem)
+      return
+    }
+    if (peer !== null && rateLimits.take(peer) > 0) {
+      onRateExceeded(peer.name)
+      this.#refuse(bytes, OVER_RATE)
+      return
+    }
+    this.#underWay += 1
+    const due = this.#underWay
+    try {
+      onRequest(this, bytes)
+    } catch (error) {
+      // A defect of ours, which must not end the process.
+      log.error({ err: error }, 'a Diameter request could not be processed')
+      if (this.#underWay !== due) return
+      this.send(problemAnswer(bytes, FAILED, this.#around.own.identity))
+    }
+  }
+
+  #refuse(bytes: Buffer, problem: Problem): void {
+    this.#write(problemAnswer(bytes, problem, this.#around.own.identity))
+  }
+
+  #writeSuccess(request: Buffer): void {
+    const { identity, stateId } = this.#around.own
+    const state = uint32Avp(avpCode.originStateId, stateId)
+    this.#write(baseAnswer(request, resultCode.success, identity, [state]))
+  }
+
+  /** A request of the base protocol, whose answer is told by its command alone. */
+  #writeRequest(code: number, further: readonly WireAvp[]): void {
+    const { own, nextEndToEndId } = this.#around
+    const bytes = writeMessage({
+      flags: flags.request,
+      command: code,
+      application: 0,
+      hopByHopId: this.#nextHopByHopId(),
+      endToEndId: nextEndToEndId(),
+      avps: [
+        textAvp(avpCode.originHost, own.identity.originHost),
+        textAvp(avpCode.originRealm, own.identity.originRealm),
+        ...further,
+        ...(code === command.watchdog ? [uint32Avp(avpCode.originStateId, own.stateId)] : []),
+      ],
+    })
+    this.#write(bytes)
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#hasEnded) return
+    this.#count('out', bytes)
+    this.#output.add(bytes)
+  }
+
+  #count(direction: 'in' | 'out', bytes: Buffer): void {
+    const isRequest = ((bytes[4] as number) & flags.request) !== 0
+    const code = isRequest ? 0 : resultCodeOf(bytes)
+    this.#around.metrics.message(direction, commandOf(bytes), isRequest, code)
+  }
+
+  #whenAnswered(): void {
+    if (this.#underWay > 0) return
+    if (this.state === 'finishing' || this.state === 'left') this.#step('answered', { why: '' })
+  }
+
+  /** Stops reading from a peer that does not read. */
+  #holdBack(): void {
+    const { outputBytesMax, watchdogMs } = this.#around.settings
+    if (this.#isPaused || this.#output.waitingBytes() <= outputBytesMax) return
+    this.#isPaused = true
+    this.#socket.pause()
+    // The time of a socket begins anew with each part of a write that gets through.
+    this.#socket.setTimeout(watchdogMs)
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#socket.setTimeout(0)
+    this.#socket.resume()
+  }
+
+  #up(): void {
+    const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
+    this.#isUp = true
+    this.#around.log.info({ host, realm, address, peer }, 'a Diameter peer is connected')
+  }
+
+  #closed(): void {
+    this.#hasEnded = true
+    this.#step('disconnected', { why: 'closed by the peer' })
+    this.#pending.close()
+    this.#around.onGone(this)
+    if (!this.#isUp) return
+    const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
+    const cause = this.#why
+    this.#around.log.info({ host, realm, address, peer, cause }, 'a Diameter peer is gone')
+  }
+
+  #note(why: string): void {
+    if (this.#why === '') this.#why = why
+  }
+}
+
+const whyOf = {
+  unsupportedCommand: 'the command is not supported',
+  unsupportedApplication: 'the application is not supported',
+  invalidBits: 'the flags of the header are wrong',
+} as const

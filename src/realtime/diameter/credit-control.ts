@@ -1,0 +1,134 @@
+/**
+ * Credit-control requests of open peers: whether they are for this node and may come from there,
+ * which file type reads them, and where their sessions are reached (RFC 8506, RFC 6733 section 6).
+ */
+import type { Peer } from '../../catalog/peers.ts'
+import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
+import type { Charge } from '../charge.ts'
+import { resultCode } from '../codecs/diameter-wire/protocol.ts'
+import { type Route, routeOf } from '../codecs/diameter-wire/route.ts'
+import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import { type Dialects, isDialect } from '../dialects.ts'
+import { type Problem, problemAnswer } from './base-answers.ts'
+import type { SessionRegistry } from './sessions.ts'
+import type { DiameterConnection, OnRequest } from './surroundings.ts'
+
+export interface CreditControlOptions {
+  readonly charge: Charge
+  readonly dialects: Dialects
+  readonly identity: WireIdentity
+  /** Realms besides the node's own for which it answers; `*`: all. */
+  readonly realms: readonly string[]
+  /** File type of peers that are not given another one. */
+  readonly fileType: string
+  readonly registry: SessionRegistry<DiameterConnection>
+  readonly isReady: () => boolean
+}
+
+/** Where a request is charged. */
+interface Place {
+  readonly codec: WireCodec
+  readonly fileType: string
+}
+
+const UPDATE = 2
+const TERMINATION = 3
+const EVENT = 4
+
+const NOT_READY = problem(resultCode.tooBusy, 'the node is not ready to charge')
+const LOST = problem(resultCode.tooBusy, 'the outcome is not known: repeat the request')
+const OTHER_REALM = problem(resultCode.realmNotServed, 'Destination-Realm is not served here')
+const OTHER_HOST = problem(resultCode.unableToDeliver, 'Destination-Host is not this node')
+const FOREIGN = problem(
+  resultCode.authorizationRejected,
+  'Origin-Realm is not one whose requests this peer may bring',
+)
+
+function problem(code: number, why: string): Problem {
+  return { resultCode: code, why }
+}
+
+export function createCreditControl(options: CreditControlOptions): OnRequest {
+  const { charge, identity, registry, isReady } = options
+  const isForUs = createDestinationCheck(options)
+  return (connection, bytes) => {
+    const route = routeOf(bytes)
+    const realm = route.originRealm.toLowerCase()
+    const refusal =
+      (isReady() ? null : NOT_READY) ?? isForUs(route) ?? originProblem(connection, realm)
+    const place = refusal ?? placeOf(options, connection.peer)
+    if ('why' in place) {
+      connection.send(problemAnswer(bytes, place, identity))
+      return
+    }
+    const { codec, fileType } = place
+    const origin = `diameter:${realm}`
+    const { peerName: peer } = connection
+    const { moment } = registry
+    charge({ body: bytes, codec, fileType, origin, peer }, (_reason, answer, outcome) => {
+      if (outcome !== undefined) {
+        remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })
+      }
+      connection.send(answer ?? problemAnswer(bytes, LOST, identity))
+    })
+  }
+}
+
+/**
+ * In its own realm the node answers for itself alone; in others that it serves, for every host:
+ * which of them there are is not its business.
+ */
+function createDestinationCheck({ identity, realms }: CreditControlOptions) {
+  const ownHost = identity.originHost.toLowerCase()
+  const ownRealm = identity.originRealm.toLowerCase()
+  const served = new Set(realms.map((realm) => realm.toLowerCase()))
+  return ({ destinationHost, destinationRealm }: Route): Problem | null => {
+    // Whoever names no realm at all is told so by the codec.
+    if (destinationRealm === '') return null
+    const realm = destinationRealm.toLowerCase()
+    if (realm !== ownRealm) return served.has('*') || served.has(realm) ? null : OTHER_REALM
+    const isOwn = destinationHost === '' || destinationHost.toLowerCase() === ownHost
+    return isOwn ? null : OTHER_HOST
+  }
+}
+
+/** A listed peer brings requests of its own realm, and of those that it was given. */
+function originProblem({ peer, originRealm }: DiameterConnection, realm: string): Problem | null {
+  if (peer === null || realm === '' || realm === originRealm.toLowerCase()) return null
+  return peer.diameter?.bringsRealm(realm) === true ? null : FOREIGN
+}
+
+/** The first file type that the peer may speak over Diameter. */
+function placeOf(options: CreditControlOptions, peer: Peer | null): Place | Problem {
+  const { dialects, fileType: usual } = options
+  const names = peer?.fileTypes ?? null
+  let found: Problem = problem(
+    resultCode.unableToComply,
+    'none of the file types of this peer is one of Diameter',
+  )
+  for (const fileType of names === null || names.has(usual) ? [usual] : names) {
+    const dialect = dialects.find(fileType)
+    if (!isDialect(dialect)) {
+      const code = dialect.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
+      found = problem(code, `file type ${fileType} ${dialect.why}`)
+    } else if (dialect.wire !== null) return { codec: dialect.wire, fileType }
+  }
+  return found
+}
+
+/** Sessions that go on are remembered with the way to their client. */
+function remember(
+  registry: SessionRegistry<DiameterConnection>,
+  connection: DiameterConnection,
+  { sessionId, originHost, originRealm, requestType }: Route,
+  { origin, outcome, moment }: { origin: string; outcome: ChargeOutcome; moment: number },
+): void {
+  if (requestType === EVENT) return
+  const { reason, aid, sid } = outcome
+  const hasEnded = reason === 'unknownSession' || reason === 'sessionClosed'
+  const isOpen = reason === 'granted' || requestType === UPDATE
+  if (requestType === TERMINATION || hasEnded) registry.forget(origin, sessionId)
+  else if (isOpen && aid > 0) {
+    registry.learn({ sessionId, origin, originHost, originRealm, aid, sid, connection }, moment)
+  }
+}

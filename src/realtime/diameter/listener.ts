@@ -1,0 +1,190 @@
+/** Listens for peers over TCP and TLS, and looks after their connections. */
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import type { Config } from '../../config/schema.ts'
+import { ListenError } from '../http/listening.ts'
+import { dnsNames } from './access.ts'
+import { disconnectCause, PeerConnection } from './connection.ts'
+import type { Surroundings } from './surroundings.ts'
+import { readTlsFiles } from './tls-files.ts'
+
+export interface ListenerOptions {
+  readonly settings: Pick<Config['diameter'], 'host' | 'port' | 'connectionsMax' | 'tls'>
+  readonly around: Surroundings
+}
+
+export interface Listener {
+  /** 0 if it does not listen for TCP, or TLS. */
+  readonly port: number
+  readonly tlsPort: number
+  /** Of now. */
+  connections(): Iterable<PeerConnection>
+  /** Takes no new connections, and says goodbye to those that there are. */
+  stop(): void
+  /** Resolves when all have gone; those that do not go within `answerTimeoutMs` are cut. */
+  close(): Promise<void>
+}
+
+/** The port belongs to somebody else. */
+export class PortTakenError extends ListenError {
+  override name = 'PortTakenError'
+  constructor(place: { host: string; port: number }) {
+    super(place, 'the port is in use')
+  }
+}
+
+/** Times are looked at this often within the shortest of them. */
+const LOOKS = 8
+const LOOK_MS = { min: 10, max: 1000 } as const
+
+/** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
+export async function startListener({ settings, around }: ListenerOptions): Promise<Listener> {
+  const { host, tls } = settings
+  const crowd = createCrowd(settings.connectionsMax, around)
+  const servers: Server[] = []
+  const open = async (server: Server, port: number) => {
+    server.prependListener('connection', crowd.count)
+    servers.push(server)
+    return listen(server, { host, port }, around)
+  }
+  try {
+    const tlsServer = tls.enabled ? createTls(settings, around, crowd.take) : null
+    const plain = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      crowd.take(socket, null)
+    })
+    const port = await open(plain, settings.port)
+    const tlsPort = tlsServer === null ? 0 : await open(tlsServer, tls.port)
+    return { port, tlsPort, ...keep(servers, crowd, around) }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+}
+
+type Take = (socket: Socket, certificateNames: readonly string[] | null) => void
+
+function createTls(
+  { tls }: ListenerOptions['settings'],
+  { settings, log }: Surroundings,
+  take: Take,
+): Server {
+  const { cert, key, ca } = readTlsFiles(tls)
+  const mustShow = ca !== undefined
+  const server = createTlsServer({
+    cert,
+    key,
+    ...(mustShow ? { ca } : {}),
+    requestCert: mustShow,
+    rejectUnauthorized: mustShow,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: settings.capabilitiesTimeoutMs,
+    allowHalfOpen: true,
+    noDelay: true,
+  })
+  server.on('secureConnection', (socket: TLSSocket) => {
+    take(socket, mustShow ? dnsNames(socket.getPeerCertificate().subjectaltname) : null)
+  })
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const why = error.code ?? error.message
+    log.warn({ address: socket.remoteAddress, why }, 'a Diameter peer is refused by TLS')
+    socket.destroy()
+  })
+  return server
+}
+
+/** Those who are connected. */
+interface Crowd {
+  readonly connections: ReadonlySet<PeerConnection>
+  /** Those in a handshake of TLS, too. */
+  readonly sockets: ReadonlySet<Socket>
+  /** For each socket that is accepted. */
+  readonly count: (socket: Socket) => void
+  readonly take: Take
+}
+
+function createCrowd(connectionsMax: number, around: Surroundings): Crowd {
+  const connections = new Set<PeerConnection>()
+  const sockets = new Set<Socket>()
+  let isFull = false
+  return {
+    connections,
+    sockets,
+    count(socket) {
+      if (sockets.size >= connectionsMax) {
+        if (!isFull) around.log.warn({ connectionsMax }, 'too many Diameter connections')
+        isFull = true
+        socket.destroy()
+        return
+      }
+      sockets.add(socket)
+      isFull = false
+      socket.once('close', () => sockets.delete(socket))
+    },
+    take(socket, certificateNames) {
+      if (socket.destroyed) return
+      const connection = new PeerConnection(socket, certificateNames, around)
+      connections.add(connection)
+      socket.once('close', () => connections.delete(connection))
+    },
+  }
+}
+
+async function listen(
+  server: Server,
+  place: { host: string; port: number },
+  { log }: Surroundings,
+): Promise<number> {
+  server.listen({ ...place, exclusive: true })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw code === 'EADDRINUSE' ? new PortTakenError(place) : new ListenError(place, message)
+  }
+  server.on('error', (error) => log.error({ err: error }, 'Diameter server failed'))
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : place.port
+}
+
+function keep(
+  servers: readonly Server[],
+  { connections, sockets }: Crowd,
+  { settings, elapsedMs }: Surroundings,
+): Omit<Listener, 'port' | 'tlsPort'> {
+  const { capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs } = settings
+  const shortestMs = Math.min(capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs)
+  const lookMs = Math.min(LOOK_MS.max, Math.max(LOOK_MS.min, shortestMs / LOOKS))
+  const timer = setInterval(() => {
+    const nowMs = elapsedMs()
+    for (const connection of connections) connection.look(nowMs)
+  }, lookMs)
+  const stop = () => {
+    for (const server of servers) if (server.listening) server.close()
+    for (const connection of connections) {
+      connection.stop(disconnectCause.rebooting, 'the node stops')
+    }
+  }
+  return {
+    connections: () => connections,
+    stop,
+    async close() {
+      stop()
+      const closed = Promise.all(servers.map(closedServer))
+      const cut = setTimeout(() => {
+        for (const connection of connections) connection.destroy('the node stops')
+        for (const socket of sockets) socket.destroy()
+      }, answerTimeoutMs)
+      await closed
+      clearTimeout(cut)
+      clearInterval(timer)
+    },
+  }
+}
+
+/** A server is closed when the last of its sockets is. */
+function closedServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+  })
+}

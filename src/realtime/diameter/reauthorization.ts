@@ -1,0 +1,284 @@
+/**
+ * Decides which sessions are asked to authorize anew (RAR) or to end (ASR), and when. A request
+ * that is lost is no loss: the validity of what was granted ends by itself.
+ */
+import type { SessionNews } from '../../domain/worker-task.ts'
+import type { KnownSession, SessionRegistry, SessionRoute } from './sessions.ts'
+
+export type ServerRequest = 'reauthorize' | 'abort'
+
+export interface ReauthorizationOptions<Connection extends object> {
+  readonly registry: SessionRegistry<Connection>
+  /** Gives the Result-Code of the answer; 0: none came in time, or the connection was lost. */
+  readonly send: (kind: ServerRequest, route: SessionRoute<Connection>) => Promise<number>
+  readonly perSecondMax: number
+  /** Sessions that may wait to be asked anew; what is above that is not asked. */
+  readonly waitingMax?: number
+}
+
+export interface ServerRequestCounts {
+  sent: number
+  /** Answered with 2001 or 2002. */
+  succeeded: number
+  /** Given up: refused, or twice without an answer. */
+  failed: number
+}
+
+export interface ReauthorizationCounts {
+  readonly reauthorize: Readonly<ServerRequestCounts>
+  readonly abort: Readonly<ServerRequestCounts>
+  /** Not asked because too many waited. */
+  readonly dropped: number
+  /** Sessions that wait, or for which an answer is waited. */
+  readonly pending: number
+}
+
+/** What is to be asked of one session: it has one at a time. */
+interface Job {
+  readonly session: KnownSession
+  kind: ServerRequest
+  /** What the session should have learned of. */
+  moment: number
+  attempts: number
+  isUnderWay: boolean
+  /** What comes after the answer that is waited for. */
+  follow: ServerRequest | null
+  /** When it is tried again. */
+  dueMs: number
+}
+
+const WAITING_MAX = 100_000
+/** What was not sent while the thread had other things to do is made up for, so long, ms. */
+const BURST_MS = 20
+/** Before a request that had no answer is sent once more, ms. */
+const RETRY_MS = 5_000
+const ATTEMPTS_MAX = 2
+/** Sessions that one step looks at: requests must not wait for it. */
+const LOOKS_MAX = 1_000
+
+const SUCCESS: ReadonlySet<number> = new Set([2001, 2002])
+const UNKNOWN_SESSION = 5002
+/** No answer, or that of a relay that reaches nobody at the moment, or a peer that is too busy. */
+const LOST: ReadonlySet<number> = new Set([0, 3002, 3004])
+
+export class ReauthorizationQueue<Connection extends object> {
+  readonly #options: ReauthorizationOptions<Connection>
+  readonly #onAnswer: () => void
+  readonly #jobs = new Map<KnownSession, Job>()
+  readonly #waiting: Record<ServerRequest, Set<Job>> = { abort: new Set(), reauthorize: new Set() }
+  /** In the order in which they come due. */
+  readonly #later = new Set<Job>()
+  readonly #answers: { job: Job; code: number }[] = []
+  readonly #counts = { reauthorize: noCounts(), abort: noCounts() }
+  #dropped = 0
+  /** The way through all sessions is for those that have not learned of this moment. */
+  #walkMoment = 0
+  #isWalking = false
+  #freeAtMs = Number.NEGATIVE_INFINITY
+
+  /** `onAnswer`: there is something for the next step. */
+  constructor(options: ReauthorizationOptions<Connection>, onAnswer: () => void) {
+    this.#options = options
+    this.#onAnswer = onAnswer
+  }
+
+  counts(): ReauthorizationCounts {
+    const { reauthorize, abort } = this.#counts
+    const pending = this.#jobs.size
+    return { reauthorize: { ...reauthorize }, abort: { ...abort }, dropped: this.#dropped, pending }
+  }
+
+  /** Queues what follows of it; the next step sends. */
+  take(news: SessionNews): void {
+    const { registry } = this.#options
+    const moment = registry.nextMoment()
+    if (news.kind === 'reauthorizeAll') {
+      this.#walkMoment = moment
+      this.#isWalking = true
+      registry.beginWalk()
+      return
+    }
+    if (news.kind === 'release') {
+      const session = registry.find(news.origin, news.sessionId)
+      if (session !== undefined) this.#ask(session, 'abort', moment)
+      return
+    }
+    for (const session of registry.ofSubscriber(news.aid, news.sid)) {
+      this.#ask(session, news.kind, moment)
+    }
+  }
+
+  /**
+   * Takes the answers that came, and sends what may be sent. `nowMs`: any clock that only goes on.
+   * Gives after how many ms the next step is due; null: not before there is news or an answer.
+   */
+  step(nowMs: number): number | null {
+    for (const { job, code } of this.#answers.splice(0)) this.#settle(job, code, nowMs)
+    for (const job of this.#later) {
+      if (job.dueMs > nowMs) break
+      this.#later.delete(job)
+      this.#waiting[job.kind].add(job)
+    }
+    this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - BURST_MS)
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      if (!this.#hasWork()) return this.#untilLater(nowMs)
+      if (this.#freeAtMs > nowMs) return this.#freeAtMs - nowMs
+      const job = this.#next()
+      if (job !== null && this.#send(job, nowMs)) {
+        this.#freeAtMs += 1000 / this.#options.perSecondMax
+      }
+    }
+    return 0
+  }
+
+  #hasWork(): boolean {
+    const { abort, reauthorize } = this.#waiting
+    return abort.size > 0 || reauthorize.size > 0 || this.#isWalking
+  }
+
+  #untilLater(nowMs: number): number | null {
+    for (const { dueMs } of this.#later) return Math.max(0, dueMs - nowMs)
+    return null
+  }
+
+  #ask(session: KnownSession, kind: ServerRequest, moment: number): void {
+    const job = this.#jobs.get(session)
+    if (job === undefined) {
+      if (kind === 'reauthorize' && this.#jobs.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
+        this.#dropped += 1
+        return
+      }
+      this.#waiting[kind].add(this.#begin(session, kind, moment))
+      return
+    }
+    job.moment = moment
+    if (job.isUnderWay) {
+      if (job.kind === 'reauthorize' && job.follow !== 'abort') job.follow = kind
+      return
+    }
+    if (kind === 'abort' && job.kind === 'reauthorize') {
+      this.#later.delete(job)
+      this.#waiting.reauthorize.delete(job)
+      this.#again(job, 'abort')
+    }
+  }
+
+  #begin(session: KnownSession, kind: ServerRequest, moment: number): Job {
+    const state = { attempts: 0, isUnderWay: false, follow: null, dueMs: 0 }
+    const job: Job = { session, kind, moment, ...state }
+    this.#jobs.set(session, job)
+    return job
+  }
+
+  #again(job: Job, kind: ServerRequest): void {
+    job.kind = kind
+    job.attempts = 0
+    job.follow = null
+    this.#waiting[kind].add(job)
+  }
+
+  /** Who ends comes first, then who was asked for by name. Null: this one needs nothing. */
+  #next(): Job | null {
+    for (const waiting of [this.#waiting.abort, this.#waiting.reauthorize]) {
+      for (const job of waiting) {
+        waiting.delete(job)
+        return job
+      }
+    }
+    const session = this.#options.registry.nextInWalk()
+    this.#isWalking = session !== undefined
+    if (session === undefined || session.moment >= this.#walkMoment) return null
+    if (!this.#jobs.has(session)) return this.#begin(session, 'reauthorize', this.#walkMoment)
+    this.#ask(session, 'reauthorize', this.#walkMoment)
+    return null
+  }
+
+  /** False where nothing was sent: it has ended, asked by itself, or cannot be reached. */
+  #send(job: Job, nowMs: number): boolean {
+    const { registry, send } = this.#options
+    const { session, kind } = job
+    const hasEnded = registry.find(session.origin, session.sessionId) !== session
+    if (hasEnded || (kind === 'reauthorize' && session.moment >= job.moment)) {
+      this.#jobs.delete(session)
+      return false
+    }
+    job.attempts += 1
+    const route = registry.routeTo(session)
+    if (route === undefined) {
+      this.#settle(job, 0, nowMs)
+      return false
+    }
+    job.isUnderWay = true
+    this.#counts[kind].sent += 1
+    const answered = (code: number) => {
+      this.#answers.push({ job, code })
+      this.#onAnswer()
+    }
+    send(kind, route).then(answered, () => answered(0))
+    return true
+  }
+
+  #settle(job: Job, code: number, nowMs: number): void {
+    const { session, kind, follow, attempts } = job
+    const counts = this.#counts[kind]
+    job.isUnderWay = false
+    job.follow = null
+    if (LOST.has(code) && attempts < ATTEMPTS_MAX && follow !== 'abort') {
+      job.dueMs = nowMs + RETRY_MS
+      this.#later.add(job)
+      return
+    }
+    if (SUCCESS.has(code)) counts.succeeded += 1
+    else counts.failed += 1
+    if (code === UNKNOWN_SESSION) this.#options.registry.forget(session.origin, session.sessionId)
+    if (follow === null || code === UNKNOWN_SESSION) this.#jobs.delete(session)
+    else this.#again(job, follow)
+  }
+}
+
+function noCounts(): ServerRequestCounts {
+  return { sent: 0, succeeded: 0, failed: 0 }
+}
+
+export interface Reauthorization {
+  take(news: SessionNews): void
+  counts(): ReauthorizationCounts
+  /** Nothing is sent any more. */
+  close(): void
+}
+
+/** Runs the queue by timers. `elapsedMs`: a clock that only goes on. */
+export function startReauthorization<Connection extends object>(
+  options: ReauthorizationOptions<Connection>,
+  elapsedMs: () => number,
+): Reauthorization {
+  let timer: NodeJS.Timeout | undefined
+  let dueMs = Number.POSITIVE_INFINITY
+  let isClosed = false
+  const wakeIn = (waitMs: number) => {
+    const atMs = elapsedMs() + waitMs
+    // News that keep coming must not put it off.
+    if (isClosed || atMs >= dueMs) return
+    clearTimeout(timer)
+    dueMs = atMs
+    timer = setTimeout(step, waitMs)
+    timer.unref()
+  }
+  const queue = new ReauthorizationQueue(options, () => wakeIn(0))
+  const step = () => {
+    dueMs = Number.POSITIVE_INFINITY
+    const waitMs = queue.step(elapsedMs())
+    if (waitMs !== null) wakeIn(waitMs)
+  }
+  return {
+    take(news) {
+      queue.take(news)
+      wakeIn(0)
+    },
+    counts: () => queue.counts(),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/** `tollgate diameter send`: messages of a file to a node, one after the other, and its answers. */
+import { hostname } from 'node:os'
+import type { ConnectionOptions } from 'node:tls'
+import {
+  find,
+  readHeader,
+  readMessage,
+  uint32Of,
+  WireError,
+  writeMessage,
+} from '../codecs/diameter-wire/message.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  HEADER_BYTES,
+} from '../codecs/diameter-wire/protocol.ts'
+import { connectDiameter } from './client.ts'
+import { type NamedAvps, namedAvps, wireAvps } from './named.ts'
+
+/** A message by the names of its AVPs, or a whole one as bytes. */
+export type Sendable = NamedAvps | Buffer
+
+export interface SendOptions {
+  readonly host: string
+  readonly port: number
+  readonly originHost: string
+  readonly originRealm: string
+  readonly destinationRealm: string
+  readonly timeoutMs: number
+  readonly nowMs: number
+  readonly tls?: ConnectionOptions
+}
+
+export interface Exchanged {
+  readonly request: NamedAvps
+  readonly answer: NamedAvps
+  /** 0 if it has none. */
+  readonly resultCode: number
+}
+
+/**
+ * What a message by names leaves out and all have is filled in: Session-Id (the same for all),
+ * Origin-Host, Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `WireError` for a
+ * message that cannot be written, before anything is sent, and `DiameterClientError`.
+ */
+export async function sendMessages(
+  messages: readonly Sendable[],
+  options: SendOptions,
+): Promise<Exchanged[]> {
+  const requests = messages.map((message, index) => requestOf(message, index, options))
+  const { originHost, originRealm } = options
+  const client = await connectDiameter({ ...options, identity: { originHost, originRealm } })
+  const exchanged: Exchanged[] = []
+  try {
+    for (const request of requests) {
+      const asked = namedAvps(readMessage(request).avps)
+      const answer = readMessage(Buffer.from(await client.exchange(request)))
+      exchanged.push({
+        request: asked,
+        answer: namedAvps(answer.avps),
+        resultCode: uint32Of(answer.avps, avpCode.resultCode) ?? 0,
+      })
+    }
+  } finally {
+    await client.close()
+  }
+  return exchanged
+}
+
+/** Origin-Host of who does not say another. */
+export function defaultOriginHost(realm: string): string {
+  return `cli.${hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')}.${realm}`
+}
+
+function requestOf(message: Sendable, index: number, options: SendOptions): Buffer {
+  const endToEndId = (Math.floor(options.nowMs / 1000) * 0x1000 + index) >>> 0
+  if (Buffer.isBuffer(message)) return checked(message, index)
+  const { 'Session-Id': sessionId = `${options.originHost};${options.nowMs};1`, ...others } =
+    message
+  return writeMessage({
+    flags: flags.request | flags.proxiable,
+    command: command.creditControl,
+    application: application.creditControl,
+    ...{ hopByHopId: 0, endToEndId },
+    avps: wireAvps({
+      'Session-Id': sessionId,
+      'Origin-Host': options.originHost,
+      'Origin-Realm': options.originRealm,
+      'Destination-Realm': options.destinationRealm,
+      'Auth-Application-Id': application.creditControl,
+      ...others,
+    }),
+  })
+}
+
+/** Bytes are sent as they are, but for the Hop-by-Hop-Id. */
+function checked(bytes: Buffer, index: number): Buffer {
+  const { avps } = readMessage(bytes)
+  if ((readHeader(bytes).flags & flags.request) === 0) {
+    throw new WireError(`message ${index + 1} is no request`)
+  }
+  if (bytes.length === HEADER_BYTES || find(avps, avpCode.originHost) === undefined) {
+    throw new WireError(`message ${index + 1} has no Origin-Host`)
+  }
+  return Buffer.from(bytes)
+}

@@ -1,0 +1,93 @@
+/** Credit control over Diameter as a whole: peers, their requests, and those of the node. */
+import type { Config } from '../../config/schema.ts'
+import type { SessionNews } from '../../domain/worker-task.ts'
+import { type Clock, monotonicMs } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { Charge } from '../charge.ts'
+import { uint32Of } from '../codecs/diameter-wire/message.ts'
+import { avpCode } from '../codecs/diameter-wire/protocol.ts'
+import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import type { Dialects } from '../dialects.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
+import type { PeersNow } from './access.ts'
+import { createCreditControl } from './credit-control.ts'
+import { identityOf } from './identity.ts'
+import { type ServerRequest, startReauthorization } from './reauthorization.ts'
+import { abortSessionRequest, reAuthRequest } from './server-requests.ts'
+import { SessionRegistry, type SessionRoute } from './sessions.ts'
+import { startDiameter } from './start-diameter.ts'
+import type { DiameterConnection } from './surroundings.ts'
+
+export interface DiameterServiceOptions {
+  readonly config: Pick<Config, 'diameter'>
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'diameter' | 'refused'>
+  readonly clock: Clock
+  readonly peers: PeersNow
+  readonly dialects: Dialects
+  readonly charge: Charge
+  readonly rateLimits: RateLimits
+  readonly isReady: () => boolean
+}
+
+export interface DiameterService {
+  /** Ports that were taken; 0: it does not listen there. */
+  readonly port: number
+  readonly tlsPort: number
+  /** Why open sessions should ask again, or end. */
+  take(news: SessionNews): void
+  /** Takes no new connections; peers are told, and what is under way is answered. */
+  stop(): void
+  /** Resolves when all connections have gone, after `diameter.answerTimeoutMs` at most. */
+  close(): Promise<void>
+}
+
+/** Null where it is not to listen. Throws `ListenError` and `TlsFileError`. */
+export async function startDiameterService(
+  options: DiameterServiceOptions,
+): Promise<DiameterService | null> {
+  const { config, log, metrics, clock, peers, dialects, charge, rateLimits, isReady } = options
+  const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
+  if (!enabled) return null
+  const identity = identityOf(config)
+  const registry = new SessionRegistry<DiameterConnection>(sessionsMax)
+  metrics.diameter.readSessions(() => registry.size)
+  const own = { charge, dialects, identity, realms, fileType, registry, isReady }
+  const peersServed = await startDiameter({
+    ...{ config, log, metrics, clock, identity, peers, rateLimits },
+    onRequest: createCreditControl(own),
+    onGone: (connection) => registry.dropConnection(connection),
+  })
+  const send = createSender(identity, peersServed.stateId, metrics)
+  const perSecondMax = requestsPerSecondMax
+  const asking = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
+  return {
+    port: peersServed.port,
+    tlsPort: peersServed.tlsPort,
+    take: (news) => asking.take(news),
+    stop() {
+      asking.close()
+      peersServed.stop()
+    },
+    close: () => peersServed.close(),
+  }
+}
+
+/** Asks a client, and gives the Result-Code of its answer; 0 without one. */
+function createSender(
+  identity: WireIdentity,
+  stateId: number,
+  { diameter }: Pick<Metrics, 'diameter'>,
+) {
+  return async (kind: ServerRequest, route: SessionRoute<DiameterConnection>): Promise<number> => {
+    const { sessionId, originHost, originRealm, connection } = route
+    const to = { sessionId, destinationHost: originHost, destinationRealm: originRealm }
+    const build = kind === 'abort' ? abortSessionRequest : reAuthRequest
+    const answer = await connection.request(build({ ...to, identity, stateId }))
+    const code = answer === null ? 0 : (uint32Of(answer.avps, avpCode.resultCode) ?? 0)
+    const outcome = code === 0 ? 'unanswered' : code < 3000 ? 'success' : 'refused'
+    diameter.serverRequest(kind === 'abort' ? 'ASR' : 'RAR', outcome)
+    return code
+  }
+}

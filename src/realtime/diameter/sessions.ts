@@ -1,0 +1,289 @@
+/** The sessions that came to this node over Diameter, and where their network elements are. */
+
+/** A session, and the connection over which its client is reached. */
+export interface SessionRoute<Connection> {
+  readonly sessionId: string
+  /** `ChargeRequest.origin`. */
+  readonly origin: string
+  /** Of the client: destination of what the node asks it. */
+  readonly originHost: string
+  readonly originRealm: string
+  readonly aid: number
+  readonly sid: number
+  readonly connection: Connection
+}
+
+/** What the registry remembers; the same object from its first answer to its end. */
+export interface KnownSession {
+  readonly sessionId: string
+  readonly origin: string
+  readonly aid: number
+  readonly sid: number
+  /** `SessionRegistry.moment` at which its last request arrived. */
+  readonly moment: number
+}
+
+/** Shared by the sessions of a connection, so that all of them lose it at once. */
+interface Link<Connection> {
+  connection: Connection | null
+}
+
+/** Shared by the sessions of a client. */
+interface Client<Connection> {
+  readonly key: string
+  readonly host: string
+  readonly realm: string
+  sessions: number
+  /** Of the session that was learned last. */
+  latest: Link<Connection>
+}
+
+class Entry<Connection> implements KnownSession {
+  readonly sessionId: string
+  readonly origin: string
+  readonly aid: number
+  readonly sid: number
+  moment: number
+  client: Client<Connection>
+  link: Link<Connection>
+  older: Entry<Connection> | null = null
+  newer: Entry<Connection> | null = null
+  earlierOfSubscriber: Entry<Connection> | null = null
+  laterOfSubscriber: Entry<Connection> | null = null
+  earlierOfAccount: Entry<Connection> | null = null
+  laterOfAccount: Entry<Connection> | null = null
+
+  constructor(
+    { sessionId, origin, aid, sid }: SessionRoute<Connection>,
+    moment: number,
+    client: Client<Connection>,
+    link: Link<Connection>,
+  ) {
+    this.sessionId = sessionId
+    this.origin = origin
+    this.aid = aid
+    this.sid = sid
+    this.moment = moment
+    this.client = client
+    this.link = link
+  }
+}
+
+/**
+ * Bounded: of too many sessions the one that was learned longest ago is forgotten, which costs it
+ * nothing but being told of changes. A few hundred bytes each. Of a connection that has ended the
+ * sessions stay known: they are reached over the connection by which their client asked last, or
+ * not at all until it asks again.
+ */
+export class SessionRegistry<Connection extends object> {
+  readonly #sessionsMax: number
+  readonly #origins = new Map<string, Map<string, Entry<Connection>>>()
+  readonly #subscribers = new Map<number, Entry<Connection>>()
+  readonly #accounts = new Map<number, Entry<Connection>>()
+  readonly #clients = new Map<string, Client<Connection>>()
+  readonly #links = new Map<Connection, Link<Connection>>()
+  readonly #gone = new WeakSet<Connection>()
+  #oldest: Entry<Connection> | null = null
+  #newest: Entry<Connection> | null = null
+  #walking: Entry<Connection> | null = null
+  #size = 0
+  #moment = 0
+
+  constructor(sessionsMax: number) {
+    this.#sessionsMax = sessionsMax
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Counts the changes that sessions may have to learn of. */
+  get moment(): number {
+    return this.#moment
+  }
+
+  /** Something changed: what arrives from now on is answered as it is now. */
+  nextMoment(): number {
+    this.#moment += 1
+    return this.#moment
+  }
+
+  /**
+   * After each answer that left its session open. `moment`: that at which the request arrived. What
+   * is given is copied, so it may be used again.
+   */
+  learn(route: SessionRoute<Connection>, moment = this.#moment): void {
+    const known = this.#origins.get(route.origin)?.get(route.sessionId)
+    if (known === undefined || known.aid !== route.aid || known.sid !== route.sid) {
+      if (known !== undefined) this.#remove(known)
+      this.#begin(route, moment)
+      return
+    }
+    if (moment > known.moment) known.moment = moment
+    if (known.link.connection !== route.connection) known.link = this.#linkOf(route.connection)
+    const { client } = known
+    if (client.host !== route.originHost || client.realm !== route.originRealm) {
+      known.client = this.#clientOf(route, known.link)
+      this.#leave(client)
+    }
+    known.client.latest = known.link
+    if (known === this.#newest) return
+    this.#unlink(known)
+    this.#append(known)
+  }
+
+  /** A session has ended. */
+  forget(origin: string, sessionId: string): void {
+    const known = this.#origins.get(origin)?.get(sessionId)
+    if (known !== undefined) this.#remove(known)
+  }
+
+  find(origin: string, sessionId: string): KnownSession | undefined {
+    return this.#origins.get(origin)?.get(sessionId)
+  }
+
+  /** Where a session that is known is reached now; undefined: over no connection. */
+  routeTo({ origin, sessionId }: KnownSession): SessionRoute<Connection> | undefined {
+    const known = this.#origins.get(origin)?.get(sessionId)
+    const connection = known?.link.connection ?? known?.client.latest.connection ?? null
+    if (known === undefined || connection === null) return undefined
+    const { aid, sid, client } = known
+    const { host: originHost, realm: originRealm } = client
+    return { sessionId, origin, originHost, originRealm, aid, sid, connection }
+  }
+
+  /** Sid 0: of all subscribers of the account. Nothing may be learned or forgotten meanwhile. */
+  *ofSubscriber(aid: number, sid: number): Iterable<KnownSession> {
+    if (sid === 0) {
+      let entry = this.#accounts.get(aid) ?? null
+      for (; entry !== null; entry = entry.laterOfAccount) yield entry
+      return
+    }
+    let entry = this.#subscribers.get(sid) ?? null
+    for (; entry !== null; entry = entry.laterOfSubscriber) if (entry.aid === aid) yield entry
+  }
+
+  /** Begins a way through all sessions, from what was learned longest ago; it ends any other. */
+  beginWalk(): void {
+    this.#walking = this.#oldest
+  }
+
+  /** The next one of the way, whatever was learned and forgotten since; undefined: that is all. */
+  nextInWalk(): KnownSession | undefined {
+    const entry = this.#walking
+    if (entry === null) return undefined
+    this.#walking = entry.newer
+    return entry
+  }
+
+  /** Sessions stay known, but are not reached over it any more. */
+  dropConnection(connection: Connection): void {
+    this.#gone.add(connection)
+    const link = this.#links.get(connection)
+    if (link === undefined) return
+    link.connection = null
+    this.#links.delete(connection)
+  }
+
+  #begin(route: SessionRoute<Connection>, moment: number): void {
+    if (this.#size >= this.#sessionsMax && this.#oldest !== null) this.#remove(this.#oldest)
+    const link = this.#linkOf(route.connection)
+    const client = this.#clientOf(route, link)
+    client.latest = link
+    const entry = new Entry(route, moment, client, link)
+    let sessions = this.#origins.get(route.origin)
+    if (sessions === undefined) {
+      sessions = new Map()
+      this.#origins.set(route.origin, sessions)
+    }
+    sessions.set(entry.sessionId, entry)
+    this.#joinSubscriber(entry)
+    this.#joinAccount(entry)
+    this.#append(entry)
+    this.#size += 1
+  }
+
+  #remove(entry: Entry<Connection>): void {
+    const sessions = this.#origins.get(entry.origin)
+    sessions?.delete(entry.sessionId)
+    if (sessions?.size === 0) this.#origins.delete(entry.origin)
+    this.#leaveSubscriber(entry)
+    this.#leaveAccount(entry)
+    this.#leave(entry.client)
+    this.#unlink(entry)
+    this.#size -= 1
+  }
+
+  #joinSubscriber(entry: Entry<Connection>): void {
+    const later = this.#subscribers.get(entry.sid) ?? null
+    entry.laterOfSubscriber = later
+    if (later !== null) later.earlierOfSubscriber = entry
+    this.#subscribers.set(entry.sid, entry)
+  }
+
+  #leaveSubscriber(entry: Entry<Connection>): void {
+    const { earlierOfSubscriber: earlier, laterOfSubscriber: later } = entry
+    if (later !== null) later.earlierOfSubscriber = earlier
+    if (earlier !== null) earlier.laterOfSubscriber = later
+    else if (later !== null) this.#subscribers.set(entry.sid, later)
+    else this.#subscribers.delete(entry.sid)
+  }
+
+  #joinAccount(entry: Entry<Connection>): void {
+    const later = this.#accounts.get(entry.aid) ?? null
+    entry.laterOfAccount = later
+    if (later !== null) later.earlierOfAccount = entry
+    this.#accounts.set(entry.aid, entry)
+  }
+
+  #leaveAccount(entry: Entry<Connection>): void {
+    const { earlierOfAccount: earlier, laterOfAccount: later } = entry
+    if (later !== null) later.earlierOfAccount = earlier
+    if (earlier !== null) earlier.laterOfAccount = later
+    else if (later !== null) this.#accounts.set(entry.aid, later)
+    else this.#accounts.delete(entry.aid)
+  }
+
+  #append(entry: Entry<Connection>): void {
+    entry.older = this.#newest
+    entry.newer = null
+    if (this.#newest === null) this.#oldest = entry
+    else this.#newest.newer = entry
+    this.#newest = entry
+  }
+
+  #unlink(entry: Entry<Connection>): void {
+    const { older, newer } = entry
+    if (this.#walking === entry) this.#walking = newer
+    if (older === null) this.#oldest = newer
+    else older.newer = newer
+    if (newer === null) this.#newest = older
+    else newer.older = older
+  }
+
+  #linkOf(connection: Connection): Link<Connection> {
+    const known = this.#links.get(connection)
+    if (known !== undefined) return known
+    if (this.#gone.has(connection)) return { connection: null }
+    const link: Link<Connection> = { connection }
+    this.#links.set(connection, link)
+    return link
+  }
+
+  #clientOf(route: SessionRoute<Connection>, link: Link<Connection>): Client<Connection> {
+    const { originHost: host, originRealm: realm } = route
+    const key = `${host}\u0000${realm}`
+    let client = this.#clients.get(key)
+    if (client === undefined) {
+      client = { key, host, realm, sessions: 0, latest: link }
+      this.#clients.set(key, client)
+    }
+    client.sessions += 1
+    return client
+  }
+
+  #leave(client: Client<Connection>): void {
+    client.sessions -= 1
+    if (client.sessions === 0) this.#clients.delete(client.key)
+  }
+}

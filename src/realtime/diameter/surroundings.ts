@@ -1,0 +1,60 @@
+/** What a connection is told, and what others may know of it. */
+import type { Peer } from '../../catalog/peers.ts'
+import type { Config } from '../../config/schema.ts'
+import type { DiameterMetrics } from '../../runtime/diameter-metrics.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { WireMessage } from '../codecs/diameter-wire/message.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
+import type { Access } from './access.ts'
+import type { OwnCapabilities } from './capabilities.ts'
+import type { Flusher } from './output.ts'
+import type { PeerState } from './peer-machine.ts'
+import type { OwnRequest } from './server-requests.ts'
+
+/** What others may know of a connection, and do with it. */
+export interface DiameterConnection {
+  readonly state: PeerState
+  /** Origin-Host and Origin-Realm as the peer has said them; '' before it has. */
+  readonly originHost: string
+  readonly originRealm: string
+  /** Null if it is not listed, and need not be. */
+  readonly peer: Peer | null
+  /** Its name in the configuration; '' if it is not listed. */
+  readonly peerName: string
+  readonly remoteAddress: string
+  /** Sends the answer to one of its requests; dropped and counted if it has gone. */
+  send(answer: Buffer): void
+  /** Sends a request of the node's; null if there is no answer in time, or nobody to ask. */
+  request(message: OwnRequest): Promise<WireMessage | null>
+}
+
+/**
+ * Takes a credit-control request (command 272 of application 4), a whole message of which only the
+ * header was looked at. Its bytes stay as they are. It is answered by exactly one `send`, at once
+ * or later.
+ */
+export type OnRequest = (connection: DiameterConnection, bytes: Buffer) => void
+
+export type ConnectionSettings = Pick<
+  Config['diameter'],
+  'messageBytesMax' | 'outputBytesMax' | 'capabilitiesTimeoutMs' | 'watchdogMs' | 'answerTimeoutMs'
+>
+
+/** What all connections have in common. */
+export interface Surroundings {
+  readonly settings: ConnectionSettings
+  readonly own: OwnCapabilities
+  readonly access: Access
+  readonly rateLimits: RateLimits
+  readonly metrics: DiameterMetrics
+  /** Told of each request that is over the rate of its peer. */
+  readonly onRateExceeded: (peerName: string) => void
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly flusher: Flusher
+  readonly nextEndToEndId: () => number
+  /** Milliseconds that never go back. */
+  readonly elapsedMs: () => number
+  readonly onRequest: OnRequest
+  /** It is closed, whether or not it ever was open. */
+  readonly onGone: (connection: DiameterConnection) => void
+}

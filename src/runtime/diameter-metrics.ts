@@ -1,0 +1,157 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+export type MessageDirection = 'in' | 'out'
+
+/** What became of a request that the node sent to a peer. */
+export type ServerRequestOutcome =
+  | 'success'
+  /** Answered with another Result-Code. */
+  | 'refused'
+  /** No answer in time, or the connection has gone. */
+  | 'unanswered'
+  /** There is no connection to the peer. */
+  | 'unsent'
+
+export interface ConnectionState {
+  /** Name of the peer; '' if it is not listed. */
+  readonly peerName: string
+  readonly state: string
+}
+
+/** What Diameter counts. Labels are few, whatever peers send. */
+export type DiameterMetrics = {
+  /** Where to read the connections when somebody asks. */
+  readConnections(read: () => readonly ConnectionState[]): void
+  /** Where to read how many sessions are remembered for RAR and ASR. */
+  readSessions(read: () => number): void
+  /** One message, by its command code; `resultCode` is 0 for requests. */
+  message(
+    direction: MessageDirection,
+    command: number,
+    isRequest: boolean,
+    resultCode: number,
+  ): void
+  /** A peer that may not connect, or no longer. */
+  refused(cause: string): void
+  /** An answer of a peer to nothing that it was asked. */
+  answerUnmatched(): void
+  /** An answer of the node's to a peer that has gone. */
+  answerDropped(): void
+  serverRequest(kind: 'RAR' | 'ASR', outcome: ServerRequestOutcome): void
+}
+
+const COMMANDS: ReadonlyMap<number, string> = new Map([
+  [257, 'CE'],
+  [258, 'RA'],
+  [272, 'CC'],
+  [274, 'AS'],
+  [275, 'ST'],
+  [280, 'DW'],
+  [282, 'DP'],
+])
+
+/** RFC 6733 section 7.1 and RFC 8506 section 9. */
+const RESULT_CODES: ReadonlySet<number> = new Set([
+  ...[1001, 2001, 2002, 3001, 3002, 3003, 3004, 3005, 3006, 3007, 3008, 3009, 3010],
+  ...[4001, 4002, 4003, 4010, 4011, 4012, 5001, 5002, 5003, 5004, 5005, 5006, 5007, 5008, 5009],
+  ...[5010, 5011, 5012, 5013, 5014, 5015, 5016, 5017, 5030, 5031],
+])
+
+const OTHER = 'other'
+
+export function createDiameterMetrics(registry: Registry): DiameterMetrics {
+  const registers = [registry]
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const message = createMessageCounter(registry)
+  let readConnections: () => readonly ConnectionState[] = () => []
+  let readSessions = () => 0
+  new Gauge({
+    name: 'tollgate_diameter_connections',
+    help: 'Diameter connections by peer and state',
+    labelNames: ['peer', 'state'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { peerName: peer, state } of readConnections()) this.inc({ peer, state })
+    },
+  })
+  new Gauge({
+    name: 'tollgate_diameter_sessions',
+    help: 'Open Diameter sessions that can be sent requests',
+    registers,
+    collect() {
+      this.set(readSessions())
+    },
+  })
+  const refused = new Counter({
+    name: 'tollgate_diameter_peers_refused_total',
+    help: 'Diameter peers that may not connect, or no longer, by reason',
+    labelNames: ['cause'] as const,
+    registers,
+  })
+  const unmatched = counter(
+    'tollgate_diameter_unmatched_answers_total',
+    'Diameter answers to nothing that the node had asked',
+  )
+  const dropped = counter(
+    'tollgate_diameter_dropped_answers_total',
+    'Diameter answers whose peer had gone',
+  )
+  const requests = new Counter({
+    name: 'tollgate_diameter_server_requests_total',
+    help: 'Requests of the node to Diameter peers by kind and outcome',
+    labelNames: ['kind', 'outcome'] as const,
+    registers,
+  })
+  return {
+    readConnections(read) {
+      readConnections = read
+    },
+    readSessions(read) {
+      readSessions = read
+    },
+    message,
+    refused: (cause) => refused.inc({ cause }),
+    answerUnmatched: () => unmatched.inc(),
+    answerDropped: () => dropped.inc(),
+    serverRequest: (kind, outcome) => requests.inc({ kind, outcome }),
+  }
+}
+
+interface Counted {
+  readonly direction: MessageDirection
+  readonly command: string
+  /** '' for requests. */
+  readonly result: string
+  count: number
+}
+
+/** prom-client would hash labels for each message; it is only told when somebody asks. */
+function createMessageCounter(registry: Registry): DiameterMetrics['message'] {
+  const byKey = new Map<number, Counted>()
+  new Counter({
+    name: 'tollgate_diameter_messages_total',
+    help: 'Diameter messages by direction, command and Result-Code',
+    labelNames: ['direction', 'command', 'type', 'result'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { direction, command, result, count } of byKey.values()) {
+        const type = result === '' ? 'request' : 'answer'
+        this.inc({ direction, command, type, result }, count)
+      }
+    },
+  })
+  return (direction, command, isRequest, resultCode) => {
+    const known = COMMANDS.has(command) ? command : 0
+    const code = isRequest ? 0 : RESULT_CODES.has(resultCode) ? resultCode : 1
+    const key = (known * 8192 + code) * 2 + (direction === 'in' ? 0 : 1)
+    let counted = byKey.get(key)
+    if (counted === undefined) {
+      const result = isRequest ? '' : code === 1 ? OTHER : String(code)
+      counted = { direction, command: COMMANDS.get(command) ?? OTHER, result, count: 0 }
+      byKey.set(key, counted)
+    }
+    counted.count += 1
+  }
+}

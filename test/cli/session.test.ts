@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { followHints, type Hint } from '../../src/store/hints.ts'
+import { insertEntity } from '../catalog/store.ts'
+import {
+  openSession,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+} from '../recorder/accounts.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
+const GY = 'diameter:net/gy'
+const EXPIRES_MS = Date.UTC(2100, 0, 1)
+const hints: Hint[] = []
+let stores: TestStores
+let close: () => void
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  const following = followHints(stores.ledger.redis, (hint) => hints.push(hint), silent)
+  await waitUntil('hints are heard', () => following.isListening())
+  close = () => following.close()
+  await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
+  await insertEntity(stores.catalog, 'prepaidincludes')
+})
+afterAll(async () => {
+  close?.()
+  await stores?.close()
+})
+beforeEach(async () => {
+  await emptyLedger(stores.ledger)
+  await topUp(stores.ledger, 7, 70, 1_000, 'a')
+  await topUp(stores.ledger, 7, 71, 1_000, 'b')
+  await waitUntil('hints of the top-ups', () => hints.length === 2)
+  hints.length = 0
+})
+
+async function run(...args: string[]) {
+  const { server, mongo, ledger } = stores
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    TOLLGATE_REDIS_URL: server.url,
+    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
+  }
+  const child = spawn(process.execPath, [BIN, ...args], { env })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (bytes: Buffer) => {
+      said[name] += bytes.toString('utf8')
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code: code as number, ...said }
+}
+
+/** A session that holds 100 units. */
+function open(sid: number, sessionId: string, origin: string) {
+  return openSession(stores.ledger, { aid: 7, sid, sessionId, origin }, 100, EXPIRES_MS)
+}
+
+async function stateOf(sid: number, sessionId: string, origin: string) {
+  const sessionKeys = [sessionKeyOf(origin, sessionId)]
+  const [owner] = await stores.ledger.load([{ aid: 7, sid, sessionKeys }])
+  if (owner === undefined || owner instanceof Error) throw owner
+  return [owner.sessions[0]?.state, owner.state.buckets[0]?.reserved]
+}
+
+const refused = (code: number, text: string) => ({
+  code,
+  stdout: '',
+  stderr: `tollgate: ${text}\n`,
+})
+
+it('tollgate balance add hints at what it has moved, before it ends', async () => {
+  const add = ['balance', 'add', '--sid', '70', '--include', '1', '--amount', '5']
+  for (let times = 1; times <= 2; times += 1) {
+    expect(await run(...add, '--operation-id', 'x')).toMatchObject({ code: 0, stderr: '' })
+  }
+  await run(...add, '--operation-id', 'y')
+  await waitUntil('both', () => hints.length >= 2)
+  const hint = { cause: 'credit', aid: 7, sid: 70 }
+  expect(hints.splice(0)).toEqual([hint, hint])
+})
+
+describe('tollgate session list', () => {
+  it('shows the open sessions of a subscriber or an account', async () => {
+    await open(70, 'one', GY)
+    await open(71, 'two', 'http')
+    const { code, stdout } = await run('session', 'list', '--sid', '70', '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      [
+        {
+          ...{ origin: GY, session_id: 'one', aid: 7, sid: 70, request_num: 0 },
+          ...{ opened: '2026-11-21T00:00:00.000Z', expires: '2100-01-01T00:00:00.000Z' },
+          services: [
+            { rating_group: 10, usaget: 'data', reserved: 100, reserved_money: 0, used: 0 },
+          ],
+        },
+      ],
+    ])
+    const table = await run('session', 'list', '--aid', '7')
+    expect(table.stdout).toMatch(/70 +one +diameter:net\/gy +2026-11-21T\S+ +2100-\S+ +0 +10: 100/)
+    expect(table.stdout).toMatch(/71 +two +http/)
+  })
+
+  it('of one who is closed takes the account beside', async () => {
+    await open(71, 'two', 'http')
+    expect(await run('session', 'list', '--sid', '71')).toEqual(
+      refused(1, 'there is no subscriber 71 now'),
+    )
+    const { stdout } = await run('session', 'list', '--sid', '71', '--aid', '7')
+    expect(stdout).toContain('two')
+    expect((await run('session', 'list', '--aid', '8')).stdout).toBe('no open sessions\n')
+    const text = 'give --sid for a subscriber, or --aid for an account'
+    expect(await run('session', 'list')).toEqual(refused(2, text))
+  })
+})
+
+describe('tollgate session release', () => {
+  it('tells the nodes, and leaves the rest to the network element', async () => {
+    await open(70, 'one', GY)
+    const { code, stdout } = await run('session', 'release', 'one')
+    const name = `session one of ${GY} (subscriber 70, account 7)`
+    expect([code, stdout]).toEqual([
+      0,
+      `told every node to have ${name} ended; its network element ends it\n`,
+    ])
+    await waitUntil('the hint', () => hints.length > 0)
+    expect(hints).toEqual([{ cause: 'release', origin: GY, sessionId: 'one' }])
+    expect(await stateOf(70, 'one', GY)).toEqual(['open', 100])
+    hints.length = 0
+  })
+
+  it('ends it at once, and tells the nodes too', async () => {
+    await open(70, 'one', GY)
+    const { code, stdout } = await run('session', 'release', 'one', '--origin', GY, '--now')
+    expect([code, stdout]).toEqual([
+      0,
+      `ended session one of ${GY} (subscriber 70, account 7); given back: 10: 100 data\n` +
+        'told every node to have it ended\n',
+    ])
+    expect(await stateOf(70, 'one', GY)).toEqual(['expired', 0])
+    await waitUntil('the hint', () => hints.length > 0)
+    hints.length = 0
+    const closed = refused(1, 'session one is closed already')
+    expect(await run('session', 'release', 'one', '--now')).toEqual(closed)
+    expect(await run('session', 'release', 'one', '--origin', GY)).toEqual(closed)
+  })
+
+  it('asks which, where two network elements have the same id', async () => {
+    await open(70, 'one', GY)
+    await open(71, 'one', 'http')
+    const text = `session one is open under ${GY} and http: say which with --origin`
+    expect(await run('session', 'release', 'one', '--now')).toEqual(refused(1, text))
+    expect((await run('session', 'release', 'one', '--now', '--origin', 'http')).code).toBe(0)
+    expect(await stateOf(70, 'one', GY)).toEqual(['open', 100])
+    expect(await stateOf(71, 'one', 'http')).toEqual(['expired', 0])
+  })
+
+  it('refuses by name what cannot be done', async () => {
+    await open(70, 'web', 'http')
+    expect(await run('session', 'release', 'none')).toEqual(refused(1, 'there is no session none'))
+    const elsewhere = `there is no session web of ${GY}`
+    expect(await run('session', 'release', 'web', '--origin', GY)).toEqual(refused(1, elsewhere))
+    const why = 'did not come over Diameter, so that nobody can be asked to end it: use --now'
+    expect(await run('session', 'release', 'web')).toEqual(refused(1, `session web of http ${why}`))
+    expect(hints).toEqual([])
+  })
+})

@@ -1,0 +1,378 @@
+/** The built-in file type: what RFC 8506 and TS 32.299 have beside grants of octets and seconds. */
+import { describe, expect, it } from 'vitest'
+import { compileFileType } from '../../../../src/catalog/file-types/compile.ts'
+import { builtInReturnCodes } from '../../../../src/catalog/file-types/return-codes.ts'
+import {
+  type ChargeOutcome,
+  plainOutcome,
+  type ServiceOutcome,
+} from '../../../../src/domain/charge-outcome.ts'
+import type { ServiceRequest } from '../../../../src/domain/charge-request.ts'
+import { compileIdentification } from '../../../../src/rating/identify.ts'
+import { codecOf } from '../../../../src/realtime/codecs/codec-of.ts'
+import { service } from '../../../catalog/file-types/answers.ts'
+import { builtIn, context, type Document } from './file-type.ts'
+
+type Body = Record<string, unknown>
+
+const ccr = (type: number, more: Body = {}): Body => ({
+  'Session-Id': 's',
+  'CC-Request-Type': type,
+  'CC-Request-Number': 0,
+  'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '0501234567' },
+  ...more,
+})
+const mscc = (type: number, ...members: Body[]) =>
+  ccr(type, { 'Multiple-Services-Credit-Control': members })
+
+function dialectOf(document: Document = builtIn(), currencyCode = 999) {
+  return codecOf(
+    compileFileType(document, {
+      answers: {
+        ...{ quotaHoldingMs: 600_000, thresholdPercent: 20, currencyCode },
+        finalUnit: { action: 'terminate' },
+        returnCodes: builtInReturnCodes,
+      },
+      ...{ timeZone: 'UTC', countryPrefix: '972' },
+      rules: { rateCalculators: {}, customerIdentification: {} },
+    }),
+  )
+}
+
+function decode(body: Body, dialect = dialectOf()) {
+  const decoded = dialect.decode(Buffer.from(JSON.stringify(body)), context)
+  if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
+  return decoded
+}
+
+function servicesOf(body: Body): readonly ServiceRequest[] {
+  return decode(body).request?.services ?? []
+}
+
+/** The answer, parsed. */
+function answer(body: Body, services: ServiceOutcome[], more: Partial<ChargeOutcome> = {}) {
+  return answerOf(dialectOf(), body, services, more)
+}
+
+function answerOf(
+  dialect: ReturnType<typeof dialectOf>,
+  body: Body,
+  services: ServiceOutcome[],
+  more: Partial<ChargeOutcome> = {},
+) {
+  const { envelope } = decode(body, dialect)
+  const outcome = { ...plainOutcome('granted'), services, ...more }
+  return JSON.parse(String(dialect.encode(envelope, outcome)))
+}
+
+const groupsOf = (message: Body) => message['Multiple-Services-Credit-Control'] as Body[]
+const asked = { 'Rating-Group': 1, 'Requested-Service-Unit': {} }
+const CHANGE_MS = 1_795_300_000_000
+
+describe('a tariff change', () => {
+  const changing = service({
+    ...{ ratingGroup: 1, granted: 5000, validityMs: 60_000, tariffChangeMs: CHANGE_MS },
+  })
+
+  it('is told in seconds within what is granted', () => {
+    const [group] = groupsOf(answer(mscc(1, asked), [changing]))
+    expect(group?.['Granted-Service-Unit']).toEqual({
+      ...{ 'Tariff-Time-Change': 1_795_300_000, 'CC-Total-Octets': 5000 },
+    })
+    const alone = answer(ccr(1, { 'Requested-Service-Unit': {} }), [changing])
+    expect(alone['Granted-Service-Unit']).toEqual(group?.['Granted-Service-Unit'])
+    const [none] = groupsOf(answer(mscc(1, asked), [{ ...changing, tariffChangeMs: 0 }]))
+    expect(none?.['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 5000 })
+  })
+
+  const used = (unit: string, context3gpp: string) =>
+    servicesOf({
+      ...mscc(2, {
+        'Rating-Group': 1,
+        'Used-Service-Unit': [
+          { 'Tariff-Change-Usage': 0, [unit]: 30 },
+          { 'Tariff-Change-Usage': 'UNIT_AFTER_TARIFF_CHANGE', [unit]: 12 },
+        ],
+      }),
+      'Service-Context-Id': context3gpp,
+    })
+
+  it.each([
+    ['data', 'CC-Total-Octets', '32251@3gpp.org'],
+    ['data', 'CC-Output-Octets', '32251@3gpp.org'],
+    ['data_time', 'CC-Time', '32251@3gpp.org'],
+    ['call', 'CC-Time', '32260@3gpp.org'],
+    ['sms', 'CC-Service-Specific-Units', '32274@3gpp.org'],
+    ['mms', 'CC-Service-Specific-Units', '32270@3gpp.org'],
+    ['service', 'CC-Service-Specific-Units', 'other@example.org'],
+  ])('splits what is reported of %s in %s', (usaget, unit, service3gpp) => {
+    expect(used(unit, service3gpp)).toMatchObject([{ usaget, used: 42, usedBefore: 30 }])
+  })
+
+  it('that a unit does not speak of, or not for certain, splits nothing', () => {
+    const report = (...units: Body[]) =>
+      servicesOf(mscc(2, { 'Rating-Group': 1, 'Used-Service-Unit': units }))[0]
+    const octets = { 'CC-Total-Octets': 5 }
+    const before = { ...octets, 'Tariff-Change-Usage': 0 }
+    expect(report(octets)).toMatchObject({ used: 5, usedBefore: -1 })
+    expect(report(before, octets)).toMatchObject({ used: 10, usedBefore: -1 })
+    expect(report(before, { ...octets, 'Tariff-Change-Usage': 2 })).toMatchObject({
+      ...{ used: 10, usedBefore: -1 },
+    })
+  })
+})
+
+describe('what a filter keeps from being charged', () => {
+  const conditions = [{ field_name: 'uf.Rating-Group', op: '$eq', value: 9 }]
+  const document = { ...builtIn(), filters: [{ conditions, skip_calc: ['all'] }] }
+  const dialect = dialectOf(document)
+  const free = { 'Rating-Group': 9, 'Requested-Service-Unit': { 'CC-Total-Octets': 7 } }
+
+  it('is 4011 in its own group, without units, while the rest goes on', () => {
+    const given = service({ ratingGroup: 1, granted: 5000, validityMs: 60_000 })
+    const message = answerOf(dialect, mscc(1, free, asked), [given])
+    expect(message['Result-Code']).toBe(2001)
+    expect(groupsOf(message)).toMatchObject([
+      { 'Rating-Group': 9, 'Result-Code': 4011 },
+      { 'Rating-Group': 1, 'Result-Code': 2001 },
+    ])
+    expect(Object.keys(groupsOf(message)[0] ?? {})).toEqual(['Rating-Group', 'Result-Code'])
+  })
+
+  it('is 4011 as a message by itself, and 2001 around a list', () => {
+    const alone = answerOf(dialect, ccr(1, free), [])
+    expect(alone).toMatchObject({ 'Result-Code': 4011, 'CC-Session-Failover': 1 })
+    expect(alone).not.toHaveProperty('Error-Message')
+    expect(alone).not.toHaveProperty('Granted-Service-Unit')
+    expect(answerOf(dialect, mscc(1, free), [])).toMatchObject({ 'Result-Code': 2001 })
+  })
+})
+
+describe('money', () => {
+  const amount = (digits: number, exponent: number) => ({
+    'Unit-Value': { 'Value-Digits': digits, Exponent: exponent },
+  })
+  const ask = { 'Rating-Group': 1, 'Requested-Service-Unit': { 'CC-Money': amount(125, -2) } }
+
+  it('is asked for and reported in micros', () => {
+    expect(servicesOf(mscc(1, ask))).toMatchObject([
+      { usaget: 'money', requested: 1_250_000, used: 0 },
+    ])
+    expect(servicesOf(ccr(4, ask))).toMatchObject([{ usaget: 'money', requested: 1_250_000 }])
+    const units = [
+      { 'Tariff-Change-Usage': 0, 'CC-Money': amount(1, 0) },
+      { 'Tariff-Change-Usage': 1, 'CC-Money': { ...amount(5, -1), 'Currency-Code': 978 } },
+    ]
+    const report = { 'Rating-Group': 1, 'Used-Service-Unit': units }
+    expect(servicesOf(mscc(3, report))).toMatchObject([
+      { usaget: 'money', requested: -1, used: 1_500_000, usedBefore: 1_000_000 },
+    ])
+    expect(servicesOf(mscc(2, { ...report, 'Requested-Service-Unit': {} }))).toMatchObject([
+      { usaget: 'money', requested: 1_000_000 },
+    ])
+  })
+
+  it.each([
+    [amount(1, -7), 'must be whole micros: at most 6 decimals'],
+    [amount(-1, 0), 'must not be negative'],
+    [amount(1, 20), 'is more than 2^53 - 1 micros'],
+    [{}, 'must have Value-Digits, a whole number, and perhaps Exponent'],
+  ])('%j is refused', (money, why) => {
+    const wrong = { 'Rating-Group': 1, 'Requested-Service-Unit': { 'CC-Money': money } }
+    const field = 'Multiple-Services-Credit-Control.0.Requested-Service-Unit.CC-Money'
+    expect(() => servicesOf(mscc(1, wrong))).toThrow(`${field} ${why}`)
+  })
+
+  const given = service({ ratingGroup: 1, usaget: 'money', granted: 1_250_000, validityMs: 1000 })
+
+  it('is granted as an amount, with its currency where there is one', () => {
+    const [group] = groupsOf(answer(mscc(1, ask), [given]))
+    expect(group?.['Granted-Service-Unit']).toEqual({ 'CC-Money': amount(125, -2) })
+    expect(group).not.toHaveProperty('Unit-Quota-Threshold')
+    const inEuros = dialectOf(builtIn(), 978)
+    const told = { 'CC-Money': { ...amount(125, -2), 'Currency-Code': 978 } }
+    const [euros] = groupsOf(answerOf(inEuros, mscc(1, ask), [given]))
+    expect(euros?.['Granted-Service-Unit']).toEqual(told)
+    const event = { ...given, validityMs: 0 }
+    expect(answerOf(inEuros, ccr(4, ask), [event])['Granted-Service-Unit']).toEqual(told)
+    const [none] = groupsOf(answerOf(inEuros, mscc(1, ask), [service({ usaget: 'money' })]))
+    expect(none).not.toHaveProperty('Granted-Service-Unit')
+  })
+})
+
+describe('Cost-Information', () => {
+  const cost = { cost: 2_750_000 }
+
+  it('has the cost of a session at its end, if it is not zero', () => {
+    const ended = [service({ ratingGroup: 1, cost: 2_750_000 })]
+    const last = mscc(3, { 'Rating-Group': 1 })
+    const unit = { 'Value-Digits': 275, Exponent: -2 }
+    const told = { 'Unit-Value': unit, 'Currency-Code': 999 }
+    expect(answer(last, ended, cost)['Cost-Information']).toEqual(told)
+    expect(answer(ccr(3), [], cost)['Cost-Information']).toEqual(told)
+    const euros = answerOf(dialectOf(builtIn(), 978), last, ended, cost)
+    expect(euros['Cost-Information']).toEqual({ ...told, 'Currency-Code': 978 })
+    expect(answer(last, ended, { cost: 0 })).not.toHaveProperty('Cost-Information')
+    expect(answer(mscc(2, asked), ended, cost)).not.toHaveProperty('Cost-Information')
+    const unknown = answer(last, [], { reason: 'unknownSession' })
+    expect(unknown).not.toHaveProperty('Cost-Information')
+  })
+
+  it('has the price that was asked for, with its currency', () => {
+    const exact = { aprice: '1.25', tax: '0.2125', final_charge: '1.4625' }
+    const quote = { charge: { exact } } as unknown as ServiceOutcome['quote']
+    const enquiry = ccr(4, { 'Requested-Action': 3, 'Requested-Service-Unit': { 'CC-Time': 60 } })
+    const priced = [service({ usaget: 'call', granted: 60, quote })]
+    expect(answer(enquiry, priced)['Cost-Information']).toEqual({
+      'Unit-Value': { 'Value-Digits': 14_625, Exponent: -4 },
+      'Currency-Code': 999,
+    })
+    expect(answer(enquiry, [], { reason: 'noCredit' })).not.toHaveProperty('Cost-Information')
+  })
+})
+
+describe('the rules of a session', () => {
+  const given = [service({ ratingGroup: 1, granted: 5000, validityMs: 60_000 })]
+  const rulesOf = (message: Body) => [
+    message['CC-Session-Failover'],
+    message['Credit-Control-Failure-Handling'],
+  ]
+
+  it('are told when it begins, and not again', () => {
+    expect(rulesOf(answer(mscc(1, asked), given))).toEqual([1, 2])
+    const named = { ...mscc(1, asked), 'CC-Request-Type': 'INITIAL_REQUEST' }
+    expect(rulesOf(answer(named, given))).toEqual(['FAILOVER_SUPPORTED', 'RETRY_AND_TERMINATE'])
+    for (const type of [2, 3, 4]) {
+      expect(rulesOf(answer(mscc(type, asked), given))).toEqual([undefined, undefined])
+    }
+    const refused = answer(mscc(1, asked), [], { reason: 'noCredit' })
+    expect(rulesOf(refused)).toEqual([undefined, undefined])
+    const failed = answer(mscc(1, asked), [], { reason: 'storeDown' })
+    expect(rulesOf(failed)).toEqual([undefined, undefined])
+  })
+})
+
+describe('a group of a service', () => {
+  const given = service({ ratingGroup: 1, granted: 5000, validityMs: 999, finalUnit: true })
+  const other = service({ ratingGroup: 2, reason: 'noCredit', finalUnit: true })
+
+  it('has its code in every answer, also at the end of the session', () => {
+    const both = mscc(3, { 'Rating-Group': 1 }, { 'Rating-Group': 2 })
+    const settled = [service({ ratingGroup: 1 }), service({ ratingGroup: 2 })]
+    const codes = (message: Body) => groupsOf(message).map((group) => group['Result-Code'])
+    expect(codes(answer(both, settled))).toEqual([2001, 2001])
+    expect(codes(answer(both, [], { reason: 'sessionClosed' }))).toEqual([5002, 5002])
+    const more = { ...asked, 'Rating-Group': 2 }
+    expect(codes(answer(mscc(2, asked, more), [given, other]))).toEqual([2001, 4012])
+  })
+
+  it('has what TS 32.299 puts there, and a validity of a second at least', () => {
+    const [group] = groupsOf(answer(mscc(2, asked), [given]))
+    expect(group).toEqual({
+      'Granted-Service-Unit': { 'CC-Total-Octets': 5000 },
+      'Rating-Group': 1,
+      'Validity-Time': 1,
+      'Result-Code': 2001,
+      'Final-Unit-Indication': { 'Final-Unit-Action': 0 },
+      'Quota-Holding-Time': 600,
+      'Volume-Quota-Threshold': 1000,
+    })
+  })
+
+  it('has its threshold in the unit of its quota', () => {
+    const told = (usaget: string) =>
+      Object.keys(groupsOf(answer(mscc(2, asked), [{ ...given, usaget }]))[0] ?? {}).at(-1)
+    expect(['data', 'call', 'data_time', 'sms'].map(told)).toEqual([
+      ...['Volume-Quota-Threshold', 'Time-Quota-Threshold', 'Time-Quota-Threshold'],
+      'Unit-Quota-Threshold',
+    ])
+  })
+
+  it.each(['Used-Service-Unit', 'group'])('may say in the %s why it reports', (place) => {
+    const reason = { 'Reporting-Reason': 'VALIDITY_TIME' }
+    const unit = { 'CC-Total-Octets': 5, ...(place === 'group' ? {} : reason) }
+    const group = { 'Rating-Group': 1, 'Used-Service-Unit': unit }
+    const report = mscc(2, place === 'group' ? { ...group, ...reason } : group)
+    expect(servicesOf(report)).toMatchObject([{ used: 5, requested: -1 }])
+  })
+})
+
+describe('a message that is itself the service', () => {
+  const last = service({ usaget: 'call', granted: 60, validityMs: 60_000, finalUnit: true })
+  const call = (type: number) => ccr(type, { 'Requested-Service-Unit': { 'CC-Time': 60 } })
+  const withFinal = (final_unit: object) => {
+    const document = builtIn()
+    return dialectOf({ ...document, realtime: { ...document.realtime, final_unit } })
+  }
+
+  it('is told what follows its last units, but for an event', () => {
+    expect(answer(call(1), [last])['Final-Unit-Indication']).toEqual({ 'Final-Unit-Action': 0 })
+    expect(answer(call(4), [last])).not.toHaveProperty('Final-Unit-Indication')
+    const address = { address_type: 'sip', address: 'sip:top@up.example' }
+    const redirect = withFinal({ action: 'redirect', ...address })
+    expect(answerOf(redirect, call(2), [last])['Final-Unit-Indication']).toEqual({
+      'Final-Unit-Action': 1,
+      'Redirect-Server': {
+        ...{ 'Redirect-Address-Type': 3, 'Redirect-Server-Address': 'sip:top@up.example' },
+      },
+    })
+    const restrict = withFinal({ action: 'restrict', filters: ['deny in ip from any to any'] })
+    expect(answerOf(restrict, call(2), [last])['Final-Unit-Indication']).toEqual({
+      ...{ 'Final-Unit-Action': 2, 'Restriction-Filter-Rule': 'deny in ip from any to any' },
+    })
+  })
+})
+
+describe('a subscriber', () => {
+  const { customer_identification_fields: rules } = builtIn() as Body
+  const identification = compileIdentification(rules, '972')
+
+  /** Who is looked for, in order. */
+  function candidates(ids: Body): string[] {
+    const { 'Subscription-Id': _, ...body } = ccr(1)
+    const fields = decode({ ...body, ...ids }).request?.fields ?? {}
+    return identification
+      .candidates('data', (name) => fields[name])
+      .map(({ key, value }) => `${key} ${value}`)
+  }
+  const plain = (type: number | string, data: string) =>
+    candidates({
+      'Subscription-Id': [{ 'Subscription-Id-Type': type, 'Subscription-Id-Data': data }],
+    })
+  const extended = (...members: Body[]) => candidates({ 'Subscription-Id-Extension': members })
+
+  const imsi = '425010000000001'
+  it.each([
+    ['END_USER_E164', '0501234567', ['msisdn 972501234567']],
+    ['END_USER_IMSI', imsi, [`imsi ${imsi}`]],
+    ['END_USER_SIP_URI', 'sip:+972501234567@ims.example', ['msisdn 972501234567']],
+    ['END_USER_NAI', `${imsi}@realm.example`, [`imsi ${imsi}`]],
+    ['END_USER_NAI', imsi, [`imsi ${imsi}`]],
+    ['END_USER_PRIVATE', '2001', ['sid 2001']],
+    ['END_USER_PRIVATE', 'alice', []],
+    [3, '0425@realm.example', ['imsi 0425']],
+  ])('of type %s may be %s', (type, data, wanted) => {
+    expect(plain(type, data)).toEqual(wanted)
+  })
+
+  it('of a permanent NAI is looked for without the 0 first', () => {
+    const permanent = `0${imsi}@nai.epc.mnc001.mcc425.3gppnetwork.org`
+    expect(plain('END_USER_NAI', permanent)).toEqual([`imsi ${imsi}`, `imsi 0${imsi}`])
+    const member = { 'Subscription-Id-NAI': permanent }
+    expect(extended(member)).toEqual([`imsi ${imsi}`, `imsi 0${imsi}`])
+  })
+
+  it('may be named by the AVPs of RFC 8506, in any order', () => {
+    expect(extended({ 'Subscription-Id-E164': '0501234567' })).toEqual(['msisdn 972501234567'])
+    expect(extended({ 'Subscription-Id-SIP-URI': 'tel:+972501234567' })).toEqual([
+      'msisdn 972501234567',
+    ])
+    expect(
+      extended(
+        { 'Subscription-Id-Private': '2001' },
+        { 'Subscription-Id-IMSI': imsi },
+        { 'Subscription-Id-E164': '0501234567' },
+      ),
+    ).toEqual(['msisdn 972501234567', `imsi ${imsi}`, 'sid 2001'])
+  })
+})

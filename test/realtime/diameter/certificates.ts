@@ -1,0 +1,47 @@
+/** Certificates for the tests of TLS, made with openssl; where that is absent there are none. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
+
+export interface Authority {
+  readonly caFile: string
+  /** Gives the files of a certificate with these DNS names. */
+  issue(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
+}
+
+/** In a folder of its own below that of temporary files. */
+export function createAuthority(): Authority {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
+  const file = (name: string) => join(folder, name)
+  const openssl = (...parts: string[]) => execFileSync('openssl', parts, { stdio: 'pipe' })
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const caFile = file('ca.pem')
+  const caKey = file('ca.key')
+  openssl(
+    ...['req', '-x509', ...newKey, '-keyout', caKey, '-out', caFile],
+    ...['-days', '3650', '-subj', '/CN=test authority'],
+  )
+  return {
+    caFile,
+    issue(name, ...dnsNames) {
+      const [keyFile, request, certFile] = ['key', 'csr', 'pem'].map((end) =>
+        file(`${name}.${end}`),
+      ) as [string, string, string]
+      const extensions = file(`${name}.ext`)
+      const names = dnsNames.map((each) => `DNS:${each}`)
+      writeFileSync(extensions, names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`)
+      openssl(
+        ...['req', '-new', ...newKey, '-keyout', keyFile, '-out', request],
+        ...['-subj', `/CN=${name}`],
+      )
+      openssl(
+        ...['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial'],
+        ...['-days', '3650', '-extfile', extensions, '-out', certFile],
+      )
+      return { certFile, keyFile }
+    },
+  }
+}

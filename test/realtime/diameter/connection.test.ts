@@ -1,0 +1,285 @@
+import { describe, expect, it } from 'vitest'
+import {
+  find,
+  textAvp,
+  textOf,
+  uint32Avp,
+  uint32Of,
+} from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import { baseAnswer } from '../../../src/realtime/diameter/base-answers.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
+import {
+  ccr,
+  cer,
+  cerAvps,
+  dpr,
+  dwr,
+  HOST,
+  openKnownPeer,
+  openPeer,
+  origin,
+  REALM,
+  resultOf,
+  written,
+} from './raw-peer.ts'
+
+describe('a peer that connects', () => {
+  it('is told who the node is', async () => {
+    const { port, lines, figures } = await nodeOf()
+    const peer = await openPeer(port)
+    peer.send(cer())
+    const cea = await peer.next()
+    expect(cea).toMatchObject({ command: 257, flags: 0, hopByHopId: 7, endToEndId: 9 })
+    const avps = cea?.avps ?? []
+    expect(resultOf(cea)).toBe(2001)
+    expect(textOf(avps, 264)).toBe(IDENTITY.originHost)
+    expect(textOf(avps, 296)).toBe(IDENTITY.originRealm)
+    expect(find(avps, 257)?.data).toEqual(Buffer.from([0, 1, 127, 0, 0, 1]))
+    expect(uint32Of(avps, 266)).toBe(0)
+    expect(textOf(avps, 269)).toBe('Tollgate')
+    expect(uint32Of(avps, 278)).toBe(NOW_MS / 1000)
+    expect(uint32Of(avps, 265)).toBe(10415)
+    expect(uint32Of(avps, 258)).toBe(4)
+    expect(uint32Of(avps, 267)).toBe(100)
+    expect(find(avps, 260)).toBeUndefined()
+    expect(lines).toEqual([
+      {
+        level: 'info',
+        text: 'a Diameter peer is connected',
+        fields: { host: HOST, realm: REALM, address: '127.0.0.1', peer: '' },
+      },
+    ])
+    expect(await figures('tollgate_diameter_connections')).toEqual(['peer=,state=open: 1'])
+  })
+
+  it('is served, asked nothing, and may say CER again', async () => {
+    const { port, requests, figures } = await nodeOf()
+    const peer = await openKnownPeer(port)
+    peer.send(ccr(1), ccr(2))
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 1, flags: 0x40 })
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 2 })
+    expect(requests).toEqual([ccr(1), ccr(2)])
+    expect(await peer.introduce()).toBe(2001)
+    peer.send(dwr())
+    const dwa = await peer.next()
+    expect(dwa).toMatchObject({ command: 280, flags: 0 })
+    expect(resultOf(dwa)).toBe(2001)
+    expect(await figures('tollgate_diameter_messages_total')).toEqual([
+      'direction=in,command=CE,type=request,result=: 2',
+      'direction=out,command=CE,type=answer,result=2001: 2',
+      'direction=in,command=CC,type=request,result=: 2',
+      'direction=out,command=CC,type=answer,result=2001: 2',
+      'direction=in,command=DW,type=request,result=: 1',
+      'direction=out,command=DW,type=answer,result=2001: 1',
+    ])
+  })
+
+  it.each([
+    ['a request', ccr()],
+    ['a DWR', dwr()],
+    ['a DWR with nothing in it', dwr([])],
+    ['a DPR', dpr()],
+    ['a DWA', written(280, { flags: 0 })],
+    ['a CEA', written(257, { flags: 0 })],
+    ['an unknown command', written(999)],
+  ])('is cut off if the first that it says is %s', async (_what, bytes) => {
+    const { port, requests } = await nodeOf()
+    const peer = await openPeer(port)
+    peer.send(bytes, cer())
+    expect(await peer.next()).toBeNull()
+    await peer.closed
+    expect(requests).toEqual([])
+  })
+
+  it('cannot become another one', async () => {
+    const { port } = await nodeOf()
+    const peer = await openKnownPeer(port)
+    expect(await peer.introduce(cer(cerAvps('gw2.peer.test')))).toBe(5012)
+    expect(await peer.next()).toBeNull()
+  })
+})
+
+describe('a request that the node does not take', () => {
+  it.each([
+    ['of a command that nobody knows', written(999), 3001],
+    ['of credit control with another command', written(271, { application: 4 }), 3001],
+    ['RAR', written(258, { flags: 0xc0, application: 4 }), 3001],
+    ['ASR', written(274, { flags: 0xc0, application: 4 }), 3001],
+    ['STR', written(275, { flags: 0xc0, application: 16777238 }), 3001],
+    ['CCR of another application', written(272, { application: 16777238 }), 3007],
+    ['of another application', written(265, { application: 1 }), 3007],
+    ['DWR of another application', written(280, { application: 1, avps: origin() }), 3007],
+    ['with the error bit', written(272, { flags: 0xa0, application: 4 }), 3008],
+    ['with a reserved bit', written(272, { flags: 0x81, application: 4 }), 3008],
+    ['DWR without Origin-Host', dwr([]), 5005],
+    ['DPR without Disconnect-Cause', written(282, { avps: origin() }), 5005],
+    ['DWR with an AVP unknown and mandatory', dwr([...origin(), textAvp(9999, 'x')]), 5001],
+    ['DWR with two Origin-Hosts', dwr([...origin(), ...origin()]), 5009],
+  ])('%s', async (_what, bytes, code) => {
+    const { port, requests } = await nodeOf()
+    const peer = await openKnownPeer(port)
+    peer.send(bytes)
+    const answer = await peer.next()
+    expect(resultOf(answer)).toBe(code)
+    const isError = code < 4000
+    expect((answer?.flags ?? 0) & 0xb0).toBe(isError ? 0x20 : 0)
+    expect(answer).toMatchObject({ hopByHopId: 7, endToEndId: 9 })
+    expect(requests).toEqual([])
+    peer.send(dwr())
+    expect(resultOf(await peer.next())).toBe(2001)
+  })
+
+  it('gets its Session-Id and its Proxy-Info back, also if it is said to be too fast', async () => {
+    const { port } = await nodeOf()
+    const peer = await openKnownPeer(port)
+    const proxies = [textAvp(284, 'first'), textAvp(284, 'second')]
+    const avps = [textAvp(263, 'a;b'), ...proxies, uint32Avp(416, 1)]
+    peer.send(written(272, { flags: 0xc0, application: 5, avps }))
+    const answer = await peer.next()
+    expect(answer?.flags).toBe(0x60)
+    expect(answer?.avps[0]).toMatchObject({ code: 263, data: Buffer.from('a;b') })
+    expect(answer?.avps.slice(-2)).toEqual(proxies)
+  })
+
+  it('whose processing fails is answered, and the node goes on', async () => {
+    const { port, lines } = await nodeOf({
+      onRequest: () => {
+        throw new Error('a defect')
+      },
+    })
+    const peer = await openKnownPeer(port)
+    peer.send(ccr(1))
+    expect(resultOf(await peer.next())).toBe(5012)
+    expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    peer.send(dwr())
+    expect(resultOf(await peer.next())).toBe(2001)
+  })
+})
+
+describe('a peer that says goodbye', () => {
+  it('gets its answers, then DPA', async () => {
+    const due: (() => void)[] = []
+    const { port, lines } = await nodeOf({
+      onRequest: (connection, bytes) => {
+        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
+      },
+    })
+    const peer = await openKnownPeer(port)
+    peer.send(ccr(1), ccr(2), dpr(), ccr(3))
+    // What comes after it is told to go elsewhere.
+    const busy = await peer.next()
+    expect(busy).toMatchObject({ command: 272, hopByHopId: 3 })
+    expect(resultOf(busy)).toBe(3004)
+    for (const answer of due) answer()
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 1 })
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 2 })
+    const dpa = await peer.next()
+    expect(dpa).toMatchObject({ command: 282, flags: 0, hopByHopId: 7, endToEndId: 9 })
+    expect(resultOf(dpa)).toBe(2001)
+    peer.socket.end()
+    await peer.closed
+    await waitUntil('the log', () => lines.length === 2)
+    expect(lines[1]).toMatchObject({
+      text: 'a Diameter peer is gone',
+      fields: { host: HOST, cause: 'DPR of the peer' },
+    })
+  })
+
+  it('and then does not go is cut off', async () => {
+    const { port } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
+    const peer = await openKnownPeer(port)
+    peer.send(dpr())
+    expect(await peer.next()).toMatchObject({ command: 282 })
+    await peer.closed
+  })
+
+  it('by closing its half gets its answers', async () => {
+    const due: (() => void)[] = []
+    const { port } = await nodeOf({
+      onRequest: (connection, bytes) => {
+        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
+      },
+    })
+    const peer = await openKnownPeer(port)
+    peer.socket.end(ccr(1))
+    await waitUntil('the request', () => due.length === 1)
+    due[0]?.()
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 1 })
+    expect(await peer.next()).toBeNull()
+    await peer.closed
+  })
+
+  it('without a word leaves answers that are dropped, and counted', async () => {
+    const due: (() => void)[] = []
+    const { port, node, figures } = await nodeOf({
+      onRequest: (connection, bytes) => {
+        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
+      },
+    })
+    const peer = await openKnownPeer(port)
+    peer.send(ccr(1))
+    await waitUntil('the request', () => due.length === 1)
+    peer.socket.resetAndDestroy()
+    await waitUntil('the end', () => [...node.connections()].length === 0)
+    due[0]?.()
+    expect(await figures('tollgate_diameter_dropped_answers_total')).toEqual([': 1'])
+  })
+})
+
+describe('a node that stops', () => {
+  it('says so to its peers, and answers what is under way', async () => {
+    const due: (() => void)[] = []
+    const { port, node } = await nodeOf({
+      onRequest: (connection, bytes) => {
+        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
+      },
+    })
+    const peer = await openKnownPeer(port)
+    const silent = await openPeer(port)
+    peer.send(ccr(1))
+    await waitUntil('the request', () => due.length === 1)
+    node.stop()
+    const closed = node.close()
+    const request = await peer.next()
+    expect(request).toMatchObject({ command: 282, flags: 0x80 })
+    expect(uint32Of(request?.avps ?? [], 273)).toBe(0)
+    await silent.closed
+    const { hopByHopId = 0 } = request ?? {}
+    peer.send(written(282, { flags: 0, hopByHopId, avps: origin() }), ccr(2))
+    expect(resultOf(await peer.next())).toBe(3004)
+    due[0]?.()
+    expect(await peer.next()).toMatchObject({ command: 272, hopByHopId: 1 })
+    expect(await peer.next()).toBeNull()
+    await closed
+  })
+
+  it('does not wait for ever for a peer that says nothing to it', async () => {
+    const { port, node } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
+    const peer = await openKnownPeer(port)
+    await node.close()
+    expect(await peer.next()).toMatchObject({ command: 282 })
+    await peer.closed
+  })
+})
+
+describe('the watchdog', () => {
+  it('asks a peer that is silent, and cuts it off if it does not answer', async () => {
+    const { port, lines, node } = await nodeOf({ settings: { watchdogMs: 200 } })
+    const peer = await openKnownPeer(port)
+    const first = await peer.next()
+    expect(first).toMatchObject({ command: 280, flags: 0x80 })
+    expect(textOf(first?.avps ?? [], 264)).toBe(IDENTITY.originHost)
+    const { hopByHopId = 0 } = first ?? {}
+    peer.send(written(280, { flags: 0, hopByHopId, avps: origin() }))
+    expect(await peer.next()).toMatchObject({ command: 280, flags: 0x80 })
+    expect([...node.connections()].map(({ state }) => state)).toEqual(['suspect'])
+    // Any message will do.
+    peer.send(ccr(1))
+    expect(await peer.next()).toMatchObject({ command: 272 })
+    expect(await peer.next()).toMatchObject({ command: 280, flags: 0x80 })
+    expect(await peer.next()).toBeNull()
+    await waitUntil('the log', () => lines.length === 2)
+    expect(lines[1]?.fields).toMatchObject({ cause: 'nothing came (suspect)' })
+  })
+})

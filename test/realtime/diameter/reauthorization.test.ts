@@ -1,0 +1,298 @@
+import { describe, expect, it } from 'vitest'
+import type { SessionNews } from '../../../src/domain/worker-task.ts'
+import {
+  type ReauthorizationOptions,
+  ReauthorizationQueue,
+  type ServerRequest,
+  startReauthorization,
+} from '../../../src/realtime/diameter/reauthorization.ts'
+import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
+import { monotonicMs } from '../../../src/runtime/clock.ts'
+import { waitUntil } from '../../support/wait.ts'
+
+const WIRE = { name: 'wire' }
+type Wire = typeof WIRE
+const ORIGIN = 'diameter:net/gy'
+
+interface Sent {
+  kind: ServerRequest
+  sessionId: string
+  answer: (code: number) => void
+  fail: () => void
+}
+
+/** A queue whose time stands still, with the requests that it sent. */
+function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
+  const registry = new SessionRegistry<Wire>(10_000)
+  const sent: Sent[] = []
+  const time = { nowMs: 1_000 }
+  const send: ReauthorizationOptions<Wire>['send'] = (kind, { sessionId }) =>
+    new Promise((answer, reject) => {
+      sent.push({ kind, sessionId, answer, fail: () => reject(new Error('lost')) })
+    })
+  const options = { registry, send, perSecondMax: 1_000, ...more }
+  let answers = 0
+  const queue = new ReauthorizationQueue(options, () => {
+    answers += 1
+  })
+  const learn = (sessionId: string, sid = 10, moment = registry.moment) =>
+    registry.learn(
+      {
+        ...{ sessionId, origin: ORIGIN, originHost: 'pgw.net', originRealm: 'net' },
+        ...{ aid: 1, sid, connection: WIRE },
+      },
+      moment,
+    )
+  /** What has been sent since the last time. */
+  const step = () => {
+    queue.step(time.nowMs)
+    return sent.splice(0)
+  }
+  return {
+    ...{ registry, queue, time, sent, learn, step },
+    tell(news: SessionNews) {
+      queue.take(news)
+      return names(step())
+    },
+    /** Answers are taken by the next step. */
+    async answer(request: Sent | undefined, code: number) {
+      const before = answers
+      if (code < 0) request?.fail()
+      else request?.answer(code)
+      await waitUntil('the answer', () => answers > before)
+    },
+  }
+}
+
+const names = (sent: readonly Sent[]) => sent.map(({ kind, sessionId }) => `${kind} ${sessionId}`)
+const changed = (sid = 10): SessionNews => ({ kind: 'reauthorize', aid: 1, sid })
+const closed = (sid = 10): SessionNews => ({ kind: 'abort', aid: 1, sid })
+const ALL: SessionNews = { kind: 'reauthorizeAll' }
+
+describe('news', () => {
+  it('reach the sessions that they are about', () => {
+    const { learn, tell } = queueOf()
+    learn('a')
+    learn('b', 11)
+    expect(tell(changed(10))).toEqual(['reauthorize a'])
+    expect(tell(closed(11))).toEqual(['abort b'])
+    expect(tell(changed(12))).toEqual([])
+    expect(tell({ kind: 'reauthorize', aid: 2, sid: 10 })).toEqual([])
+  })
+
+  it('of an account reach all of it, of the catalogue everybody, once', () => {
+    const account = queueOf()
+    for (const name of ['a', 'b']) account.learn(name)
+    expect(account.tell(changed(0)).sort()).toEqual(['reauthorize a', 'reauthorize b'])
+    const { learn, tell, step } = queueOf()
+    for (const name of ['a', 'b', 'c']) learn(name)
+    expect(tell(ALL)).toEqual(['reauthorize a', 'reauthorize b', 'reauthorize c'])
+    expect(step()).toEqual([])
+  })
+
+  it('of an operator reach one session, if this node knows it', () => {
+    const { learn, tell } = queueOf()
+    learn('a')
+    learn('b')
+    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
+    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
+    expect(tell({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
+  })
+
+  it('that a session has learned of by itself need no request', () => {
+    const { registry, queue, learn, step } = queueOf()
+    learn('asked')
+    learn('under way')
+    learn('silent')
+    const arrived = registry.moment
+    queue.take(changed())
+    learn('asked')
+    learn('under way', 10, arrived)
+    expect(names(step()).sort()).toEqual(['reauthorize silent', 'reauthorize under way'])
+    queue.take(ALL)
+    learn('silent')
+    expect(names(step())).toEqual(['reauthorize asked'])
+  })
+})
+
+describe('one session', () => {
+  it('is asked once for many reasons, and once more for those that came meanwhile', async () => {
+    const { queue, learn, step, answer } = queueOf()
+    learn('a')
+    for (let index = 0; index < 5; index += 1) queue.take(changed())
+    const [first, ...others] = step()
+    expect([first?.kind, others]).toEqual(['reauthorize', []])
+    for (let index = 0; index < 5; index += 1) queue.take(changed())
+    queue.take(ALL)
+    expect(step()).toEqual([])
+    await answer(first, 2001)
+    const [second] = step()
+    expect(second?.kind).toBe('reauthorize')
+    await answer(second, 2002)
+    expect(step()).toEqual([])
+    expect(queue.counts()).toMatchObject({ reauthorize: { sent: 2, succeeded: 2 }, pending: 0 })
+  })
+
+  it('that asked after its request was answered is not asked again', async () => {
+    const { queue, learn, step, answer } = queueOf()
+    learn('a')
+    queue.take(changed())
+    const [first] = step()
+    queue.take(changed())
+    learn('a')
+    await answer(first, 2001)
+    expect([step(), queue.counts().pending]).toEqual([[], 0])
+  })
+
+  it('ends rather than being asked anew', async () => {
+    const { queue, learn, step, answer } = queueOf()
+    learn('a')
+    learn('b')
+    queue.take(changed())
+    queue.take({ kind: 'release', origin: ORIGIN, sessionId: 'b' })
+    const [abort, other] = step()
+    expect(names([abort, other] as Sent[])).toEqual(['abort b', 'reauthorize a'])
+    queue.take(changed())
+    queue.take(closed())
+    expect(step()).toEqual([])
+    await answer(abort, 2001)
+    await answer(other, 2001)
+    expect(names(step())).toEqual(['abort a'])
+  })
+
+  it('that the network element does not know is forgotten', async () => {
+    const { registry, queue, learn, step, answer } = queueOf()
+    learn('a')
+    queue.take(changed())
+    const [first] = step()
+    queue.take(changed())
+    await answer(first, 5002)
+    expect([step(), registry.size]).toEqual([[], 0])
+    expect(queue.counts()).toMatchObject({ reauthorize: { sent: 1, failed: 1 }, pending: 0 })
+  })
+
+  it('that has ended meanwhile, or begun anew, is not asked', () => {
+    const { registry, queue, learn, step } = queueOf()
+    learn('a')
+    learn('b')
+    queue.take(changed())
+    for (const name of ['a', 'b']) registry.forget(ORIGIN, name)
+    learn('b')
+    expect([step(), queue.counts().pending]).toEqual([[], 0])
+  })
+})
+
+describe('a request without an answer', () => {
+  it.each([0, -1, 3002, 3004])('(%i) is sent once more later, and then given up', async (code) => {
+    const { queue, time, learn, step, answer } = queueOf()
+    learn('a')
+    queue.take(closed())
+    await answer(step()[0], code)
+    expect(queue.step(time.nowMs)).toBe(5_000)
+    time.nowMs += 5_000
+    const [second] = step()
+    expect(second?.kind).toBe('abort')
+    await answer(second, code)
+    expect(queue.step(time.nowMs)).toBeNull()
+    expect(queue.counts()).toMatchObject({ abort: { sent: 2, failed: 1 }, pending: 0 })
+  })
+
+  it('is not sent again to who has asked by itself', async () => {
+    const { queue, time, learn, step, answer } = queueOf()
+    learn('a')
+    queue.take(changed())
+    await answer(step()[0], 0)
+    queue.step(time.nowMs)
+    learn('a')
+    time.nowMs += 5_000
+    expect([step(), queue.counts().pending]).toEqual([[], 0])
+  })
+
+  it('gives way at once to the end of the session', async () => {
+    const { queue, learn, tell, step, answer } = queueOf()
+    learn('a')
+    queue.take(changed())
+    await answer(step()[0], 0)
+    expect(tell(closed())).toEqual(['abort a'])
+  })
+
+  it('is none that was refused', async () => {
+    const { queue, learn, step, answer } = queueOf()
+    learn('a')
+    queue.take(changed())
+    await answer(step()[0], 5012)
+    expect(step()).toEqual([])
+    expect(queue.counts()).toMatchObject({ reauthorize: { failed: 1 }, pending: 0 })
+  })
+
+  it('cannot even be sent where no connection leads there', () => {
+    const { registry, queue, time, learn, step } = queueOf()
+    learn('a')
+    registry.dropConnection(WIRE)
+    queue.take(changed())
+    expect(step()).toEqual([])
+    time.nowMs += 5_000
+    expect(step()).toEqual([])
+    expect(queue.counts()).toMatchObject({ reauthorize: { sent: 0, failed: 1 }, pending: 0 })
+  })
+})
+
+describe('many sessions', () => {
+  it('are asked no faster than allowed, those that end first', () => {
+    const { queue, time, sent, learn } = queueOf({ perSecondMax: 100 })
+    for (let index = 0; index < 500; index += 1) learn(`s${index}`)
+    learn('closing', 99)
+    queue.take(changed())
+    queue.take(closed(99))
+    for (; queue.counts().pending > sent.length; time.nowMs += 10) queue.step(time.nowMs)
+    expect(names(sent)[0]).toBe('abort closing')
+    expect(sent).toHaveLength(501)
+    expect(time.nowMs - 1_000).toBeGreaterThanOrEqual(4_900)
+    expect(time.nowMs - 1_000).toBeLessThanOrEqual(5_100)
+  })
+
+  it('do not hold the thread up, and all are reached', () => {
+    const { queue, time, sent, learn } = queueOf({ perSecondMax: 1_000_000 })
+    for (let index = 0; index < 5_000; index += 1) learn(`s${index}`)
+    queue.take(ALL)
+    expect(queue.step(time.nowMs)).toBe(0)
+    expect(sent).toHaveLength(1_000)
+    while (queue.step(time.nowMs) !== null) time.nowMs += 1
+    expect(new Set(names(sent)).size).toBe(5_000)
+  })
+
+  it('that would wait for too long are not asked, but are ended', () => {
+    const { queue, learn, tell } = queueOf({ waitingMax: 2 })
+    for (const name of ['a', 'b', 'c']) learn(name)
+    expect(tell(changed())).toHaveLength(2)
+    expect(queue.counts()).toMatchObject({ dropped: 1, pending: 2 })
+    learn('d', 11)
+    expect(tell(closed(11))).toEqual(['abort d'])
+  })
+})
+
+describe('by timers', () => {
+  it('sends, takes answers and sends again until it is closed', async () => {
+    const registry = new SessionRegistry<Wire>(10)
+    const sent: string[] = []
+    const send: ReauthorizationOptions<Wire>['send'] = async (kind, { sessionId }) => {
+      sent.push(`${kind} ${sessionId}`)
+      return 2001
+    }
+    const room = startReauthorization({ registry, send, perSecondMax: 50 }, monotonicMs)
+    const at = { origin: ORIGIN, originHost: 'pgw.net', originRealm: 'net' }
+    for (const sessionId of ['a', 'b', 'c', 'd', 'e']) {
+      registry.learn({ ...at, sessionId, aid: 1, sid: 10, connection: WIRE })
+    }
+    room.take(changed())
+    await waitUntil('all', () => room.counts().reauthorize.succeeded === 5)
+    expect(sent).toHaveLength(5)
+    room.close()
+    room.take(closed())
+    const other = startReauthorization({ registry, send, perSecondMax: 50 }, monotonicMs)
+    other.take(closed())
+    await waitUntil('those of another', () => other.counts().abort.succeeded === 5)
+    other.close()
+    expect(room.counts()).toMatchObject({ abort: { sent: 0 }, pending: 5 })
+  })
+})

@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp } from 'node:net'
+import { type ConnectionOptions, connect } from 'node:tls'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readTlsFiles } from '../../../src/realtime/diameter/tls-files.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { type Authority, createAuthority, HAS_OPENSSL } from './certificates.ts'
+import { nodeOf } from './node-of.ts'
+import {
+  ccr,
+  cer,
+  cerAvps,
+  HOST,
+  openKnownPeer,
+  peerOf,
+  type RawPeer,
+  resultOf,
+} from './raw-peer.ts'
+
+describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
+  let authority: Authority
+  let server: { certFile: string; keyFile: string }
+  beforeAll(() => {
+    authority = createAuthority()
+    server = authority.issue('server', 'ocs.example.net')
+  })
+
+  const tlsNode = (clientCaFile = '') =>
+    nodeOf({
+      settings: {
+        capabilitiesTimeoutMs: 300,
+        tls: { enabled: true, port: 0, ...server, clientCaFile },
+      },
+    })
+
+  const openTls = async (port: number, options: ConnectionOptions = {}): Promise<RawPeer> => {
+    const ca = readFileSync(authority.caFile)
+    const servername = 'ocs.example.net'
+    const socket = connect({ port, host: '127.0.0.1', ca, servername, ...options })
+    const peer = peerOf(socket)
+    await new Promise((resolve) => {
+      socket.once('secureConnect', resolve)
+      socket.once('close', resolve)
+    })
+    return peer
+  }
+
+  const shown = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => {
+    return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+  }
+
+  it('is for peers without certificates where no authority is named, beside TCP', async () => {
+    const { node, port } = await tlsNode()
+    const peer = await openTls(node.tlsPort)
+    expect(await peer.introduce()).toBe(2001)
+    peer.send(ccr(1), ccr(2))
+    expect(resultOf(await peer.next())).toBe(2001)
+    expect(resultOf(await peer.next())).toBe(2001)
+    const plain = await openKnownPeer(port)
+    plain.send(ccr(3))
+    expect(resultOf(await plain.next())).toBe(2001)
+    peer.socket.end()
+    expect(await peer.next()).toBeNull()
+  })
+
+  it('takes the Origin-Host that the certificate names, in whatever case', async () => {
+    const { node } = await tlsNode(authority.caFile)
+    const client = shown(authority.issue('client', 'other.test', HOST.toUpperCase()))
+    const peer = await openTls(node.tlsPort, client)
+    expect(await peer.introduce()).toBe(2001)
+    const stranger = await openTls(node.tlsPort, client)
+    expect(await stranger.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
+    expect(await stranger.next()).toBeNull()
+  })
+
+  it('takes nobody whose certificate names nobody', async () => {
+    const { node, figures } = await tlsNode(authority.caFile)
+    // The name is that of its subject alone.
+    const peer = await openTls(node.tlsPort, shown(authority.issue(HOST)))
+    expect(await peer.introduce()).toBe(3010)
+    const counted = await figures('tollgate_diameter_peers_refused_total')
+    expect(counted).toEqual(['cause=certificate: 1'])
+  })
+
+  it('takes no certificate of another authority, and nobody without one', async () => {
+    const { node, requests, lines } = await tlsNode(authority.caFile)
+    const foreign = createAuthority().issue('client', HOST)
+    for (const options of [shown(foreign), {}]) {
+      const peer = await openTls(node.tlsPort, options)
+      peer.send(cer(), ccr(1))
+      expect(await peer.next()).toBeNull()
+      await peer.closed
+    }
+    await waitUntil('the log', () => lines.length === 2)
+    expect(lines.map(({ text }) => text)).toEqual(
+      Array(2).fill('a Diameter peer is refused by TLS'),
+    )
+    expect(requests).toEqual([])
+  })
+
+  it('waits no longer for a handshake than for a CER, and survives garbage', async () => {
+    const { node } = await tlsNode()
+    const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
+    const isClosed = new Promise((resolve) => silent.on('close', resolve))
+    silent.on('error', () => undefined)
+    const garbage = await new Promise<void>((resolve) => {
+      const socket = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve())
+      socket.write(cer())
+    })
+    expect(garbage).toBeUndefined()
+    await isClosed
+    const peer = await openTls(node.tlsPort)
+    expect(await peer.introduce()).toBe(2001)
+  })
+
+  it('a node that stops does not wait for handshakes', async () => {
+    const { node } = await nodeOf({
+      settings: {
+        answerTimeoutMs: 100,
+        tls: { enabled: true, port: 0, ...server, clientCaFile: '' },
+      },
+    })
+    const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
+    silent.on('error', () => undefined)
+    await new Promise((resolve) => silent.once('connect', resolve))
+    await node.close()
+  })
+
+  it('files that are of no use are named, without what is in them', () => {
+    const other = authority.issue('other', 'other.test')
+    const good = { ...server, clientCaFile: authority.caFile }
+    expect(readTlsFiles(good).ca).toHaveLength(1)
+    expect(readTlsFiles({ ...good, clientCaFile: '' }).ca).toBeUndefined()
+    const nonsense = `${server.certFile}.nonsense`
+    writeFileSync(nonsense, 'SECRET')
+    const cut = `${server.certFile}.cut`
+    writeFileSync(cut, readFileSync(authority.caFile, 'utf8').replace(/\n[^-].*\n/, '\n'))
+    const rows: [change: object, text: string][] = [
+      [{ certFile: '' }, 'diameter.tls.certFile must name a file'],
+      [{ keyFile: '/nowhere' }, 'diameter.tls.keyFile /nowhere cannot be read: ENOENT'],
+      [{ certFile: nonsense }, `diameter.tls.certFile ${nonsense} has no certificate`],
+      [{ clientCaFile: nonsense }, `diameter.tls.clientCaFile ${nonsense} has no certificate`],
+      [{ clientCaFile: cut }, `diameter.tls.clientCaFile ${cut} has no certificate`],
+      [
+        { keyFile: nonsense },
+        `diameter.tls.keyFile ${nonsense} has no private key without a passphrase`,
+      ],
+      [
+        { keyFile: other.keyFile },
+        `diameter.tls.keyFile ${other.keyFile} is not the key of the certificate`,
+      ],
+    ]
+    for (const [change, text] of rows) {
+      expect(() => readTlsFiles({ ...good, ...change })).toThrow(text)
+    }
+  })
+})

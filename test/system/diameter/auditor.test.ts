@@ -1,0 +1,50 @@
+/**
+ * Network elements that speak Diameter, whose connections are cut and whose requests come again
+ * over others, beside some that speak JSON: the books must agree.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { populate } from '../../../bench/population.ts'
+import { type Product, startProduct } from '../../../bench/product.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../audited.ts'
+import { Auditor } from '../auditor.ts'
+import { tollgate } from '../command.ts'
+import { plainJson } from '../dialects/adapter.ts'
+import { countersOf } from '../mixed.ts'
+import { runWorkload } from '../workload.ts'
+import { diameterWire } from './wire.ts'
+
+const seed = seedOf()
+const SESSIONS = Number(process.env['AUDIT_SESSIONS'] ?? 600)
+const AUDITED = audited(SESSIONS / 1000)
+/** So many of a hundred requests lose their connection. */
+const CUT_PERCENT = 4
+
+let product: Product
+
+beforeAll(async () => {
+  product = await startProduct({ environment: FAST_EXPIRY })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await product.start('realtime')
+  await product.start('admin')
+})
+afterAll(() => product?.stop())
+
+describe(`the auditor over Diameter, seed ${seed}`, () => {
+  it(`agrees with the books after ${SESSIONS} sessions`, async () => {
+    const wire = diameterWire(() => product.diameterPort, CUT_PERCENT)
+    const truths = await runWorkload({
+      ...{ seed, port: product.realtimePort, sessions: SESSIONS, clients: 32 },
+      dialect: (index) => (index % 8 === 7 ? plainJson : wire),
+      ...AUDITED,
+      patienceMs: 30_000,
+    })
+    expect(truths).toHaveLength(SESSIONS)
+    const auditor = new Auditor(product, AUDITED)
+    expect(await auditor.audit(truths)).toEqual([])
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+    expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
+    const own = truths.filter(({ dialect }) => dialect === wire.name)
+    expect(own.filter(({ opened }) => opened).length).toBeGreaterThan(own.length / 2)
+    expect(own.reduce((sum, truth) => sum + truth.repeated, 0)).toBeGreaterThan(0)
+  })
+})

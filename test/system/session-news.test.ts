@@ -1,0 +1,71 @@
+/** The first thread of the built product tells of sessions, also after it was replaced. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import type { WorkerNews } from '../../src/domain/worker-task.ts'
+import { type Pool, startPool } from '../../src/realtime/pool.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { publishHint } from '../../src/store/hints.ts'
+import { requestOf } from '../realtime/requests.ts'
+import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const log = createLogger({ name: 'test', level: 'silent' })
+const folder = mkdtempSync(join(tmpdir(), 'tg-news-'))
+const news: WorkerNews[] = []
+let stores: TestStores
+let pool: Pool
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  const { server, mongo } = stores
+  const config = loadConfig({
+    env: {
+      TOLLGATE_DATA_DIR: folder,
+      TOLLGATE_REDIS_URL: server.url,
+      TOLLGATE_MONGO_URL: mongo.url,
+      TOLLGATE_MONGO_DATABASE: mongo.database,
+      TOLLGATE_LEDGER_PARTITIONS: String(stores.ledger.keys.partitions),
+      TOLLGATE_LOG_LEVEL: 'silent',
+    },
+  })
+  pool = await startPool({
+    workerFile: new URL('./outages/faulty-worker.mjs', import.meta.url),
+    workerData: (worker) => ({ config, worker }),
+    ...{ workers: 2, batchSizeMax: 1, batchesInFlightMax: 1, requestTimeoutMs: 5_000 },
+    ...{ log, onBatch: () => undefined, onStats: () => undefined },
+    onNews: (told) => news.push(told),
+  })
+})
+afterAll(async () => {
+  await pool?.close()
+  await stores?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Until a thread listens a hint is lost. Gives how often the last one was told. */
+async function hint(sessionId: string): Promise<number> {
+  const isIt = (told: WorkerNews) => told.kind === 'release' && told.sessionId === sessionId
+  await waitUntil(`news of ${sessionId}`, async () => {
+    await publishHint(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId })
+    return news.some(isIt)
+  })
+  return news.filter(isIt).length
+}
+
+it('goes on telling after it was replaced', async () => {
+  await hint('before')
+  await publishHint(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 'once' })
+  await hint('after')
+  const once = news.filter((told) => told.kind === 'release' && told.sessionId === 'once')
+  expect(once).toHaveLength(1)
+  for (const sessionId of ['x1', 'x2', 'x3', 'x4']) {
+    const fault = { sessionId, what: 'exits', when: 'before' }
+    writeFileSync(join(folder, 'fault.json'), JSON.stringify(fault))
+    const outcome = await new Promise((resolve) => pool.submit(requestOf(sessionId), resolve))
+    expect(outcome).toMatchObject({ reason: 'timedOut' })
+  }
+  await hint('replaced')
+})
