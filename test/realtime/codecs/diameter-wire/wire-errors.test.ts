@@ -109,6 +109,23 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
+  it('in one of several groups that a path tells apart', () => {
+    const groups = [
+      { 'Subscription-Id-IMSI': '425010000000001' },
+      { 'Subscription-Id-E164': '9'.repeat(257) },
+    ]
+    const body = messageOf({ ...data, 'Subscription-Id-Extension': groups })
+    expect(failedOf(body)).toEqual([5004, { 'Subscription-Id-Extension': groups[1] }])
+    const ids = [
+      { 'Subscription-Id-Type': 1, 'Subscription-Id-Data': '1' },
+      { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '9'.repeat(257) },
+    ]
+    expect(failedOf(messageOf({ ...data, 'Subscription-Id': ids }))).toEqual([
+      5004,
+      { 'Subscription-Id': { 'Subscription-Id-Data': '9'.repeat(257) } },
+    ])
+  })
+
   it('of the message where a service is meant: without the service', () => {
     const tree = { ...data, 'Service-Identifier': 3, 'CC-Request-Type': 4 }
     const service = { 'Requested-Service-Unit': { 'CC-Total-Octets': 2n ** 60n } }
