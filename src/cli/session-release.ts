@@ -17,7 +17,7 @@ import { LEDGER_LOST, withStores } from './stores.ts'
 /** Only these network elements can be asked by the node. */
 const DIAMETER = 'diameter:'
 
-/** Says what was done. Throws `CommandError` where there is no such session, or none that is open. */
+/** Says what was done. Throws `CommandError` where there is no such session that is open. */
 export async function release(
   sessionId = '',
   options: OptionValues,

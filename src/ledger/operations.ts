@@ -34,9 +34,9 @@ export interface OperationSettings {
 }
 
 /**
- * Credits or adjusts a bucket, and hints at it where it moved. Throws `InsufficientBalanceError`, `BalanceRangeError`,
- * `OperationReusedError`, `ContentionError`, `CorruptValueError` or `StoreDownError`; after the
- * last the outcome is unknown until the id is repeated.
+ * Credits or adjusts a bucket, and hints at it where it moved. Throws `InsufficientBalanceError`,
+ * `BalanceRangeError`, `OperationReusedError`, `ContentionError`, `CorruptValueError` or
+ * `StoreDownError`; after the last the outcome is unknown until the id is repeated.
  */
 export async function creditBucket(
   ledger: Ledger,

@@ -1,6 +1,6 @@
 /**
- * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups and
- * operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
+ * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups
+ * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
  */
 import type { CatalogFeed } from '../catalog/feed.ts'
 import type { ChangedSubscriber, SubscriberChange } from '../catalog/subscriber-watch.ts'

@@ -163,22 +163,6 @@ describe('catalogue', () => {
     expect(feed.current()).toBe(before)
   })
 
-  it('is told of when it is another one, but not the first time', async () => {
-    const catalog = await store.open()
-    await insertEntity(catalog, 'rates')
-    const { feed } = createFeed(catalog)
-    const told: number[] = []
-    feed.onCatalogueChange(() => told.push(feed.current().revision))
-    await feed.start()
-    await insertEntity(catalog, 'subscribers')
-    await feed.pollNow()
-    expect(told).toEqual([])
-    await insertEntity(catalog, 'plans')
-    await feed.pollNow()
-    await feed.pollNow()
-    expect(told).toEqual([2])
-  })
-
   it('reads changes in pages', async () => {
     const catalog = await store.open()
     const { feed } = createFeed(catalog)

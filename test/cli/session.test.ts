@@ -28,6 +28,7 @@ beforeAll(async () => {
   await waitUntil('hints are heard', () => following.isListening())
   close = () => following.close()
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
+  await insertEntity(stores.catalog, 'prepaidincludes')
 })
 afterAll(async () => {
   close?.()
@@ -50,7 +51,7 @@ async function run(...args: string[]) {
     TOLLGATE_REDIS_URL: server.url,
     TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
   }
-  const child = spawn(process.execPath, [BIN, 'session', ...args], { env })
+  const child = spawn(process.execPath, [BIN, ...args], { env })
   const said = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (bytes: Buffer) => {
@@ -79,11 +80,22 @@ const refused = (code: number, text: string) => ({
   stderr: `tollgate: ${text}\n`,
 })
 
+it('tollgate balance add hints at what it has moved, before it ends', async () => {
+  const add = ['balance', 'add', '--sid', '70', '--include', '1', '--amount', '5']
+  for (let times = 1; times <= 2; times += 1) {
+    expect(await run(...add, '--operation-id', 'x')).toMatchObject({ code: 0, stderr: '' })
+  }
+  await run(...add, '--operation-id', 'y')
+  await waitUntil('both', () => hints.length >= 2)
+  const hint = { cause: 'credit', aid: 7, sid: 70 }
+  expect(hints.splice(0)).toEqual([hint, hint])
+})
+
 describe('tollgate session list', () => {
   it('shows the open sessions of a subscriber or an account', async () => {
     await open(70, 'one', GY)
     await open(71, 'two', 'http')
-    const { code, stdout } = await run('list', '--sid', '70', '--json')
+    const { code, stdout } = await run('session', 'list', '--sid', '70', '--json')
     expect([code, JSON.parse(stdout)]).toEqual([
       0,
       [
@@ -96,26 +108,28 @@ describe('tollgate session list', () => {
         },
       ],
     ])
-    const table = await run('list', '--aid', '7')
+    const table = await run('session', 'list', '--aid', '7')
     expect(table.stdout).toMatch(/70 +one +diameter:net\/gy +2026-11-21T\S+ +2100-\S+ +0 +10: 100/)
     expect(table.stdout).toMatch(/71 +two +http/)
   })
 
   it('of one who is closed takes the account beside', async () => {
     await open(71, 'two', 'http')
-    expect(await run('list', '--sid', '71')).toEqual(refused(1, 'there is no subscriber 71 now'))
-    const { stdout } = await run('list', '--sid', '71', '--aid', '7')
+    expect(await run('session', 'list', '--sid', '71')).toEqual(
+      refused(1, 'there is no subscriber 71 now'),
+    )
+    const { stdout } = await run('session', 'list', '--sid', '71', '--aid', '7')
     expect(stdout).toContain('two')
-    expect((await run('list', '--aid', '8')).stdout).toBe('no open sessions\n')
+    expect((await run('session', 'list', '--aid', '8')).stdout).toBe('no open sessions\n')
     const text = 'give --sid for a subscriber, or --aid for an account'
-    expect(await run('list')).toEqual(refused(2, text))
+    expect(await run('session', 'list')).toEqual(refused(2, text))
   })
 })
 
 describe('tollgate session release', () => {
   it('tells the nodes, and leaves the rest to the network element', async () => {
     await open(70, 'one', GY)
-    const { code, stdout } = await run('release', 'one')
+    const { code, stdout } = await run('session', 'release', 'one')
     const name = `session one of ${GY} (subscriber 70, account 7)`
     expect([code, stdout]).toEqual([
       0,
@@ -129,7 +143,7 @@ describe('tollgate session release', () => {
 
   it('ends it at once, and tells the nodes too', async () => {
     await open(70, 'one', GY)
-    const { code, stdout } = await run('release', 'one', '--origin', GY, '--now')
+    const { code, stdout } = await run('session', 'release', 'one', '--origin', GY, '--now')
     expect([code, stdout]).toEqual([
       0,
       `ended session one of ${GY} (subscriber 70, account 7); given back: 10: 100 data\n` +
@@ -139,27 +153,27 @@ describe('tollgate session release', () => {
     await waitUntil('the hint', () => hints.length > 0)
     hints.length = 0
     const closed = refused(1, 'session one is closed already')
-    expect(await run('release', 'one', '--now')).toEqual(closed)
-    expect(await run('release', 'one', '--origin', GY)).toEqual(closed)
+    expect(await run('session', 'release', 'one', '--now')).toEqual(closed)
+    expect(await run('session', 'release', 'one', '--origin', GY)).toEqual(closed)
   })
 
   it('asks which, where two network elements have the same id', async () => {
     await open(70, 'one', GY)
     await open(71, 'one', 'http')
     const text = `session one is open under ${GY} and http: say which with --origin`
-    expect(await run('release', 'one', '--now')).toEqual(refused(1, text))
-    expect((await run('release', 'one', '--now', '--origin', 'http')).code).toBe(0)
+    expect(await run('session', 'release', 'one', '--now')).toEqual(refused(1, text))
+    expect((await run('session', 'release', 'one', '--now', '--origin', 'http')).code).toBe(0)
     expect(await stateOf(70, 'one', GY)).toEqual(['open', 100])
     expect(await stateOf(71, 'one', 'http')).toEqual(['expired', 0])
   })
 
   it('refuses by name what cannot be done', async () => {
     await open(70, 'web', 'http')
-    expect(await run('release', 'none')).toEqual(refused(1, 'there is no session none'))
+    expect(await run('session', 'release', 'none')).toEqual(refused(1, 'there is no session none'))
     const elsewhere = `there is no session web of ${GY}`
-    expect(await run('release', 'web', '--origin', GY)).toEqual(refused(1, elsewhere))
+    expect(await run('session', 'release', 'web', '--origin', GY)).toEqual(refused(1, elsewhere))
     const why = 'did not come over Diameter, so that nobody can be asked to end it: use --now'
-    expect(await run('release', 'web')).toEqual(refused(1, `session web of http ${why}`))
+    expect(await run('session', 'release', 'web')).toEqual(refused(1, `session web of http ${why}`))
     expect(hints).toEqual([])
   })
 })

@@ -67,7 +67,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     const { node } = await tlsNode(authority.caFile)
     const client = shown(authority.issue('client', 'other.test', HOST.toUpperCase()))
     const peer = await openTls(node.tlsPort, client)
-    expect(await peer.introduce()).toBe(2001)
+    expect(await peer.introduce(cer(cerAvps('Gw1.Peer.Test')))).toBe(2001)
     const stranger = await openTls(node.tlsPort, client)
     expect(await stranger.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
     expect(await stranger.next()).toBeNull()

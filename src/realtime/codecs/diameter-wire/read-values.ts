@@ -1,7 +1,6 @@
 /** Data of AVPs as values of a message. */
 import { isUtf8 } from 'node:buffer'
 import { int32At, uint32At } from './bytes.ts'
-import { NTP_UNIX_SECONDS } from './protocol.ts'
 
 const LATIN_CONTROLS = /[\u0080-\u009f]/
 
@@ -43,10 +42,13 @@ export function readInteger64(bytes: Buffer, at: number): number | string {
   return String(bytes.readBigInt64BE(at))
 }
 
-/** Epoch seconds; what began with 0 again in 2036 is of then (RFC 6733 section 4.3.1). */
+/**
+ * Seconds since 1900; what began with 0 again in 2036 goes on (RFC 6733 section 4.3.1). So it is
+ * never taken for seconds since 1970, which the same field may have in other forms of a message.
+ */
 export function readTime(bytes: Buffer, at: number): number {
   const seconds = uint32At(bytes, at)
-  return seconds - NTP_UNIX_SECONDS + (seconds < 2 ** 31 ? TWO_32 : 0)
+  return seconds < 2 ** 31 ? seconds + TWO_32 : seconds
 }
 
 const IPV4 = 1
