@@ -35,7 +35,7 @@ function hexOf(byte: number): string {
   return byte.toString(16).padStart(2, '0')
 }
 
-/** AVPs of ours as tshark shows them, with the text of `seen` where that is one of the right ones. */
+/** AVPs of ours as tshark shows them, with the text of `seen` where that is a right one. */
 function asSeen(avps: readonly WireAvp[], seen: readonly SharkAvp[]): object[] {
   return avps.map(({ code, vendor, flags, data }, at) => {
     const avp = avpByCode(code, vendor)
