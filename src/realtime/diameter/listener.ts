@@ -53,7 +53,7 @@ export async function startListener({ settings, around }: ListenerOptions): Prom
     const plain = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       crowd.take(socket, null)
     })
-    const port = await open(plain, settings.port)
+    const port = tls.only ? 0 : await open(plain, settings.port)
     const tlsPort = tlsServer === null ? 0 : await open(tlsServer, tls.port)
     return { port, tlsPort, ...keep(servers, crowd, around) }
   } catch (error) {

@@ -87,7 +87,7 @@ describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
     const proxy = { 'Proxy-Host': 'p.example.net', 'Proxy-State': 'state' }
     const wrong: Tree[] = [
       { ...data, 'CC-Request-Type': 5, 'Proxy-Info': [proxy, proxy] },
-      { ...data, 'Event-Timestamp': 1 },
+      { ...data, 'Auth-Application-Id': 3 },
       { ...data, 'Session-Id': 'x'.repeat(300) },
     ]
     const { 'Origin-Host': _, ...without } = data
