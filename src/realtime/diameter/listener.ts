@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Config } from '../../config/schema.ts'
+import { connectionsBeside } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { dnsNames } from './access.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
@@ -41,7 +42,7 @@ const LOOK_MS = { min: 10, max: 1000 } as const
 /** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
 export async function startListener({ settings, around }: ListenerOptions): Promise<Listener> {
   const { host, tls } = settings
-  const crowd = createCrowd(settings.connectionsMax, around)
+  const crowd = createCrowd(connectionsBeside(settings.connectionsMax), around)
   const servers: Server[] = []
   const open = async (server: Server, port: number) => {
     server.prependListener('connection', crowd.count)
