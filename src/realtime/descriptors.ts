@@ -28,7 +28,7 @@ export function descriptorCeiling(base: number, connectionsMax: number, limit = 
   return Math.max(base + 1, Math.min(base + connectionsMax, limit - reserveOf(limit)))
 }
 
-/** How many of `connectionsMax` there may be beside those of HTTP: half of what the limit leaves. */
+/** How many of `connectionsMax` may be beside those of HTTP: half of what the limit leaves. */
 export function connectionsBeside(connectionsMax: number, limit = fileLimit()): number {
   return Math.max(1, Math.min(connectionsMax, Math.floor((limit - reserveOf(limit)) / 2)))
 }
