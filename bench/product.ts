@@ -20,6 +20,9 @@ export interface ProductOptions {
   appendfsync?: 'always' | 'everysec'
   /** Somebody else's Redis, or cluster, in the place of one of its own. */
   redisUrl?: string
+  /** Likewise; with that of another product and its database they are nodes of one installation. */
+  mongoUrl?: string
+  database?: string
   /** The roles to start; `recorder` alone runs outside the admin process. */
   roles?: readonly Role[]
   /** More settings, as TOLLGATE_* variables. */
@@ -74,7 +77,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
 class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
-  readonly database = `tollgate_${process.pid}_${Math.floor(performance.now())}`
+  readonly database: string
   realtimePort = 0
   diameterPort = 0
   realtimeUrl = ''
@@ -88,6 +91,8 @@ class RunningProduct implements Product {
 
   constructor(options: ProductOptions) {
     this.options = options
+    const own = `tollgate_${process.pid}_${Math.floor(performance.now())}`
+    this.database = options.database ?? own
   }
 
   async begin(): Promise<void> {
@@ -177,7 +182,7 @@ class RunningProduct implements Product {
   }
 
   private async startMongo(): Promise<void> {
-    const given = process.env['TEST_MONGO_URL']
+    const given = this.options.mongoUrl ?? process.env['TEST_MONGO_URL']
     if (given !== undefined) {
       this.mongoUrl = given
       return

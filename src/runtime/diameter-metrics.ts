@@ -9,13 +9,19 @@ export type ServerRequestOutcome =
   | 'refused'
   /** No answer in time, or the connection has gone. */
   | 'unanswered'
-  /** There is no connection to the peer. */
-  | 'unsent'
 
 export interface ConnectionState {
   /** Name of the peer; '' if it is not listed. */
   readonly peerName: string
   readonly state: string
+}
+
+/** Requests of the node that are due. */
+export interface ServerRequestQueue {
+  /** Sessions that wait to be asked, or whose answer is waited for. */
+  readonly pending: number
+  /** Sessions that were not asked because too many waited. */
+  readonly dropped: number
 }
 
 /** What Diameter counts. Labels are few, whatever peers send. */
@@ -24,6 +30,8 @@ export type DiameterMetrics = {
   readConnections(read: () => readonly ConnectionState[]): void
   /** Where to read how many sessions are remembered for RAR and ASR. */
   readSessions(read: () => number): void
+  /** Where to read what is due of RAR and ASR. */
+  readQueue(read: () => ServerRequestQueue): void
   /** One message, by its command code; `resultCode` is 0 for requests. */
   message(
     direction: MessageDirection,
@@ -65,6 +73,7 @@ export function createDiameterMetrics(registry: Registry): DiameterMetrics {
   const message = createMessageCounter(registry)
   let readConnections: () => readonly ConnectionState[] = () => []
   let readSessions = () => 0
+  const readQueue = createQueueMetrics(registry)
   new Gauge({
     name: 'tollgate_diameter_connections',
     help: 'Diameter connections by peer and state',
@@ -110,11 +119,37 @@ export function createDiameterMetrics(registry: Registry): DiameterMetrics {
     readSessions(read) {
       readSessions = read
     },
+    readQueue,
     message,
     refused: (cause) => refused.inc({ cause }),
     answerUnmatched: () => unmatched.inc(),
     answerDropped: () => dropped.inc(),
     serverRequest: (kind, outcome) => requests.inc({ kind, outcome }),
+  }
+}
+
+function createQueueMetrics(registry: Registry): DiameterMetrics['readQueue'] {
+  const registers = [registry]
+  let readQueue = (): ServerRequestQueue => ({ pending: 0, dropped: 0 })
+  new Gauge({
+    name: 'tollgate_diameter_server_requests_pending',
+    help: 'Diameter sessions that wait for RAR or ASR, or whose answer is waited for',
+    registers,
+    collect() {
+      this.set(readQueue().pending)
+    },
+  })
+  new Counter({
+    name: 'tollgate_diameter_server_requests_dropped_total',
+    help: 'Diameter sessions that were not sent RAR because too many waited',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(readQueue().dropped)
+    },
+  })
+  return (read) => {
+    readQueue = read
   }
 }
 

@@ -10,6 +10,7 @@ function countDiameter(diameter: DiameterMetrics): void {
   const ofPeer = { peerName: 'PGW', state: 'open' }
   diameter.readConnections(() => [ofPeer, ofPeer, { peerName: '', state: 'waitCer' }])
   diameter.readSessions(() => 11)
+  diameter.readQueue(() => ({ pending: 12, dropped: 13 }))
   diameter.message('in', 272, true, 0)
   diameter.message('in', 272, true, 0)
   diameter.message('out', 272, false, 4012)
@@ -83,6 +84,8 @@ describe('metrics', () => {
       `tollgate_diameter_unmatched_answers_total{${labels}} 1`,
       `tollgate_diameter_dropped_answers_total{${labels}} 2`,
       `tollgate_diameter_server_requests_total{kind="RAR",outcome="success",${labels}} 1`,
+      `tollgate_diameter_server_requests_pending{${labels}} 12`,
+      `tollgate_diameter_server_requests_dropped_total{${labels}} 13`,
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_stream_backlog_bytes{${labels}} 1048576`,
       `tollgate_stream_backlog_ratio{${labels}} 0.25`,

@@ -142,7 +142,8 @@ export class PeerConnection implements DiameterConnection {
     this.#pending.expire(nowMs)
     // Who does not read has a time of its own.
     if (this.#isPaused) return
-    const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs }
+    const underWay = this.#underWay
+    const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay }
     const event = dueEvent(this.state, this.#around.settings, at)
     if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
     if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()

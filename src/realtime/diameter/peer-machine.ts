@@ -171,11 +171,22 @@ export interface PeerTimes {
   readonly answerTimeoutMs: number
 }
 
-/** The event of a timer that is due, if one is, in a state that began at `sinceMs`. */
+/** What counts for the times of a connection. */
+export interface PeerMoment {
+  readonly nowMs: number
+  /** When its state began. */
+  readonly sinceMs: number
+  /** When something came last. */
+  readonly heardMs: number
+  /** Requests of the peer that are not answered yet; they have a time of their own. */
+  readonly underWay: number
+}
+
+/** The event of a timer that is due, if one is. */
 export function dueEvent(
   state: PeerState,
   times: PeerTimes,
-  at: { readonly nowMs: number; readonly sinceMs: number; readonly heardMs: number },
+  at: PeerMoment,
 ): 'idle' | 'timeout' | null {
   switch (state) {
     case 'waitCer':
@@ -187,6 +198,8 @@ export function dueEvent(
     case 'closed':
       return null
     default:
+      // What it has asked may have moved something: it must be told.
+      if (at.underWay > 0 && state !== 'closing') return null
       return at.nowMs - at.sinceMs >= times.answerTimeoutMs ? 'timeout' : null
   }
 }

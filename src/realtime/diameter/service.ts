@@ -62,6 +62,7 @@ export async function startDiameterService(
   const send = createSender(identity, peersServed.stateId, metrics)
   const perSecondMax = requestsPerSecondMax
   const asking = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
+  metrics.diameter.readQueue(() => asking.counts())
   return {
     port: peersServed.port,
     tlsPort: peersServed.tlsPort,

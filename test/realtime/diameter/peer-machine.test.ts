@@ -127,12 +127,24 @@ describe('the times of a state', () => {
   ]
 
   it.each(rows)('%s after %d ms: %s', (state, afterMs, event) => {
-    const at = { nowMs: 1000 + afterMs, sinceMs: 1000, heardMs: 0 }
+    const at = { nowMs: 1000 + afterMs, sinceMs: 1000, heardMs: 0, underWay: 0 }
+    expect(dueEvent(state, times, at)).toBe(event)
+  })
+
+  it.each<[PeerState, string | null]>([
+    ['open', 'idle'],
+    ['finishing', null],
+    ['leaving', null],
+    ['left', null],
+    ['closing', 'timeout'],
+  ])('%s with a request under way: %s', (state, event) => {
+    const at = { nowMs: 1300, sinceMs: 1000, heardMs: 0, underWay: 1 }
     expect(dueEvent(state, times, at)).toBe(event)
   })
 
   it('a peer that is open is asked after the last that it said', () => {
-    expect(dueEvent('open', times, { nowMs: 1600, sinceMs: 0, heardMs: 1301 })).toBeNull()
-    expect(dueEvent('open', times, { nowMs: 1600, sinceMs: 0, heardMs: 1300 })).toBe('idle')
+    const at = { nowMs: 1600, sinceMs: 0, underWay: 0 }
+    expect(dueEvent('open', times, { ...at, heardMs: 1301 })).toBeNull()
+    expect(dueEvent('open', times, { ...at, heardMs: 1300 })).toBe('idle')
   })
 })

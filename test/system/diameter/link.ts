@@ -91,7 +91,7 @@ export function linkOn(socket: Socket, respond: Respond): Link {
     },
     async ask(commandCode, avps, more = {}) {
       const hopByHopId = nextId++
-      const request = requestOf(commandCode, hopByHopId, avps, more)
+      const request = requestBytes(commandCode, hopByHopId, avps, more)
       const answer = new Promise<Message | Error>((resolve) => waiting.set(hopByHopId, resolve))
       const late = setTimeout(
         () => waiting.get(hopByHopId)?.(new Error(`no answer to command ${commandCode}`)),
@@ -137,7 +137,13 @@ function messageOf(bytes: Buffer): Message {
   return { ...message, named: namedAvps(message.avps), bytes }
 }
 
-function requestOf(commandCode: number, id: number, named: NamedAvps, more: Ask): Buffer {
+/** The bytes of a request; its end-to-end identifier is the other one, unless told otherwise. */
+export function requestBytes(
+  commandCode: number,
+  id: number,
+  named: NamedAvps,
+  more: Ask = {},
+): Buffer {
   const isBase = BASE_COMMANDS.has(commandCode)
   return writeMessage({
     flags: flags.request | (more.flags ?? (isBase ? 0 : flags.proxiable)),

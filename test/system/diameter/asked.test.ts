@@ -1,0 +1,297 @@
+/** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID } from '../../../bench/population.ts'
+import type { EntityCollection } from '../../../src/catalog/collections.ts'
+import { writeEntity } from '../../../src/catalog/write.ts'
+import { fenceOf } from '../../../src/cli/seed.ts'
+import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { tollgate } from '../command.ts'
+import { type Fields, withCatalog } from '../exchange.ts'
+import { money, startNode, type TestNode } from '../outages/node.ts'
+import { connectLink, type Link, type Message, polite } from './link.ts'
+import { dataSession, GATEWAY, granted, NODE, NODE_SETTINGS } from './story.ts'
+
+/** All that a subscriber has, in MiB. */
+const ALL = 10_000
+/** MiB that one unit of money buys. */
+const PER_UNIT = 100
+
+const environment = {
+  ...NODE_SETTINGS,
+  TOLLGATE_DIAMETER_ANSWER_TIMEOUT_MS: '500',
+  TOLLGATE_CATALOG_POLL_MS: '50',
+}
+/** Result-Code with which a client answers for a session, where it is not 2001; 0: not at all. */
+const answers = new Map<string, number>()
+let node: TestNode
+let link: Link
+
+function respond(request: WireMessage) {
+  const code = answers.get(textOf(request.avps, avpCode.sessionId) ?? '') ?? 2001
+  if (code === 0) return null
+  return { ...polite(GATEWAY)(request), 'Result-Code': code }
+}
+
+const connect = () => connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond })
+
+beforeAll(async () => {
+  node = await startNode({ subscribers: 24, environment })
+  await node.product.start('realtime')
+  await node.product.start('admin')
+  link = await connect()
+})
+afterAll(async () => {
+  await link?.close()
+  await node?.stop()
+})
+
+/** Requests of the node for a session, in their order. */
+function askedFor(sessionId: string, links: readonly Link[] = [link]): Message[] {
+  const all = links.flatMap(({ received }) => received)
+  return all.filter(({ command: code, named }) => {
+    const isAsked = code === command.reAuth || code === command.abortSession
+    return isAsked && named['Session-Id'] === sessionId
+  })
+}
+
+/** The n-th of them. */
+async function asked(sessionId: string, count = 1, over = link): Promise<Message> {
+  const all = () => askedFor(sessionId, [over])
+  await waitUntil(`request ${count} for ${sessionId}`, () => all().length >= count)
+  return all()[count - 1] as Message
+}
+
+/** A session of the n-th subscriber that is open. */
+async function opened(name: string, index: number, asks = 5, over = link) {
+  const one = dataSession(name, index)
+  const answer = await over.ask(command.creditControl, one.initial(asks))
+  expect(answer.named).toMatchObject({ 'Result-Code': 2001 })
+  const say = async (avps: ReturnType<typeof one.initial>, by = over) =>
+    (await by.ask(command.creditControl, avps)).named
+  return {
+    ...{ answer: answer.named, sid: one.sid },
+    update: (number: number, mib = 5, by = over) =>
+      say(one.update(number, { asked: mib, used: 0 }), by),
+    end: (number: number, used = 0) => say(one.termination(number, used)),
+  }
+}
+
+async function topUp(index: number): Promise<void> {
+  const add = ['balance', 'add', '--sid', String(FIRST_SID + index), '--include', '1']
+  expect(await tollgate(node.product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
+}
+
+const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
+  withCatalog(node.product, (catalog) => {
+    const fence = fenceOf(node.books.ledger, systemClock)
+    return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
+  })
+
+/** Changes the one revision there is, as an operator's tools do. */
+async function change(collection: EntityCollection, which: Fields, changes: Fields): Promise<void> {
+  const stored = await withCatalog(node.product, (catalog) =>
+    (catalog[collection] as typeof catalog.plans).findOne(which),
+  )
+  await write(collection, { ...stored, ...changes }, 'replace')
+}
+
+/** A figure of Diameter, once it is so. */
+async function figureIs(name: string, labels: string, value: (now: number) => boolean) {
+  const line = new RegExp(`^tollgate_diameter_${name}\\{${labels}.*role="realtime"\\} (\\d+)$`, 'm')
+  let figure = -1
+  await waitUntil(`${name} ${labels}`, async () => {
+    const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
+    figure = Number(line.exec(text)?.[1] ?? -1)
+    return value(figure)
+  })
+}
+
+describe('a session that is asked to authorize anew', () => {
+  it('after a top-up: it gets what is there now', async () => {
+    const session = await opened('asked;topped', 0, 2 * ALL)
+    expect(session.answer).toMatchObject(granted(ALL))
+    await topUp(0)
+    const request = await asked('asked;topped')
+    expect(request.named).toEqual({
+      ...{ 'Session-Id': 'asked;topped', ...NODE },
+      ...{ 'Destination-Host': GATEWAY['Origin-Host'] },
+      ...{ 'Destination-Realm': GATEWAY['Origin-Realm'] },
+      ...{ 'Auth-Application-Id': 4, 'Re-Auth-Request-Type': 0 },
+      'Origin-State-Id': expect.any(Number),
+    })
+    expect(await session.update(1, 2 * ALL)).toMatchObject(granted(ALL + PER_UNIT))
+    expect(await session.end(2)).toMatchObject({ 'Result-Code': 2001 })
+  })
+
+  it('after a change of its subscriber: it is told of it', async () => {
+    const session = await opened('asked;barred', 1)
+    const { sid } = session
+    await change('subscribers', { sid }, { barred: true })
+    expect((await asked('asked;barred')).command).toBe(command.reAuth)
+    expect(await session.update(1)).toMatchObject({ 'Result-Code': 4010 })
+    await change('subscribers', { sid }, { barred: false })
+    await asked('asked;barred', 2)
+    expect(await session.update(2)).toMatchObject(granted(5))
+    expect(await session.end(3)).toMatchObject({ 'Result-Code': 2001 })
+  })
+
+  it('only if it is open', async () => {
+    const open = await opened('asked;open', 2)
+    // What came last is asked first.
+    const ended = await opened('asked;ended', 2)
+    const never = dataSession('asked;never', 2).update(1, { used: 1 })
+    await link.ask(command.creditControl, never)
+    await ended.end(1)
+    await topUp(2)
+    await asked('asked;open')
+    expect(askedFor('asked;ended')).toEqual([])
+    expect(askedFor('asked;never')).toEqual([])
+    await open.end(1)
+  })
+
+  it('over the connection by which it came last', async () => {
+    const other = await connect()
+    const session = await opened('asked;moved', 3)
+    expect(await session.update(1, 5, other)).toMatchObject({ 'Result-Code': 2001 })
+    await topUp(3)
+    await asked('asked;moved', 1, other)
+    expect(askedFor('asked;moved')).toEqual([])
+    await session.end(2)
+    await other.close()
+  })
+
+  it('with all others after a change of a rate', async () => {
+    const other = await connect()
+    const sessions = [
+      await opened('asked;all1', 4, 2 * ALL),
+      await opened('asked;all2', 5, 2 * ALL, other),
+      await opened('asked;all3', 6, 2 * ALL, other),
+    ]
+    for (const { answer } of sessions) expect(answer).toMatchObject(granted(ALL))
+    const tier = { from: 0, to: 'UNLIMITED', interval: 1_048_576, price: 0.02 }
+    await change('rates', { key: 'DATA' }, { rates: { data: { BASE: { rate: [tier] } } } })
+    const all = ['asked;all1', 'asked;all2', 'asked;all3']
+    await waitUntil('all of them', () =>
+      all.every((one) => askedFor(one, [link, other]).length > 0),
+    )
+    for (const session of sessions) {
+      expect(await session.update(1, 2 * ALL)).toMatchObject(granted(ALL / 2))
+      await session.end(2)
+    }
+    await other.close()
+  })
+})
+
+describe('a session that is to end', () => {
+  const release = (...args: string[]) => tollgate(node.product, ['session', 'release', ...args])
+
+  it('because an operator says so: its client ends it', async () => {
+    const session = await opened('asked;released', 8)
+    expect(await release('asked;released')).toMatchObject({ code: 0, stderr: '' })
+    const request = await asked('asked;released')
+    expect(request.command).toBe(command.abortSession)
+    expect(request.named).toMatchObject({
+      ...{ ...NODE, 'Auth-Application-Id': 4 },
+      'Destination-Host': GATEWAY['Origin-Host'],
+    })
+    expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })
+    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
+  })
+
+  it('and has been ended here already', async () => {
+    const session = await opened('asked;now', 9)
+    expect(await release('asked;now', '--now')).toMatchObject({ code: 0, stderr: '' })
+    expect(await node.moneyOf(session.sid)).toEqual(money(0, 0))
+    expect((await asked('asked;now')).command).toBe(command.abortSession)
+    // What was used without the node's knowledge is paid all the same.
+    expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })
+    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
+  })
+
+  it('because its subscriber is not there any more: what it used is paid', async () => {
+    const session = await opened('asked;closed', 10)
+    await change('subscribers', { sid: session.sid }, { to: new Date() })
+    expect((await asked('asked;closed')).command).toBe(command.abortSession)
+    expect(await session.end(1, 1)).toMatchObject({ 'Result-Code': 2001 })
+    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 20_000 })
+  })
+})
+
+describe('a client', () => {
+  it('that will ask later, or knows nothing of the session, is taken at its word', async () => {
+    answers.set('asked;limited', 2002).set('asked;forgotten', 5002)
+    await opened('asked;limited', 12)
+    await opened('asked;forgotten', 12)
+    for (const count of [1, 2]) {
+      await topUp(12)
+      await asked('asked;limited', count)
+    }
+    expect(askedFor('asked;forgotten')).toHaveLength(1)
+  })
+
+  it('that does not answer, or is gone, is asked once more, unless it comes', async () => {
+    for (const name of ['silent', 'silent, to end', 'cut', 'comes']) answers.set(`asked;${name}`, 0)
+    const other = await connect()
+    const coming = await opened('asked;comes', 17)
+    await topUp(17)
+    await asked('asked;comes')
+    expect(await coming.update(1)).toMatchObject({ 'Result-Code': 2001 })
+    await opened('asked;silent', 13)
+    await opened('asked;silent, to end', 14)
+    await opened('asked;cut', 15, 5, other)
+    for (const index of [13, 15]) await topUp(index)
+    await tollgate(node.product, ['session', 'release', 'asked;silent, to end'])
+    await asked('asked;cut', 1, other)
+    await other.close()
+    // By another session of the same client the node knows where it is now.
+    const again = await connect()
+    const later = await opened('asked;later', 16, 5, again)
+    await asked('asked;cut', 1, again)
+    for (const name of ['asked;silent', 'asked;silent, to end']) {
+      await asked(name, 2)
+      expect(new Set(askedFor(name).map(({ hopByHopId }) => hopByHopId)).size).toBe(2)
+    }
+    await figureIs('server_requests_pending', '', (count) => count === 0)
+    expect(await later.end(1)).toMatchObject({ 'Result-Code': 2001 })
+    await again.close()
+    expect(askedFor('asked;silent')).toHaveLength(2)
+    expect(askedFor('asked;silent, to end')).toHaveLength(2)
+    expect(askedFor('asked;comes')).toHaveLength(1)
+    await coming.end(2)
+  })
+})
+
+describe('the figures', () => {
+  it('tell of requests, sessions and connections', async () => {
+    for (const [kind, outcome] of [
+      ['RAR', 'success'],
+      ['RAR', 'refused'],
+      ['RAR', 'unanswered'],
+      ['ASR', 'success'],
+      ['ASR', 'unanswered'],
+    ]) {
+      const labels = `kind="${kind}",outcome="${outcome}"`
+      await figureIs('server_requests_total', labels, (count) => count > 0)
+    }
+    const message = (direction: string, name: string, type: string, result: string) =>
+      `direction="${direction}",command="${name}",type="${type}",result="${result}"`
+    for (const [name, code] of [
+      ['RA', '2001'],
+      ['RA', '2002'],
+      ['RA', '5002'],
+      ['AS', '2001'],
+    ] as const) {
+      await figureIs('messages_total', message('in', name, 'answer', code), (count) => count > 0)
+      await figureIs('messages_total', message('out', name, 'request', ''), (count) => count > 0)
+    }
+    await figureIs('server_requests_dropped_total', '', (count) => count === 0)
+    await figureIs('connections', 'peer="",state="open"', (count) => count === 1)
+    // Those of clients that did not end them.
+    await figureIs('sessions', '', (count) => count === 4)
+    await link.close()
+    await figureIs('connections', 'peer="",state="open"', (count) => count === -1)
+  })
+})

@@ -1,0 +1,250 @@
+/** What Diameter peers are told while something is away, too much, or ends. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aidOf } from '../../../bench/population.ts'
+import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { publishHint } from '../../../src/store/hints.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { money, startNode, type TestNode } from '../outages/node.ts'
+import { connectLink, type Link, type Message } from './link.ts'
+import { creditControl, dataSession, GATEWAY, granted, NODE_SETTINGS, service } from './story.ts'
+
+/** What waits for a Redis that stands still shall not be given up meanwhile. */
+const PATIENT = {
+  TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
+  TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
+  TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
+}
+const environment: Record<string, string> = {
+  ...NODE_SETTINGS,
+  TOLLGATE_MONGO_TIMEOUT_MS: '500',
+}
+let node: TestNode
+let link: Link
+
+const connect = () => connectLink({ port: node.product.diameterPort, identity: GATEWAY })
+const ask = (avps: NamedAvps, by = link) => by.ask(command.creditControl, avps)
+const resultOf = ({ named }: Message) => named['Result-Code']
+
+beforeAll(async () => {
+  node = await startNode({ subscribers: 40, environment })
+  await node.product.start('realtime')
+  link = await connect()
+})
+afterAll(async () => {
+  await link?.close()
+  await node?.stop()
+})
+
+/** To go elsewhere, as an error of the protocol. */
+function expectTooBusy({ named, flags: bits }: Message, sessionId: string): void {
+  expect(named).toMatchObject({ 'Result-Code': 3004, 'Session-Id': sessionId })
+  expect(bits & (flags.error | flags.request)).toBe(flags.error)
+}
+
+function isReAuth({ command: code, named }: Message, sessionId: string): boolean {
+  return code === command.reAuth && named['Session-Id'] === sessionId
+}
+
+async function insist(avps: NamedAvps): Promise<Message> {
+  let answer: Message | undefined
+  await waitUntil('a definite answer', async () => {
+    answer = await ask(avps)
+    return resultOf(answer) !== 3004
+  })
+  return answer as Message
+}
+
+/** The n-th subscriber has been charged before: the node knows who that is. */
+async function meet(index: number): Promise<void> {
+  const first = dataSession(`outages;first ${index}`, index)
+  expect(resultOf(await ask(first.initial(1)))).toBe(2001)
+  expect(resultOf(await ask(first.termination(1, 0)))).toBe(2001)
+}
+
+const outages = [
+  {
+    what: 'killed',
+    begin: () => node.product.kill9('redis'),
+    end: () => node.product.start('redis'),
+  },
+  {
+    what: 'stopped, so that it only hangs',
+    begin: async () => process.kill(node.product.pid('redis'), 'SIGSTOP'),
+    end: async () => process.kill(node.product.pid('redis'), 'SIGCONT'),
+  },
+]
+
+describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
+  const index = what === 'killed' ? 0 : 2
+  const name = (which: string) => `outages;${which} while ${what}`
+
+  it('is 3004 for whoever asks; the same connection goes on when it is back', async () => {
+    const { sid, initial, update, termination } = dataSession(name('open'), index)
+    const next = dataSession(name('new'), index + 1)
+    await meet(index + 1)
+    expect((await ask(initial(5))).named).toMatchObject(granted(5))
+    await begin()
+    try {
+      const said = [update(1, { asked: 5, used: 5 }), next.initial(5)]
+      const [open, fresh] = (await Promise.all(said.map((one) => ask(one)))) as [Message, Message]
+      expectTooBusy(open, name('open'))
+      expectTooBusy(fresh, name('new'))
+      expect(resultOf(await link.ask(command.watchdog, GATEWAY))).toBe(2001)
+    } finally {
+      await end()
+    }
+    expect((await insist(update(1, { asked: 5, used: 5 }))).named).toMatchObject(granted(5))
+    expect(resultOf(await insist(next.initial(5)))).toBe(2001)
+    expect(await node.moneyOf(sid)).toEqual(money(5, 5))
+    expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
+    // What others do is heard of again, too.
+    await waitUntil('a request of the node', async () => {
+      await publishHint(node.books.ledger.redis, { cause: 'credit', aid: aidOf(index, 1), sid })
+      return link.received.some((one) => isReAuth(one, name('open')))
+    })
+    expect(resultOf(await ask(termination(2, 5)))).toBe(2001)
+    expect(resultOf(await ask(next.termination(1, 0)))).toBe(2001)
+    expect(await node.moneyOf(sid)).toEqual(money(10, 0))
+    expect(link.isClosed).toBe(false)
+  })
+})
+
+describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () => {
+  it('stops nobody who is known; who is not may come again', async () => {
+    const known = dataSession('outages;known', 4)
+    const { sid, initial, update, termination } = known
+    const stranger = dataSession('outages;stranger', 5)
+    const nobody = creditControl('outages;nobody', 'initial', 0, {
+      'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '888001' },
+      ...service({ asked: 5 }),
+    })
+    expect((await ask(initial(5))).named).toMatchObject(granted(5))
+    await node.product.kill9('mongo')
+    try {
+      expect((await ask(update(1, { asked: 5, used: 5 }))).named).toMatchObject(granted(5))
+      const more = dataSession('outages;known, again', 4)
+      expect((await ask(more.initial(5))).named).toMatchObject(granted(5))
+      expect(resultOf(await ask(more.termination(1, 5)))).toBe(2001)
+      expectTooBusy(await ask(stranger.initial(5)), 'outages;stranger')
+      expectTooBusy(await ask(nobody), 'outages;nobody')
+    } finally {
+      await node.product.start('mongo')
+    }
+    expect((await insist(stranger.initial(5))).named).toMatchObject(granted(5))
+    expect(resultOf(await insist(nobody))).toBe(5030)
+    expect(resultOf(await ask(termination(2, 5)))).toBe(2001)
+    expect(resultOf(await ask(stranger.termination(1, 0)))).toBe(2001)
+    expect(await node.moneyOf(sid)).toEqual(money(15, 0))
+  })
+})
+
+describe('a node that is not ready', () => {
+  it('says so until it is: its Redis could lose what it is told', async () => {
+    const { initial, termination } = dataSession('outages;ready', 6)
+    const configure = (value: string) =>
+      node.books.ledger.redis.client.config('SET', 'maxmemory-policy', value)
+    await configure('allkeys-lru')
+    try {
+      let number = 0
+      await waitUntil('not ready', async () => {
+        number += 1
+        const { initial: other, termination: end } = dataSession(`outages;ready ${number}`, 6)
+        const answer = await ask(other(1))
+        if (resultOf(answer) === 3004) return true
+        await ask(end(1, 0))
+        return false
+      })
+      expectTooBusy(await ask(initial(1)), 'outages;ready')
+    } finally {
+      await configure('noeviction')
+    }
+    expect((await insist(initial(1))).named).toMatchObject(granted(1))
+    expect(resultOf(await ask(termination(1, 0)))).toBe(2001)
+    expect(await node.moneyOf(dataSession('', 6).sid)).toEqual(money(0, 0))
+  })
+})
+
+/** Starts the node again, with other settings. */
+async function restart(settings: Record<string, string>): Promise<void> {
+  expect(await node.product.terminate('realtime')).toBe(0)
+  Object.assign(environment, settings)
+  await node.product.start('realtime')
+  link = await connect()
+}
+
+/** While Redis stands still, nothing that is under way is answered. */
+async function whileUnderWay(begun: () => Promise<void>): Promise<void> {
+  process.kill(node.product.pid('redis'), 'SIGSTOP')
+  try {
+    await begun()
+  } finally {
+    process.kill(node.product.pid('redis'), 'SIGCONT')
+  }
+}
+
+describe('more than a node takes at once', () => {
+  it('is 3004 without a wait; what was taken is answered', async () => {
+    await restart({ ...PATIENT, TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1' })
+    const [first, second] = [8, 9].map((index) => dataSession(`outages;busy ${index}`, index))
+    if (first === undefined || second === undefined) throw new Error('no sessions')
+    for (const index of [8, 9]) await meet(index)
+    let taken: Promise<Message> | undefined
+    await whileUnderWay(async () => {
+      taken = ask(first.initial(5))
+      expectTooBusy(await ask(second.initial(5)), 'outages;busy 9')
+    })
+    expect((await taken)?.named).toMatchObject(granted(5))
+    expect((await insist(second.initial(5))).named).toMatchObject(granted(5))
+    for (const one of [first, second]) {
+      expect(resultOf(await insist(one.termination(1, 0)))).toBe(2001)
+      expect(await node.moneyOf(one.sid)).toEqual(money(0, 0))
+    }
+    await restart({
+      TOLLGATE_REALTIME_IN_FLIGHT_MAX: '4096',
+      TOLLGATE_DIAMETER_ANSWER_TIMEOUT_MS: '300',
+    })
+  })
+})
+
+describe('a node that is told to end', () => {
+  it('takes leave of its peers, answers what is under way, and exits with 0', async () => {
+    const indexes = Array.from({ length: 16 }, (_, index) => 16 + index)
+    await Promise.all(indexes.map(meet))
+    const sessions = indexes.map((index) => dataSession(`outages;late ${index}`, index))
+    const connectSilent = () =>
+      connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond: () => null })
+    const silent = await connectSilent()
+    const idle = [await connect(), await connectSilent()]
+    let answers: Promise<Message>[] = []
+    let ended: Promise<number | null> | undefined
+    await whileUnderWay(async () => {
+      answers = sessions.map((one, index) => ask(one.initial(5), index % 2 === 0 ? link : silent))
+      // Each connection is served in turn: what was sent before this answer is under way.
+      for (const one of [link, silent]) await one.ask(command.watchdog, GATEWAY)
+      ended = node.product.terminate('realtime')
+      for (const one of [link, silent, ...idle]) {
+        const leave = await one.receives(command.disconnectPeer, 'request')
+        expect(leave.named).toMatchObject({ 'Disconnect-Cause': 0 })
+      }
+      expectTooBusy(await ask(dataSession('outages;too late', 8).initial(5)), 'outages;too late')
+      // Also the one that does not answer: the times of both have passed.
+      const areGone = () => idle.every(({ isClosed }) => isClosed)
+      await waitUntil('those without requests have gone', areGone)
+      expect([link.isClosed, silent.isClosed]).toEqual([false, false])
+    })
+    for (const answer of await Promise.all(answers)) {
+      expect(answer.named).toMatchObject(granted(5))
+    }
+    await waitUntil('the peer that takes leave is gone', () => link.isClosed)
+    await waitUntil('the one that does not is cut off', () => silent.isClosed)
+    expect(await ended).toBe(0)
+    await node.product.start('realtime')
+    link = await connect()
+    for (const one of sessions) {
+      expect(await node.moneyOf(one.sid)).toEqual(money(0, 5))
+      expect(resultOf(await ask(one.termination(1, 5)))).toBe(2001)
+      expect(await node.moneyOf(one.sid)).toEqual(money(5, 0))
+    }
+  })
+})
