@@ -1,6 +1,7 @@
 /** A Diameter client, for `tollgate diameter send`, tests and benchmarks: one connection. */
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { baseAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import {
   avp,
   readHeader,
@@ -20,7 +21,6 @@ import {
   resultCode,
 } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
-import { baseAnswer } from './base-answers.ts'
 import { addressData } from './capabilities.ts'
 import { createFrames } from './frames.ts'
 import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'
