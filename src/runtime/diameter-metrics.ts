@@ -7,10 +7,8 @@ export type ServerRequestOutcome =
   | 'success'
   /** Answered with another Result-Code. */
   | 'refused'
-  /** No answer in time, or the connection has gone. */
+  /** No answer in time, or no connection to ask on. */
   | 'unanswered'
-  /** There is no connection to the peer. */
-  | 'unsent'
 
 export interface ConnectionState {
   /** Name of the peer; '' if it is not listed. */

@@ -35,8 +35,6 @@ export function createHopByHopIds(): () => number {
   }
 }
 
-export type RequestOutcome = 'answered' | 'timeout' | 'unsent'
-
 interface Pending {
   readonly endMs: number
   readonly command: number
