@@ -26,7 +26,7 @@ COPY --from=build /app/dist/src dist/src
 COPY LICENSE LICENSE
 USER node
 # Charging, and the control plane. Both listen on loopback unless their host says otherwise.
-EXPOSE 8181 8182
+EXPOSE 8181 8182 3868
 # Of charging; the other roles have another port, or none.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", \

@@ -121,7 +121,8 @@ function jsonBodies(connection: number, run: string): () => string {
     const kind = step === 0 ? 'start' : isLast ? 'release' : 'update'
     const services = [10, 20].map((group) => service(group, isLast, number === 0)).join()
     const id = `"session_id":"${run}-${connection}-${session}","request_num":${number}`
-    const text = `{"record_type":"${kind}_request",${id},"sid":${FIRST_SID + subscriber},"services":[${services}]}`
+    const head = `"record_type":"${kind}_request",${id},"sid":${FIRST_SID + subscriber}`
+    const text = `{${head},"services":[${services}]}`
     step = isLast ? 0 : step + 1
     if (isLast) {
       session += 1
@@ -146,7 +147,8 @@ function shown(name: string, result: Result & { cpuMicros: number }): string {
   const { requestsPerSecond, p50, p99, cpuMicros: cpu, answers } = result
   const latency = `p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms`
   const rate = requestsPerSecond.toFixed(0).padStart(7)
-  return `${name} ${rate} requests/s  ${latency}  CPU ${cpu.toFixed(1)} µs  ${JSON.stringify(answers)}`
+  const codes = JSON.stringify(answers)
+  return `${name} ${rate} requests/s  ${latency}  CPU ${cpu.toFixed(1)} µs  ${codes}`
 }
 
 async function main(): Promise<void> {

@@ -26,16 +26,25 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   const defaults = fileTypeDefaultsOf(context.config)
   const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
   const { startRealtime } = await import('./realtime/start.ts')
-  return startRealtime({
+  const running = await startRealtime({
     ...{ ...context, defaults, rules },
     follow: (listener) => followStoredConfig(context.config, context.log, listener),
   })
+  const { port, diameterPort, diameterTlsPort } = running
+  return {
+    ports: {
+      'realtime.port': port,
+      ...(diameterPort === 0 ? {} : { 'diameter.port': diameterPort }),
+      ...(diameterTlsPort === 0 ? {} : { 'diameter.tls.port': diameterTlsPort }),
+    },
+    close: () => running.close(),
+  }
 }
 
 async function admin(context: RoleContext): Promise<RunningRole> {
   const { startAdmin } = await import('./admin/start.ts')
   const running = await startAdmin(context)
-  return { port: running.port, close: () => running.close(context.drainMs) }
+  return { ports: { 'admin.port': running.port }, close: () => running.close(context.drainMs) }
 }
 
 async function recorder(context: RoleContext): Promise<RunningRole> {

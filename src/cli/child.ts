@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CommandError } from './errors.ts'
-import { isChildMessage } from './ipc.ts'
+import { isChildMessage, type TakenPorts } from './ipc.ts'
 import type { Running } from './keeper.ts'
 
 export interface ChildOptions {
@@ -20,7 +20,7 @@ export interface ChildOptions {
 }
 
 export interface Child extends Running {
-  readonly port: number | undefined
+  readonly ports: TakenPorts
 }
 
 /**
@@ -47,8 +47,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     clearTimeout(timer)
   }
   try {
-    const port = await readiness(child, exited, name, startTimeoutMs)
-    return { pid: child.pid, port, exited, stop }
+    const ports = await readiness(child, exited, name, startTimeoutMs)
+    return { pid: child.pid, ports, exited, stop }
   } catch (error) {
     await stop()
     throw error
@@ -60,14 +60,14 @@ function readiness(
   exited: Promise<string>,
   name: string,
   timeoutMs: number,
-): Promise<number | undefined> {
+): Promise<TakenPorts> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => reject(new CommandError(`${name}: ${reason}`))
     const timer = setTimeout(() => fail(`not ready within ${timeoutMs} ms`), timeoutMs)
     child.on('message', (message) => {
       if (!isChildMessage(message)) return
       clearTimeout(timer)
-      if (message.type === 'ready') resolve(message.port)
+      if (message.type === 'ready') resolve(message.ports ?? {})
       else fail(message.reason)
     })
     void exited.then((how) => {

@@ -10,14 +10,17 @@ const MIB = 1024 * 1024
 export interface Addresses {
   readonly realtime: string
   readonly admin: string
+  /** Where it listens for Diameter; empty: nowhere. */
+  readonly diameter: readonly string[]
   readonly dataDir: string
 }
 
-export function greetingLines({ realtime, admin, dataDir }: Addresses): string[] {
+export function greetingLines({ realtime, admin, diameter, dataDir }: Addresses): string[] {
   return [
     `Tollgate ${versionOf()} is running. Ctrl-C stops it.`,
     '',
     `  charging   ${realtime}/realtime`,
+    ...diameter.map((address) => `  diameter   ${address}`),
     `  metrics    ${admin}/metrics`,
     `  health     ${admin}/health/ready`,
     `  data       ${dataDir} (logs in ${dataDir}/logs)`,

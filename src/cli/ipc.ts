@@ -1,9 +1,12 @@
 /** What a process tells the one that started it, if one did. */
 
+/** By setting, as in `realtime.port`. */
+export type TakenPorts = Readonly<Record<string, number>>
+
 export interface ReadyMessage {
   readonly type: 'ready'
-  /** Port that was taken; undefined if it has none. */
-  readonly port?: number
+  /** Ports that were taken, by their settings; absent if it has none. */
+  readonly ports?: TakenPorts
 }
 
 export interface FailedMessage {

@@ -13,7 +13,7 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { endWithParent, tellParent } from './ipc.ts'
+import { endWithParent, type TakenPorts, tellParent } from './ipc.ts'
 import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -34,8 +34,8 @@ export interface RoleContext {
 }
 
 export interface RunningRole {
-  /** Port that was taken; undefined if the role has none. */
-  readonly port?: number
+  /** Ports that were taken; absent if the role has none. */
+  readonly ports?: TakenPorts
   close(): Promise<void>
 }
 
@@ -100,8 +100,9 @@ async function startInOrder(
       shutdown.add('metrics', () => publisher.stop())
     }
     shutdown.add(name, () => role.close(), ROLE_SHARE)
-    tellParent({ type: 'ready', ...(role.port === undefined ? {} : { port: role.port }) })
-    log.info({ port: role.port }, 'ready')
+    const { ports = {} } = role
+    tellParent({ type: 'ready', ports })
+    log.info(ports, 'ready')
     endWithParent()
   } catch (error) {
     await shutdown.run('start failed')

@@ -37,8 +37,8 @@ interface Supervisor {
   readonly runDir: string
   readonly log: Logger
   readonly logs: Logs
-  /** Ports that were taken, so that a role that is started again takes the same. */
-  readonly ports: Map<RoleStarted, number>
+  /** Ports that were taken, by setting, so that a role that is started again takes the same. */
+  readonly ports: Map<string, number>
 }
 
 /**
@@ -132,7 +132,7 @@ async function startRole(
   const settings = {
     'redis.url': redis.url,
     'mongo.url': mongo.url,
-    [`${name}.port`]: ports.get(name) ?? config[name].port,
+    ...Object.fromEntries(ports),
     'shutdown.timeoutMs': Math.max(SHUTDOWN_MS_MIN, Math.floor(stopTimeoutMs * ORDERLY)),
   }
   const child = await startChild({
@@ -144,7 +144,7 @@ async function startRole(
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
   })
-  if (child.port !== undefined) ports.set(name, child.port)
+  for (const [setting, port] of Object.entries(child.ports)) ports.set(setting, port)
   return child
 }
 
@@ -159,15 +159,28 @@ async function prepareStores({ config, log }: Supervisor): Promise<void> {
 }
 
 async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
-  const realtime = addressOf(config.realtime.host, ports.get('realtime') ?? 0)
-  const admin = addressOf(config.admin.host, ports.get('admin') ?? 0)
+  const realtime = addressOf(config.realtime.host, ports.get('realtime.port') ?? 0)
+  const admin = addressOf(config.admin.host, ports.get('admin.port') ?? 0)
   const more = await withStores(config, async ({ catalog, lost }) => [
     ...(lost.length > 0 ? lostLines() : []),
     ...(await demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs())),
   ])
-  for (const line of [...greetingLines({ realtime, admin, dataDir }), ...more]) print(line)
+  const diameter = [
+    diameterAddress(config, ports.get('diameter.port'), ''),
+    diameterAddress(config, ports.get('diameter.tls.port'), ' (TLS)'),
+  ].flatMap((address) => address ?? [])
+  const lines = greetingLines({ realtime, admin, diameter, dataDir })
+  for (const line of [...lines, ...more]) print(line)
+}
+
+function diameterAddress({ diameter }: Config, port: number | undefined, kind: string) {
+  return port === undefined ? null : `${authorityOf(diameter.host, port)}${kind}`
 }
 
 function addressOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `http://${authorityOf(host, port)}`
+}
+
+function authorityOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }

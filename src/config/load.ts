@@ -150,6 +150,7 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     const reason = `must name a file, for ${named('diameter.tls.enabled')} is true`
     demand(!tls.enabled || tls[key] !== '', `diameter.tls.${key}`, reason)
   }
+  demand(!tls.only || tls.enabled, 'diameter.tls.only', 'needs diameter.tls.enabled')
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,

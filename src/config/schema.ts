@@ -74,6 +74,7 @@ export const ConfigSchema = section({
     requestsPerSecondMax: integer(1, 1_000_000),
     tls: section({
       enabled: Type.Boolean(),
+      only: Type.Boolean(),
       port: port(),
       certFile: Type.String(),
       keyFile: Type.String(),

@@ -11,6 +11,7 @@ import { instantIn, type Zone, zoneOf } from './zones.ts'
 export const DATE_KEYS = [
   'date_field',
   'date_format',
+  'date_beyond',
   'time_field',
   'time_format',
   'timezone',
@@ -43,12 +44,14 @@ export function compileEventTime(
     return () => -1
   }
   const { read, expected } = compileFormat(processor, path, parser)
+  const isNowBeyond = beyondAt(processor['date_beyond'], `${path}.date_beyond`)
   return (message, context, findings) => {
     const text = textFrom(date, time, message)
     if (text === '') return -1
     const zoneOfText = zoneFor(message, findings)
     const atMs = text === null ? null : read(text, zoneOfText)
     if (atMs === null || !Number.isFinite(atMs)) findings.fail(date.name, expected)
+    else if (isNowBeyond && isBeyond(atMs, context)) return -1
     else if (atMs < context.nowMs - context.eventAgeMsMax) {
       findings.fail(date.name, 'is too far in the past')
     } else if (atMs > context.nowMs + context.eventFutureMsMax) {
@@ -56,6 +59,17 @@ export function compileEventTime(
     } else return atMs
     return -1
   }
+}
+
+/** Whether a date that is further away than dates may be stands for now; else it is refused. */
+function beyondAt(value: unknown, path: string): boolean {
+  if (isUnset(value) || value === 'refuse') return false
+  if (value === 'now') return true
+  throw new RuleError(path, "must be 'refuse' or 'now'")
+}
+
+function isBeyond(atMs: number, { nowMs, eventAgeMsMax, eventFutureMsMax }: MapContext): boolean {
+  return atMs < nowMs - eventAgeMsMax || atMs > nowMs + eventFutureMsMax
 }
 
 /** Date and time with a blank between them; empty if there is no date, null if it is no text. */

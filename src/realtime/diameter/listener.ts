@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Config } from '../../config/schema.ts'
+import { connectionsBeside } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { dnsNames } from './access.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
@@ -41,7 +42,7 @@ const LOOK_MS = { min: 10, max: 1000 } as const
 /** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
 export async function startListener({ settings, around }: ListenerOptions): Promise<Listener> {
   const { host, tls } = settings
-  const crowd = createCrowd(settings.connectionsMax, around)
+  const crowd = createCrowd(connectionsBeside(settings.connectionsMax), around)
   const servers: Server[] = []
   const open = async (server: Server, port: number) => {
     server.prependListener('connection', crowd.count)
@@ -53,7 +54,7 @@ export async function startListener({ settings, around }: ListenerOptions): Prom
     const plain = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       crowd.take(socket, null)
     })
-    const port = await open(plain, settings.port)
+    const port = tls.only ? 0 : await open(plain, settings.port)
     const tlsPort = tlsServer === null ? 0 : await open(tlsServer, tls.port)
     return { port, tlsPort, ...keep(servers, crowd, around) }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
+import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
 import { JavaScriptExchange, readHead } from './javascript-exchange.ts'

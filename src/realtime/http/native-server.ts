@@ -1,5 +1,5 @@
 import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
-import { descriptorCeiling, nextDescriptor } from './descriptors.ts'
+import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
 import type { Head } from './exchange.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'

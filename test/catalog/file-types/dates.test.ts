@@ -55,6 +55,16 @@ describe('a date without a format', () => {
     expect(timeOf({}, { d: value })).toBe(expected)
   })
 
+  it('is now where it is too far away and the document says so', () => {
+    for (const value of [MAY_S - 400 * 86_400, MAY_S + 400 * 86_400]) {
+      expect(timeOf({ date_beyond: 'now' }, { d: value })).toBe('absent')
+      expect(timeOf({ date_beyond: 'refuse' }, { d: value })).toMatch(/^d is /)
+    }
+    expect(timeOf({ date_beyond: 'now' }, { d: MAY_S })).toBe(MAY)
+    expect(timeOf({ date_beyond: 'now' }, { d: 'yesterday' })).toBe(FREE)
+    expect(() => timeOf({ date_beyond: 'clamp' }, {})).toThrow("p.date_beyond must be 'refuse'")
+  })
+
   it('is of the installation, of the document, or of the message in that order of weakness', () => {
     const message = { d: '2026-05-03 12:20:30', zone: 'America/New_York' }
     expect(timeOf({}, message, 'Europe/Berlin')).toBe(MAY)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { wordsOf } from '../../../src/catalog/file-types/words.ts'
 
-it('words are all that a field could be called, of keys and texts', () => {
+it('words are all that a field could be called, of keys and texts, and money', () => {
   const document: Record<string, unknown> = {
     'a.key': ['list[kind=x].0.last', { deep: 'uf.Two-Parts and 10415:1016' }],
     number: 5,
@@ -12,6 +12,8 @@ it('words are all that a field could be called, of keys and texts', () => {
     [
       ...['a', 'key', 'list', 'kind', 'x', '0', 'last', 'deep', 'uf', 'Two-Parts', 'and'],
       ...['10415:1016', 'number', 'none', 'self', 'other'],
+      // What amounts of money consist of.
+      ...['Unit-Value', 'Value-Digits', 'Exponent'],
     ].sort(),
   )
 })

@@ -7,6 +7,7 @@ import {
   uint32Avp,
   uint32Of,
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import { PeerConnection } from '../../../src/realtime/diameter/connection.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
 import {
@@ -281,5 +282,26 @@ describe('the watchdog', () => {
     expect(await peer.next()).toBeNull()
     await waitUntil('the log', () => lines.length === 2)
     expect(lines[1]?.fields).toMatchObject({ cause: 'nothing came (suspect)' })
+  })
+
+  it('asks nobody who has just said something', async () => {
+    const watchdogMs = 3_600_000
+    const states: string[] = []
+    const { port } = await nodeOf({
+      settings: { watchdogMs },
+      onRequest: (connection, bytes) => {
+        if (!(connection instanceof PeerConnection)) throw new Error('not a connection')
+        const nowMs = performance.now()
+        for (const laterMs of [watchdogMs - 1, watchdogMs + 1, 2 * watchdogMs]) {
+          connection.look(nowMs + laterMs)
+          states.push(connection.state)
+        }
+        connection.send(baseAnswer(bytes, 2001, IDENTITY))
+      },
+    })
+    const peer = await openKnownPeer(port)
+    peer.send(ccr(1))
+    expect(await peer.next()).toMatchObject({ command: 280 })
+    expect(states).toEqual(['open', 'open', 'suspect'])
   })
 })

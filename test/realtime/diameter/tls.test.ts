@@ -25,11 +25,11 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     server = authority.issue('server', 'ocs.example.net')
   })
 
-  const tlsNode = (clientCaFile = '') =>
+  const tlsNode = (clientCaFile = '', only = false) =>
     nodeOf({
       settings: {
         capabilitiesTimeoutMs: 300,
-        tls: { enabled: true, port: 0, ...server, clientCaFile },
+        tls: { enabled: true, only, port: 0, ...server, clientCaFile },
       },
     })
 
@@ -63,11 +63,17 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     expect(await peer.next()).toBeNull()
   })
 
+  it('is all that it listens for, if it is to be', async () => {
+    const { node } = await tlsNode('', true)
+    expect(node.port).toBe(0)
+    expect(await (await openTls(node.tlsPort)).introduce()).toBe(2001)
+  })
+
   it('takes the Origin-Host that the certificate names, in whatever case', async () => {
     const { node } = await tlsNode(authority.caFile)
     const client = shown(authority.issue('client', 'other.test', HOST.toUpperCase()))
     const peer = await openTls(node.tlsPort, client)
-    expect(await peer.introduce()).toBe(2001)
+    expect(await peer.introduce(cer(cerAvps('Gw1.Peer.Test')))).toBe(2001)
     const stranger = await openTls(node.tlsPort, client)
     expect(await stranger.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
     expect(await stranger.next()).toBeNull()
@@ -119,7 +125,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     const { node } = await nodeOf({
       settings: {
         answerTimeoutMs: 100,
-        tls: { enabled: true, port: 0, ...server, clientCaFile: '' },
+        tls: { enabled: true, only: false, port: 0, ...server, clientCaFile: '' },
       },
     })
     const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })

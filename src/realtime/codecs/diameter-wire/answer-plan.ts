@@ -2,6 +2,7 @@
 import type {
   Answer,
   AnswerReader,
+  AnswerTest,
   Message,
   ResponseNode,
 } from '../../../catalog/file-types/file-type.ts'
@@ -52,7 +53,21 @@ function sourceOf(node: ResponseNode, rule: AvpRule): Source | null {
   if (node.kind === 'value') return valueSource(node.read, rule)
   if (rule.kind !== kinds.group) return null
   const sources = sourcesOf(membersOf(node.children))
-  return node.kind === 'group' ? groupSource(sources, rule) : servicesSource(sources, rule)
+  if (node.kind === 'services') return servicesSource(sources, rule)
+  const needs = needsOf(node)
+  const source = groupSource(sources, rule)
+  if (needs === undefined) return source
+  return (bytes, answer, service, entry) => {
+    if (needs(answer, service)) source(bytes, answer, service, entry)
+  }
+}
+
+/** What all that is in a group is absent without, if it is one and the same. */
+function needsOf(node: ResponseNode): AnswerTest | undefined {
+  if (node.kind === 'value') return node.needs
+  if (node.kind === 'services') return undefined
+  const [first, ...others] = node.children.map(needsOf)
+  return others.every((other) => other === first) ? first : undefined
 }
 
 function valueSource(read: AnswerReader, rule: AvpRule): Source {

@@ -1,6 +1,6 @@
 /** Answers to credit-control requests as messages, from the tree of a file type. */
 import type { Answer, ResponseNode } from '../../../catalog/file-types/file-type.ts'
-import { reasons } from '../../../domain/charge-outcome.ts'
+import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import { type Member, membersOf, type Source } from './answer-plan.ts'
 import { type AvpRule, ruleOf } from './avp-rules.ts'
@@ -52,8 +52,9 @@ const SERVICE_IDENTIFIER = ruleOf(439, 0) as AvpRule
 const RESULT_CODE_MIN = 1001
 
 /**
- * What each answer must have (RFC 8506 section 3.2) and the tree does not is added: Session-Id as
- * the first of all, the node's names behind Result-Code.
+ * Session-Id is the first of all, and that of the request, whatever names the session. What each
+ * answer must have besides (RFC 8506 section 3.2) and the tree does not is added, the node's names
+ * behind Result-Code.
  */
 export function createAnswerWriter(
   nodes: readonly ResponseNode[],
@@ -83,7 +84,7 @@ function withHeader(message: Buffer, form: WireForm, isError: boolean): Buffer {
 
 function writesOf(members: readonly Member[], identity: WireIdentity): readonly Write[] {
   const known = new Map(members.map(({ rule, sources }) => [rule, sources]))
-  const writes: Write[] = [...(known.get(rules.sessionId)?.map(writeOf) ?? [writeSessionId])]
+  const writes: Write[] = [writeSessionId]
   const names = namesOf(identity, (code) => known.has(rule(code)))
   const resultWrites = (known.get(rules.resultCode) ?? []).map(writeOf)
   const writeResult: Write = (bytes, answer, form) => {
@@ -155,9 +156,11 @@ function resultCodeOf({ outcome, settings }: Answer): number {
 /** Of services without a rate their rating groups, for the gateway to know (RFC 8506 9.2). */
 const writeUnrated: Write = (bytes, { echo, outcome, settings }) => {
   const { entries, message } = echo
-  if (outcome.services.length === 0 || entries[0] === message) return
+  const { services } = outcome
+  if (services.length === 0 || entries[0] === message) return
   let start = -1
-  for (const [index, { reason, usaget }] of outcome.services.entries()) {
+  for (let index = 0; index < services.length; index += 1) {
+    const { reason, usaget } = services[index] as ServiceOutcome
     if (reason === 'granted') continue
     if (settings(usaget).returnCodes[reason] !== resultCode.ratingFailed) continue
     const entry = entries[index] ?? message

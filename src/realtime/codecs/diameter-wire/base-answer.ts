@@ -1,4 +1,4 @@
-/** Answers that need nothing but the request: of the base protocol, and of errors in any command. */
+/** Answers that need the request alone: of the base protocol, and of errors in any command. */
 import { around } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
 import { application, avpCode, command, flags, isProtocolError } from './protocol.ts'

@@ -73,11 +73,11 @@ interface Step {
   rule: AvpRule
   /** Of those of its name. */
   index: number
-  /** `[name=value]` behind the name; null without. */
+  /** `[name=value]` or `[name]` behind the name, with an empty value; null without. */
   selector: { rule: AvpRule; value: string } | null
 }
 
-const STEP = /^([^[\]]+)(?:\[([^=\]]+)=([^\]]*)\])?$/
+const STEP = /^([^[\]]+)(?:\[([^=\]]+)(?:=([^\]]*))?\])?$/
 
 /**
  * The AVP that a field's path leads to, with the groups around it: a copy, or an example where it
@@ -142,6 +142,7 @@ function isSelected(
   { rule, value }: NonNullable<Step['selector']>,
 ) {
   if (code !== rule.code || vendor !== rule.vendor) return false
+  if (value === '') return true
   return data.length === 4 && rule.size === 4
     ? String(uint32At(data, 0)) === value
     : data.toString('utf8') === value

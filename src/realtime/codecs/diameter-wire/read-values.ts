@@ -43,8 +43,8 @@ export function readInteger64(bytes: Buffer, at: number): number | string {
 }
 
 /**
- * Seconds since 1900; what began with 0 again in 2036 goes on (RFC 6733 section 4.3.1). So it is never
- * taken for seconds since 1970, which the same field may have in other forms of a message.
+ * Seconds since 1900; what began with 0 again in 2036 goes on (RFC 6733 section 4.3.1). So it is
+ * never taken for seconds since 1970, which the same field may have in other forms of a message.
  */
 export function readTime(bytes: Buffer, at: number): number {
   const seconds = uint32At(bytes, at)

@@ -8,6 +8,8 @@ import { NTP_UNIX_SECONDS } from './protocol.ts'
 import { addressBytes } from './write-address.ts'
 
 const TWO_32 = 2 ** 32
+/** Seconds since 1900 are more than this, those since 1970 less until 2040. */
+const NTP_FROM = NTP_UNIX_SECONDS
 const UNIT_VALUE = ruleByKey('Unit-Value') as AvpRule
 const VALUE_DIGITS = ruleByKey('Value-Digits') as AvpRule
 const EXPONENT = ruleByKey('Exponent') as AvpRule
@@ -58,7 +60,7 @@ function writeNumber(bytes: AnswerBytes, rule: AvpRule, value: number): void {
       break
     case kinds.time:
       if (!Number.isInteger(value)) refuse(rule, value)
-      bytes.uint32(rule, (value + NTP_UNIX_SECONDS) % TWO_32)
+      bytes.uint32(rule, (value < NTP_FROM ? value + NTP_UNIX_SECONDS : value) % TWO_32)
       break
     default:
       writeDecimal(bytes, rule, String(value))

@@ -36,7 +36,7 @@ export function outcomeFor({ services }: ChargeRequest, given: Partial<ServiceOu
       ...given,
     }),
   )
-  return { ...plainOutcome('granted'), transactionId: 't1', services: outcomes }
+  return { ...plainOutcome('granted'), transactionId: 't1', cost: 1_250_000, services: outcomes }
 }
 
 /** The answer to a refused message, by names. Throws if it is taken. */

@@ -47,7 +47,7 @@ describe('data of an AVP', () => {
     expect(within(readInteger64, hex(data))).toBe(value)
   })
 
-  it('times are epoch seconds, of the next era too', () => {
+  it('times are seconds since 1900, of the next era too', () => {
     expect(within(readTime, hex('83aa7e80'))).toBe(2_208_988_800)
     expect(within(readTime, hex('ffffffff'))).toBe(2 ** 32 - 1)
     expect(within(readTime, hex('00000000'))).toBe(2 ** 32)

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { readMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
+import {
+  avp,
+  groupAvp,
+  readMessage,
+  uint64Avp,
+} from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
 import { context, fileType, identity, json, outcomeFor, requestIn, wire } from './codecs.ts'
 import { composed, data, head } from './composed.ts'
-import { messageOf, type Tree, treeOf } from './trees.ts'
+import { avpsOf, bytesOf, messageOf, type Tree, treeOf } from './trees.ts'
 
 const cases = Object.entries(composed)
 
@@ -72,6 +77,48 @@ describe('a credit-control request in bytes', () => {
     expect(stamp({ ...data, ...way, 'Destination-Host': 'd' }, again)).toBe(first)
     expect(stamp({ ...data, 'CC-Request-Number': 4 })).not.toBe(first)
   })
+})
+
+describe('AVPs that the dictionary lacks', () => {
+  const document = builtIn()
+  const processor = { ...(document['processor'] as object), rating_group_field: '4242:7' }
+  const realtime = { ...document.realtime, session_id_fields: ['Session-Id', '60000', '0:60001'] }
+  const codec = createWireCodec(fileTypeOf({ ...document, processor, realtime }), identity)
+  const unknown = [
+    avp(60_000, Buffer.from('a'), 0, false),
+    avp(60_001, Buffer.from('b'), 0, false),
+    groupAvp(456, [
+      groupAvp(446, [uint64Avp(421, 1)]),
+      avp(7, Buffer.from('33'), 4242, false),
+      avp(8, Buffer.from('44'), 4242, false),
+    ]),
+  ]
+
+  it('are read by their codes', () => {
+    const { 'Multiple-Services-Credit-Control': _, ...tree } = data
+    const decoded = codec.decode(bytesOf([...avpsOf(tree), ...unknown]), context)
+    if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
+    expect(decoded.request).toMatchObject({
+      sessionId: `${String(head['Session-Id']).replaceAll(';', '%3B')};a;b`,
+      services: [{ ratingGroup: 33 }],
+    })
+    const answer = treeOf(codec.encode(decoded.envelope, plainOutcome('granted')))
+    expect(answer['Session-Id']).toBe(head['Session-Id'])
+  })
+})
+
+it.each([
+  ['3GPP-RAT-Type', Buffer.from('1'), '31'],
+  ['3GPP-SGSN-MCC-MNC', '42501', '42501'],
+  ['PDP-Address', Buffer.from('00010a400011', 'hex'), '10.64.0.17'],
+  ['Charging-Rule-Base-Name', Buffer.from('ff', 'hex'), 'ff'],
+])('reads %s by what it is', (name, value, read) => {
+  const document = builtIn()
+  const path = `Service-Information.PS-Information.${name}`
+  const realtime = { ...document.realtime, session_id_fields: [path] }
+  const codec = createWireCodec(fileTypeOf({ ...document, realtime }), identity)
+  const tree = { ...data, 'Service-Information': { 'PS-Information': { [name]: value } } }
+  expect(requestIn(codec, messageOf(tree)).sessionId).toBe(read)
 })
 
 describe('its answer', () => {

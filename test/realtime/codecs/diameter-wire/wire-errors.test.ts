@@ -91,7 +91,6 @@ describe('a message with a value that cannot be', () => {
     ['a session id that is too long', { 'Session-Id': 'x'.repeat(257) }],
     ['one that is empty', { 'Session-Id': '' }],
     ['one with a control character', { 'Session-Id': 'a\u0007b' }],
-    ['a time long ago', { 'Event-Timestamp': 1_000_000_000 }],
   ])('%s', (_, wrong) => {
     expect(failedOf(messageOf({ ...data, ...wrong }))).toEqual([5004, wrong])
   })
@@ -119,6 +118,23 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
+  it('in one of several groups that a path tells apart', () => {
+    const groups = [
+      { 'Subscription-Id-IMSI': '425010000000001' },
+      { 'Subscription-Id-E164': '9'.repeat(257) },
+    ]
+    const body = messageOf({ ...data, 'Subscription-Id-Extension': groups })
+    expect(failedOf(body)).toEqual([5004, { 'Subscription-Id-Extension': groups[1] }])
+    const ids = [
+      { 'Subscription-Id-Type': 1, 'Subscription-Id-Data': '1' },
+      { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '9'.repeat(257) },
+    ]
+    expect(failedOf(messageOf({ ...data, 'Subscription-Id': ids }))).toEqual([
+      5004,
+      { 'Subscription-Id': { 'Subscription-Id-Data': '9'.repeat(257) } },
+    ])
+  })
+
   it('of the message where a service is meant: without the service', () => {
     const event = { 'CC-Request-Type': 4, 'Requested-Action': 0 }
     const tree = { ...data, 'Service-Identifier': 3, ...event }
@@ -134,9 +150,18 @@ describe('a message with a value that cannot be', () => {
     const document = builtIn()
     const response = { ...(document['response'] as object), return_codes: { malformed: 5012 } }
     const codec = createWireCodec(fileTypeOf({ ...document, response }), identity)
-    const body = messageOf({ ...data, 'Event-Timestamp': 1_000_000_000 })
+    const many = Array.from({ length: context.servicesMax + 1 }, () => ({ 'Rating-Group': 1 }))
+    const body = messageOf({ ...data, 'Multiple-Services-Credit-Control': many })
     expect(refusalOf(body, codec)['Result-Code']).toBe(5012)
   })
+})
+
+it('takes a time that is far away for now', () => {
+  for (const wrong of [1_000_000_000, 4_000_000_000]) {
+    const decoded = wire.decode(messageOf({ ...data, 'Event-Timestamp': wrong }), context)
+    expect(decoded.ok && decoded.request?.eventTimeMs).toBe(context.nowMs)
+    expect(decoded.ok && decoded.request?.eventTimeGiven).toBe(false)
+  }
 })
 
 describe('an AVP that cannot be', () => {

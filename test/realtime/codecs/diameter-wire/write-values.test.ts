@@ -34,6 +34,8 @@ describe('a value of an answer', () => {
     ['Final-Unit-Action', 'REDIRECT', '00000001'],
     ['Event-Timestamp', 0, '83aa7e80'],
     ['Event-Timestamp', 2_085_978_496, '00000000'],
+    ['Event-Timestamp', 2_208_988_800, '83aa7e80'],
+    ['Event-Timestamp', 2 ** 32 + 5, '00000005'],
     ['3GPP-RAT-Type', '06', '06'],
     ['3GPP-RAT-Type', 'six', '736978'],
     ['SGSN-Address', '10.0.0.1', '00010a000001'],

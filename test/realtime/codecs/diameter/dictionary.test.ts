@@ -38,6 +38,12 @@ describe('the dictionary of AVPs', () => {
     ['ProSe-Information', 3447, 10415, 'Grouped'],
     ['Related-Trigger', 3926, 10415, 'Grouped'],
     ['CPDT-Information', 3927, 10415, 'Grouped'],
+    ['OC-Supported-Features', 621, 0, 'Grouped'],
+    ['3GPP-TWAN-Identifier', 29, 10415, 'OctetString'],
+    ['MBMS-Data-Transfer-Stop', 930, 10415, 'Unsigned64'],
+    ['Credit-Management-Status', 1082, 10415, 'Unsigned32'],
+    ['Start-of-Charging', 3419, 10415, 'Time'],
+    ['Unused-Quota-Timer', 4407, 10415, 'Unsigned32'],
   ])('%s is %i of %i, %s', (name, code, vendor, type) => {
     const avp = avpByKey(name)
     expect(avp).toMatchObject({ name, code, vendor, type })

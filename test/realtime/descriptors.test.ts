@@ -1,7 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { expect, it } from 'vitest'
-import { descriptorCeiling, nextDescriptor } from '../../../src/realtime/http/descriptors.ts'
+import {
+  connectionsBeside,
+  descriptorCeiling,
+  nextDescriptor,
+} from '../../src/realtime/descriptors.ts'
 
 it.skipIf(process.platform === 'win32')('tells the number of the next file or connection', () => {
   const next = nextDescriptor()
@@ -26,4 +30,11 @@ it.each([
   },
 ])('$what', ({ base, max, limit, ceiling }) => {
   expect(descriptorCeiling(base, max, limit)).toBe(ceiling)
+})
+
+it('leaves half to the connections beside', () => {
+  expect(connectionsBeside(4096, 1024)).toBe(384)
+  expect(connectionsBeside(100, 1024)).toBe(100)
+  expect(connectionsBeside(4096, 1_048_576)).toBe(4096)
+  expect(connectionsBeside(10, 1)).toBe(1)
 })

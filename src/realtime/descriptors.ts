@@ -25,8 +25,16 @@ export function nextDescriptor(): number {
  * limit of the process by a reserve.
  */
 export function descriptorCeiling(base: number, connectionsMax: number, limit = fileLimit()) {
-  const reserve = Math.min(RESERVE, Math.ceil(limit * RESERVE_SHARE))
-  return Math.max(base + 1, Math.min(base + connectionsMax, limit - reserve))
+  return Math.max(base + 1, Math.min(base + connectionsMax, limit - reserveOf(limit)))
+}
+
+/** How many of `connectionsMax` may be beside those of HTTP: half of what the limit leaves. */
+export function connectionsBeside(connectionsMax: number, limit = fileLimit()): number {
+  return Math.max(1, Math.min(connectionsMax, Math.floor((limit - reserveOf(limit)) / 2)))
+}
+
+function reserveOf(limit: number): number {
+  return Math.min(RESERVE, Math.ceil(limit * RESERVE_SHARE))
 }
 
 /** Open files that this process may have; infinite where the system does not say. */

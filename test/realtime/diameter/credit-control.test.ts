@@ -1,0 +1,197 @@
+/** Which requests are for the node, who may bring them, and where their sessions are reached. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { compilePeers } from '../../../src/catalog/peers.ts'
+import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import type { Arrival, Charge, TakeAnswer } from '../../../src/realtime/charge.ts'
+import {
+  readMessage,
+  uint32Of,
+  writeMessage,
+} from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import type { WireCodec } from '../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
+import type { Dialect, MissingDialect } from '../../../src/realtime/dialects.ts'
+import { createCreditControl } from '../../../src/realtime/diameter/credit-control.ts'
+import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
+import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
+import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
+
+const identity = { originHost: 'Node1.charging.test', originRealm: 'charging.test' }
+const ANSWER = writeMessage({
+  ...{ flags: 0x40, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 },
+  avps: wireAvps({ 'Result-Code': 2001 }),
+})
+const wire = {} as WireCodec
+const gy = { name: 'GY', parser: 'diameter', wire } as Dialect
+const json = { name: 'json', parser: 'json', wire: null } as Dialect
+const unread: MissingDialect = { missing: 'notLoaded', why: 'is not known' }
+
+let arrivals: Omit<Arrival<unknown>, 'body' | 'codec'>[]
+let sent: NamedAvps[]
+let outcome: ChargeOutcome | undefined
+let answer: Buffer | null
+let isReady: boolean
+
+beforeEach(() => {
+  arrivals = []
+  sent = []
+  outcome = plainOutcome('granted', '', 7, 8)
+  answer = ANSWER
+  isReady = true
+})
+
+const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
+  const { body: _, codec: __, ...rest } = arrival
+  arrivals.push(rest)
+  take('granted', answer, outcome)
+}) as Charge
+
+/** A node that asks its peers to be as `peer` says. */
+function nodeOf(
+  realms = ['*'],
+  found: Record<string, Dialect | MissingDialect> = { GY: gy, json },
+) {
+  const registry = new SessionRegistry<DiameterConnection>(10)
+  const onRequest = createCreditControl({
+    ...{ charge, identity, realms, fileType: 'GY', registry, isReady: () => isReady },
+    dialects: {
+      defaultName: 'json',
+      find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
+    },
+  })
+  return { registry, onRequest }
+}
+
+function connectionOf(settings?: object): DiameterConnection {
+  const listed = { name: 'pgw', keys: [], diameter: { origin_host: 'pgw.a.test' }, ...settings }
+  const [peer = null] = settings === undefined ? [] : compilePeers([listed]).all
+  return {
+    ...{ state: 'open', originHost: 'pgw.a.test', originRealm: 'A.test', remoteAddress: '' },
+    ...{ peer, peerName: peer?.name ?? '' },
+    send: (bytes) => sent.push(namedAvps(readMessage(bytes).avps)),
+    request: () => Promise.resolve(null),
+  }
+}
+
+function ccr(avps: NamedAvps = {}, type = 1): Buffer {
+  return writeMessage({
+    ...{ flags: 0xc0, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 },
+    avps: wireAvps({
+      'Session-Id': 's1',
+      'Origin-Host': 'gw1.a.test',
+      'Origin-Realm': 'a.TEST',
+      'Destination-Realm': 'charging.test',
+      'CC-Request-Type': type,
+      ...avps,
+    }),
+  })
+}
+
+function codeFor(bytes: Buffer, connection = connectionOf(), node = nodeOf()): unknown {
+  node.onRequest(connection, bytes)
+  return sent.at(-1)?.['Result-Code']
+}
+
+describe('a request', () => {
+  it.each([
+    ['its own realm', {}, 2001],
+    ['itself', { 'Destination-Host': 'node1.CHARGING.test' }, 2001],
+    ['another host of its realm', { 'Destination-Host': 'node2.charging.test' }, 3002],
+    ['another realm that it serves', { 'Destination-Realm': 'served.TEST' }, 2001],
+    ['a host there', { 'Destination-Realm': 'served.test', 'Destination-Host': 'x' }, 2001],
+    ['another realm', { 'Destination-Realm': 'other.test' }, 3003],
+  ])('for %s', (_, avps, code) => {
+    expect(codeFor(ccr(avps), connectionOf(), nodeOf(['Served.test']))).toBe(code)
+    expect(arrivals).toHaveLength(code === 2001 ? 1 : 0)
+  })
+
+  it('of a realm that a listed peer may not bring is refused', () => {
+    const foreign = ccr({ 'Origin-Realm': 'b.test' })
+    expect(codeFor(foreign)).toBe(2001)
+    expect(codeFor(foreign, connectionOf({}))).toBe(5003)
+    expect(codeFor(ccr(), connectionOf({}))).toBe(2001)
+    const relay = { diameter: { origin_host: 'pgw.a.test', realms: ['B.test'] } }
+    expect(codeFor(foreign, connectionOf(relay))).toBe(2001)
+    expect(codeFor(ccr({ 'Origin-Realm': 'c.test' }), connectionOf(relay))).toBe(5003)
+    const all = { diameter: { origin_host: 'pgw.a.test', realms: ['*'] } }
+    expect(codeFor(ccr({ 'Origin-Realm': 'c.test' }), connectionOf(all))).toBe(2001)
+  })
+
+  it('is read by the file type of its peer', () => {
+    const found = { GY: gy, RO: { ...gy, name: 'RO' }, json }
+    const node = nodeOf(['*'], found)
+    node.onRequest(connectionOf({ file_types: ['json', 'RO'] }), ccr())
+    node.onRequest(connectionOf({ file_types: ['RO', 'GY'] }), ccr())
+    node.onRequest(connectionOf({}), ccr())
+    node.onRequest(connectionOf(), ccr())
+    const origin = 'diameter:a.test'
+    expect(arrivals).toEqual([
+      { fileType: 'RO', origin, peer: 'pgw' },
+      { fileType: 'GY', origin, peer: 'pgw' },
+      { fileType: 'GY', origin, peer: 'pgw' },
+      { fileType: 'GY', origin, peer: '' },
+    ])
+  })
+
+  it.each([
+    ['none of Diameter', connectionOf({ file_types: ['json'] }), { GY: gy, json }, 5012],
+    ['one that is unknown', connectionOf({ file_types: ['X'] }), { GY: gy }, 5012],
+    ['one that was not read yet', connectionOf(), { GY: unread }, 3004],
+  ])('whose file type is %s is answered', (_, connection, found, code) => {
+    expect(codeFor(ccr(), connection, nodeOf(['*'], found))).toBe(code)
+    expect(arrivals).toEqual([])
+  })
+
+  it('waits for nothing while the node is not ready', () => {
+    isReady = false
+    expect(codeFor(ccr())).toBe(3004)
+  })
+
+  it('whose answer is lost is told to come again', () => {
+    answer = null
+    outcome = undefined
+    expect(codeFor(ccr())).toBe(3004)
+  })
+})
+
+describe('a session', () => {
+  const known = 'diameter:a.test/GY'
+
+  it('is known while it is open, with the way to its client', () => {
+    const { registry, onRequest } = nodeOf()
+    const connection = connectionOf()
+    onRequest(connection, ccr())
+    const found = registry.find(known, 's1')
+    expect(found).toMatchObject({ aid: 7, sid: 8 })
+    expect(found && registry.routeTo(found)).toMatchObject({
+      ...{ originHost: 'gw1.a.test', originRealm: 'a.TEST', connection },
+    })
+    onRequest(connection, ccr({}, 3))
+    expect(registry.size).toBe(0)
+  })
+
+  it.each([
+    ['noCredit', 1, 0],
+    ['noCredit', 2, 1],
+    ['sessionClosed', 2, 0],
+    ['unknownSession', 2, 0],
+    ['granted', 4, 0],
+  ] as const)('that was answered %s to a request of type %i', (reason, type, size) => {
+    const { registry, onRequest } = nodeOf()
+    outcome = plainOutcome(reason, '', 7, 8)
+    onRequest(connectionOf(), ccr({}, type))
+    expect(registry.size).toBe(size)
+  })
+})
+
+it('answers with the codes of its own', () => {
+  nodeOf().onRequest(connectionOf(), ccr({ 'Destination-Host': 'x' }))
+  expect(sent).toEqual([
+    {
+      ...{ 'Session-Id': 's1', 'Result-Code': 3002 },
+      ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
+      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 1 },
+      'Error-Message': 'Destination-Host is not this node',
+    },
+  ])
+  expect(uint32Of(wireAvps(sent[0] ?? {}), 268)).toBe(3002)
+})
