@@ -7,7 +7,7 @@ export type ServerRequestOutcome =
   | 'success'
   /** Answered with another Result-Code. */
   | 'refused'
-  /** No answer in time, or the connection has gone. */
+  /** No answer in time, or no connection to ask on. */
   | 'unanswered'
 
 export interface ConnectionState {

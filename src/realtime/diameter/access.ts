@@ -1,7 +1,7 @@
 /** Which peers may connect: the list of the configuration, addresses, realms, certificates. */
 import type { Peer, Peers } from '../../catalog/peers.ts'
+import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
-import type { Problem } from './base-answers.ts'
 
 /** Those of now; null as long as they were never read. */
 export type PeersNow = () => Pick<Peers, 'byOriginHost'> | null

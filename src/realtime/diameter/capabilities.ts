@@ -1,7 +1,10 @@
 /** What peers tell each other of themselves (RFC 6733 section 5.3). */
 import { isIPv4 } from 'node:net'
+import { ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
+import { baseAnswer, type Problem, problemAvps } from '../codecs/diameter-wire/base-answer.ts'
 import {
   avp,
+  find,
   groupAvp,
   readAvps,
   readHeader,
@@ -19,15 +22,7 @@ import {
   resultCode,
 } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
-import { baseAnswer, type Problem, problemAvps } from './base-answers.ts'
-import {
-  checkedAvps,
-  HOST_IP_ADDRESS,
-  ORIGIN_HOST,
-  ORIGIN_REALM,
-  PRODUCT_NAME,
-  VENDOR_ID,
-} from './base-checks.ts'
+import { checkedAvps } from './base-checks.ts'
 
 export const PRODUCT = 'Tollgate'
 /** Vendor-Id of the node: it has none of its own. */
@@ -51,7 +46,13 @@ export interface OwnCapabilities {
   readonly firmwareRevision: number
 }
 
-const REQUIRED = [ORIGIN_HOST, ORIGIN_REALM, HOST_IP_ADDRESS, VENDOR_ID, PRODUCT_NAME]
+const REQUIRED = [
+  avpCode.originHost,
+  avpCode.originRealm,
+  avpCode.hostIpAddress,
+  avpCode.vendorId,
+  avpCode.productName,
+]
 
 /** What a CER says, or why it is refused. */
 export function readCapabilities(
@@ -91,19 +92,16 @@ function headerProblem(bytes: Buffer): Problem | null {
 const IDENTITY = /^[A-Za-z0-9._-]{1,255}$/
 
 function identityProblem(avps: readonly WireAvp[]): Problem | null {
-  for (const { code, name } of [ORIGIN_HOST, ORIGIN_REALM]) {
+  for (const code of [avpCode.originHost, avpCode.originRealm]) {
     if (IDENTITY.test(identityOf(avps, code))) continue
-    const failed = avps.find((one) => one.vendor === 0 && one.code === code)
-    const why = `${name} must be a domain name`
-    const problem = { resultCode: resultCode.invalidAvpValue, why }
-    return failed === undefined ? problem : { ...problem, failed }
+    const why = `${ruleOf(code, 0)?.name} must be a domain name`
+    return { resultCode: resultCode.invalidAvpValue, failed: find(avps, code) ?? null, why }
   }
   return null
 }
 
 function identityOf(avps: readonly WireAvp[], code: number): string {
-  const data = avps.find((one) => one.vendor === 0 && one.code === code)?.data
-  return data === undefined ? '' : data.toString('latin1')
+  return find(avps, code)?.data.toString('latin1') ?? ''
 }
 
 /** TLS is for the port of its own (section 13.1); none is begun on a connection that is there. */
@@ -153,8 +151,9 @@ function membersOf(group: WireAvp): readonly WireAvp[] | null {
   }
 }
 
-function brokenGroup(failed: WireAvp): Problem {
+function brokenGroup(group: WireAvp): Problem {
   const why = 'Vendor-Specific-Application-Id has a member with a wrong length'
+  const failed = { ...group, data: Buffer.alloc(0) }
   return { resultCode: resultCode.invalidAvpLength, failed, why }
 }
 

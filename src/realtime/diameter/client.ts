@@ -1,11 +1,13 @@
 /** A Diameter client, for `tollgate diameter send`, tests and benchmarks: one connection. */
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { baseAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import {
   avp,
   readHeader,
   readMessage,
   textAvp,
+  textOf,
   uint32Avp,
   uint32Of,
   type WireAvp,
@@ -20,7 +22,6 @@ import {
   resultCode,
 } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
-import { baseAnswer } from './base-answers.ts'
 import { addressData } from './capabilities.ts'
 import { createFrames } from './frames.ts'
 import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'
@@ -88,7 +89,8 @@ export async function connectDiameter(options: ClientOptions): Promise<DiameterC
     const cea = await request(capabilitiesRequest(options, socket))
     const code = uint32Of(cea.avps, avpCode.resultCode)
     if (code !== resultCode.success) {
-      throw new DiameterClientError(`${host}:${port} refuses the connection: ${code}`)
+      const why = textOf(cea.avps, avpCode.errorMessage) ?? ''
+      throw new DiameterClientError(`${host}:${port} refuses the connection: ${code} ${why}`.trim())
     }
     return {
       ...lines,
@@ -109,9 +111,20 @@ export async function connectDiameter(options: ClientOptions): Promise<DiameterC
   }
 }
 
-async function connected({ host, port, tls, timeoutMs }: ClientOptions): Promise<Socket> {
-  const socket =
-    tls === undefined ? connect({ host, port, noDelay: true }) : connectTls({ host, port, ...tls })
+/** Throws for a port that is none, and for certificates that are none. */
+function socketTo({ host, port, tls }: ClientOptions): Socket {
+  try {
+    if (tls !== undefined) return connectTls({ host, port, ...tls })
+    return connect({ host, port, noDelay: true })
+  } catch (error) {
+    const why = (error as Error).message
+    throw new DiameterClientError(`cannot connect to ${host}:${port}: ${why}`, { cause: error })
+  }
+}
+
+async function connected(options: ClientOptions): Promise<Socket> {
+  const { host, port, tls, timeoutMs } = options
+  const socket = socketTo(options)
   const event = tls === undefined ? 'connect' : 'secureConnect'
   const place = `${host}:${port}`
   return new Promise((resolve, reject) => {
@@ -197,10 +210,10 @@ function createLines(
 
 /** DWA, DPA, RAA, ASA. */
 function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer | null {
-  const message = readMessage(bytes)
-  const isBase = message.command === command.watchdog || message.command === command.disconnectPeer
+  const { command: asked } = readHeader(bytes)
+  const isBase = asked === command.watchdog || asked === command.disconnectPeer
   if (isBase) return baseAnswer(bytes, resultCode.success, identity)
-  const code = onRequest === undefined ? resultCode.limitedSuccess : onRequest(message)
+  const code = onRequest === undefined ? resultCode.limitedSuccess : onRequest(readMessage(bytes))
   return code === null ? null : baseAnswer(bytes, code, identity)
 }
 

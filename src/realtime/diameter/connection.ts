@@ -1,6 +1,7 @@
 /** One connection of a peer: its messages go through the state machine to whom they are for. */
 import type { Socket } from 'node:net'
 import type { Peer } from '../../catalog/peers.ts'
+import { baseAnswer, type Problem, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import {
   textAvp,
   uint32Avp,
@@ -9,8 +10,7 @@ import {
   writeMessage,
 } from '../codecs/diameter-wire/message.ts'
 import { avpCode, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
-import { baseAnswer, type Problem, problemAnswer } from './base-answers.ts'
-import { checkedAvps, DISCONNECT_CAUSE, ORIGIN_HOST, ORIGIN_REALM } from './base-checks.ts'
+import { checkedAvps } from './base-checks.ts'
 import { createFrames, type FrameProblem } from './frames.ts'
 import { introduce } from './introduction.ts'
 import { createOutput, type Output } from './output.ts'
@@ -33,8 +33,8 @@ const OVER_RATE: Problem = { resultCode: resultCode.tooBusy, why: 'more requests
 const FAILED: Problem = { resultCode: resultCode.unableToComply, why: 'cannot be processed' }
 
 const REQUIRED = {
-  dwr: [ORIGIN_HOST, ORIGIN_REALM],
-  dpr: [ORIGIN_HOST, ORIGIN_REALM, DISCONNECT_CAUSE],
+  dwr: [avpCode.originHost, avpCode.originRealm],
+  dpr: [avpCode.originHost, avpCode.originRealm, avpCode.disconnectCause],
 } as const
 
 /** What an event brings along. */

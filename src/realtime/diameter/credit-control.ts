@@ -5,11 +5,11 @@
 import type { Peer } from '../../catalog/peers.ts'
 import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
 import type { Charge } from '../charge.ts'
+import { type Problem, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { type Route, routeOf } from '../codecs/diameter-wire/route.ts'
 import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { type Dialects, isDialect } from '../dialects.ts'
-import { type Problem, problemAnswer } from './base-answers.ts'
 import type { SessionRegistry } from './sessions.ts'
 import type { DiameterConnection, OnRequest } from './surroundings.ts'
 

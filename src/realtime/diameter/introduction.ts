@@ -1,8 +1,8 @@
 /** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
 import type { Peer } from '../../catalog/peers.ts'
+import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { AccessCause } from './access.ts'
-import type { Problem } from './base-answers.ts'
 import { type Capabilities, capabilitiesAnswer, readCapabilities } from './capabilities.ts'
 import type { Surroundings } from './surroundings.ts'
 

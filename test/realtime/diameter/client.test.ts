@@ -75,7 +75,12 @@ describe('the client', () => {
   it('says why it cannot', async () => {
     const { port } = await nodeOf()
     const refused = clientOf(port, { capabilities: [uint32Avp(258, 1)] })
-    await expect(refused).rejects.toThrow(`127.0.0.1:${port} refuses the connection: 5010`)
+    await expect(refused).rejects.toThrow(
+      `127.0.0.1:${port} refuses the connection: 5010 credit control (4) is not among`,
+    )
+    await expect(clientOf(99_999)).rejects.toThrow(/^cannot connect to 127.0.0.1:99999: Port/)
+    const unsound = clientOf(port, { tls: { cert: 'no PEM' } })
+    await expect(unsound).rejects.toThrow(DiameterClientError)
     const mute = createServer()
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
     const address = mute.address()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
 import {
   find,
   textAvp,
@@ -6,7 +7,6 @@ import {
   uint32Avp,
   uint32Of,
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
-import { baseAnswer } from '../../../src/realtime/diameter/base-answers.ts'
 import { PeerConnection } from '../../../src/realtime/diameter/connection.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'

@@ -189,6 +189,7 @@ it('answers with the codes of its own', () => {
     {
       ...{ 'Session-Id': 's1', 'Result-Code': 3002 },
       ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
+      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 1 },
       'Error-Message': 'Destination-Host is not this node',
     },
   ])

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
 import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
-import { baseAnswer } from '../../../src/realtime/diameter/base-answers.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { IDENTITY, nodeOf } from './node-of.ts'
 import { ccr, cer, dwr, openKnownPeer, openPeer, peerOf, resultOf, written } from './raw-peer.ts'

@@ -3,7 +3,7 @@ import { afterEach } from 'vitest'
 import { compilePeers, type Peers } from '../../../src/catalog/peers.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import { baseAnswer } from '../../../src/realtime/diameter/base-answers.ts'
+import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
 import {
   type Diameter,
   type DiameterOptions,

@@ -40,6 +40,7 @@ const CODES: Readonly<Record<string, string>> = {
   'Subscription-Id-Data': '444',
   'Multiple-Services-Credit-Control': '456',
   'Rating-Group': '432',
+  'Requested-Action': '436',
   'Requested-Service-Unit': '437',
   'Used-Service-Unit': '446',
   'Granted-Service-Unit': '431',
@@ -60,6 +61,8 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
     Object.entries(value).map(([name, inner]) => [names[name] ?? name, renamed(inner, names)]),
   )
 }
+
+const DIRECT_DEBITING = 0
 
 interface Service {
   rating_group?: number
@@ -89,6 +92,7 @@ function requestOf(fields: Fields): Fields {
     'Session-Id': session_id,
     'CC-Request-Type': REQUEST_TYPES[String(record_type)],
     'CC-Request-Number': request_num,
+    ...(record_type === 'event_request' && { 'Requested-Action': DIRECT_DEBITING }),
     'Subscription-Id': [
       { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdnOf(Number(sid ?? FIRST_SID)) },
     ],

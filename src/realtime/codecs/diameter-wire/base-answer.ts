@@ -1,64 +1,72 @@
-/** Answers that say what is wrong with a request, of any command (RFC 6733 section 7.2). */
-
-import { ruleOf } from './avp-rules.ts'
-import { around, exampleOf } from './failed-avp.ts'
+/** Answers that need the request alone: of the base protocol, and of errors in any command. */
+import { around } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
 import { application, avpCode, command, flags, isProtocolError } from './protocol.ts'
 import { type RequestTrace, traceOf } from './trace.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
-export interface BaseError {
+/** What is wrong with a request. */
+export interface Problem {
   readonly resultCode: number
-  /** Told as Error-Message; empty: none. */
-  readonly message: string
-  /** What Failed-AVP holds; null: there is none. */
-  readonly failed: WireAvp | null
+  /** The AVP at fault: for Failed-AVP. Null or left out: none is. */
+  readonly failed?: WireAvp | null
+  /** For Error-Message and logs. */
+  readonly why: string
 }
 
 /**
- * Answers the request in `bytes`, which has a header of 20 at least, whatever its command and
- * however broken the rest of it.
+ * An answer without anything but who gives it and `further`: the ids of the request, its P bit, its
+ * Session-Id and its Proxy-Info (RFC 6733 sections 6.2 and 7.2), of a credit-control request also
+ * what its answers must have (RFC 8506 section 3.2). `request` may be a header alone.
  */
-export function errorAnswer(
-  bytes: Buffer,
+export function baseAnswer(
+  request: Buffer,
+  code: number,
   identity: WireIdentity,
-  resultCode: number,
-  message: string,
-  failed: WireAvp | null = null,
+  further: readonly WireAvp[] = [],
 ): Buffer {
-  return baseAnswer(traceOf(bytes), identity, { resultCode, message, failed })
+  return tracedAnswer(traceOf(request), code, identity, further)
 }
 
-export function baseAnswer(
+/** The answer to a request that has a problem. */
+export function problemAnswer(request: Buffer, problem: Problem, identity: WireIdentity): Buffer {
+  return baseAnswer(request, problem.resultCode, identity, problemAvps(problem))
+}
+
+/** `baseAnswer` to a request of which only that is left. */
+export function tracedAnswer(
   { header, sessionId, requestType, requestNumber, proxies }: RequestTrace,
+  code: number,
   { originHost, originRealm }: WireIdentity,
-  { resultCode, message, failed }: BaseError,
+  further: readonly WireAvp[],
 ): Buffer {
   const isCreditControl =
     header.command === command.creditControl && header.application === application.creditControl
+  const ofCreditControl = [
+    uint32Avp(avpCode.authApplicationId, application.creditControl),
+    requestType,
+    requestNumber,
+  ]
   const avps: (WireAvp | null)[] = [
     sessionId,
-    uint32Avp(avpCode.resultCode, resultCode),
+    uint32Avp(avpCode.resultCode, code),
     textAvp(avpCode.originHost, originHost),
     textAvp(avpCode.originRealm, originRealm),
-    isCreditControl ? uint32Avp(avpCode.authApplicationId, application.creditControl) : null,
-    isCreditControl ? requestType : null,
-    isCreditControl ? requestNumber : null,
-    message === '' ? null : avp(avpCode.errorMessage, Buffer.from(message, 'utf8'), 0, false),
-    failed === null ? null : around(FAILED, failed),
+    ...(isCreditControl ? ofCreditControl : []),
+    ...further,
     ...proxies,
   ]
   return writeMessage({
     ...header,
-    flags: (header.flags & flags.proxiable) | (isProtocolError(resultCode) ? flags.error : 0),
+    flags: (header.flags & flags.proxiable) | (isProtocolError(code) ? flags.error : 0),
     avps: avps.filter((one) => one !== null),
   })
 }
 
 const FAILED = avp(avpCode.failedAvp, Buffer.alloc(0))
 
-/** An example of an AVP that a request lacks. */
-export function missingAvp(code: number, vendor = 0): WireAvp {
-  const rule = ruleOf(code, vendor)
-  return rule === undefined ? avp(code, Buffer.alloc(0), vendor) : exampleOf(rule)
+/** Error-Message, which is never mandatory, and Failed-AVP. */
+export function problemAvps({ why, failed }: Omit<Problem, 'resultCode'>): WireAvp[] {
+  const message = avp(avpCode.errorMessage, Buffer.from(why, 'utf8'), 0, false)
+  return failed == null ? [message] : [message, around(FAILED, failed)]
 }

@@ -19,6 +19,8 @@ const OF_3GPP: readonly number[] = [
   // Teardown-Indicator, RAT-Type, User-Location-Info, MS-TimeZone, CAMEL-Charging-Info,
   // Packet-Filter, Negotiated-DSCP, Allocate-IP-Type, TWAN-Identifier
   ...[19, 21, 22, 23, 24, 25, 26, 27, 29],
+  // Access-Network-Charging-Identifier-Value, MSISDN
+  ...[503, 701],
   // TMGI, MBMS-Service-Area, -Session-Duration, -Session-Identity, Additional-MBMS-Trace-Info
   ...[900, 903, 904, 908, 910],
   // MBMS-Time-To-Data-Transfer, -Session-Repetition-Number, addresses and ports of MBMS
@@ -41,6 +43,8 @@ const OF_3GPP: readonly number[] = [
   ...[3418, 3420, 3422, 3423],
   // Layer-2-Group-ID, ProSe-UE-to-Network-Relay-UE-ID, ProSe-Target-Layer-2-ID
   ...[3429, 4409, 4410],
+  // ProSe-UE-ID, Application-Specific-Data, Radio-Frequency, Radio-Parameter-Set-Values
+  ...[3453, 3458, 3462, 3464],
 ]
 
 const codes: ReadonlyMap<number, ReadonlySet<number>> = new Map([

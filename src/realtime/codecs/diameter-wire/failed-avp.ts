@@ -4,7 +4,7 @@
  */
 import { type AvpRule, kinds, ruleByKey, ruleOf } from './avp-rules.ts'
 import { uint24At, uint32At } from './bytes.ts'
-import { padded, readAvps, type WireAvp, WireError } from './message.ts'
+import { avp, padded, readAvps, type WireAvp, WireError } from './message.ts'
 import { avpFlags } from './protocol.ts'
 
 /** Of an AVP that is larger only an example is told. */
@@ -37,8 +37,13 @@ export function exampleAt(bytes: Buffer, at: number, end: number): WireAvp {
   return { code, vendor, flags, data: zeros(ruleOf(code, vendor)) }
 }
 
-/** An AVP of which nothing is there. */
-export function exampleOf(rule: AvpRule): WireAvp {
+/** An example of an AVP that a request lacks. */
+export function missingAvp(code: number, vendor = 0): WireAvp {
+  const rule = ruleOf(code, vendor)
+  return rule === undefined ? avp(code, Buffer.alloc(0), vendor) : exampleOf(rule)
+}
+
+function exampleOf(rule: AvpRule): WireAvp {
   const { code, vendor, flags } = rule
   return { code, vendor, flags, data: zeros(rule) }
 }

@@ -53,6 +53,7 @@ export const avpCode = {
   ccRequestNumber: 415,
   ccRequestType: 416,
   ratingGroup: 432,
+  requestedAction: 436,
   serviceContextId: 461,
 } as const
 

@@ -9,9 +9,7 @@ export interface Route {
   originRealm: string
   destinationHost: string
   destinationRealm: string
-  /** -1: there is none. */
-  authApplicationId: number
-  /** CC-Request-Type; likewise. */
+  /** CC-Request-Type; -1: there is none. */
   requestType: number
 }
 
@@ -26,7 +24,6 @@ export function routeOf(bytes: Buffer): Route {
     originRealm: '',
     destinationHost: '',
     destinationRealm: '',
-    authApplicationId: -1,
     requestType: -1,
   }
   const end = bytes.length
@@ -35,7 +32,7 @@ export function routeOf(bytes: Buffer): Route {
     if (length < 8 || length > end - at) break
     const hasVendor = ((bytes[at + 4] as number) & avpFlags.vendor) !== 0
     const code = uint32At(bytes, at)
-    const isNamed = code >= avpCode.authApplicationId && code <= avpCode.originRealm
+    const isNamed = code >= avpCode.sessionId && code <= avpCode.originRealm
     if ((isNamed || code === avpCode.ccRequestType) && !hasVendor) {
       take(route, code, bytes, at + 8, at + length)
     }
@@ -63,11 +60,6 @@ function take(route: Route, code: number, bytes: Buffer, from: number, to: numbe
       break
     case avpCode.ccRequestType:
       if (route.requestType < 0 && to - from === 4) route.requestType = uint32At(bytes, from)
-      break
-    case avpCode.authApplicationId:
-      if (route.authApplicationId < 0 && to - from === 4) {
-        route.authApplicationId = uint32At(bytes, from)
-      }
       break
   }
 }

@@ -1,8 +1,7 @@
 /** What each credit-control request must have, and in which values (RFC 8506 section 3.1). */
 import { ruleOf } from './avp-rules.ts'
-import { missingAvp } from './base-answer.ts'
 import { uint24At, uint32At } from './bytes.ts'
-import { copyOf } from './failed-avp.ts'
+import { copyOf, missingAvp } from './failed-avp.ts'
 import { application, avpCode, resultCode } from './protocol.ts'
 import { readText } from './read-values.ts'
 import type { FoundProblem } from './wire-problem.ts'
@@ -24,6 +23,8 @@ const SESSION_ID_CHARS_MAX = 256
 /** INITIAL_REQUEST to EVENT_REQUEST. */
 const TYPE_MAX = 4
 const EVENT = 4
+/** DIRECT_DEBITING to PRICE_ENQUIRY. */
+const ACTION_MAX = 3
 
 /** What answers repeat. */
 export interface RequestIds {
@@ -36,7 +37,8 @@ export interface RequestIds {
 /** The ids of a request that was read without a problem, or what is wrong with them. */
 export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | FoundProblem {
   if ((reader.seen & REQUIRED_BITS) !== REQUIRED_BITS) return missingOf(reader.seen)
-  const { sessionIdAt, authApplicationAt, requestTypeAt, requestNumberAt } = reader
+  const { sessionIdAt, authApplicationAt, requestTypeAt, requestNumberAt, requestedActionAt } =
+    reader
   const sessionId = readText(
     bytes,
     sessionIdAt + headOf(bytes, sessionIdAt),
@@ -56,6 +58,13 @@ export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | Fo
     return invalid(bytes, requestTypeAt, `must be from 1 to ${TYPE_MAX}`)
   }
   if (requestNumberAt < 0 && requestType !== EVENT) return missing(avpCode.ccRequestNumber)
+  if (requestType === EVENT) {
+    // Nobody is debited by guess (RFC 8506 section 6).
+    if (requestedActionAt < 0) return missing(avpCode.requestedAction)
+    if (numberAt(bytes, requestedActionAt) > ACTION_MAX) {
+      return invalid(bytes, requestedActionAt, `must be from 0 to ${ACTION_MAX}`)
+    }
+  }
   const requestNumber = requestNumberAt < 0 ? -1 : numberAt(bytes, requestNumberAt)
   return { sessionId, requestType, requestNumber }
 }

@@ -6,7 +6,7 @@ import type { DecodeContext, DecodeError, MessageCodec } from '../codec.ts'
 import { resultCodeOf } from '../diameter/encode-diameter.ts'
 import { type MappedEnvelope, withAllServices } from '../mapped.ts'
 import { createAnswerWriter, type WireForm } from './answer-writer.ts'
-import { baseAnswer } from './base-answer.ts'
+import { problemAvps, tracedAnswer } from './base-answer.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { failedAt } from './failed-avp.ts'
 import { type Header, padded, readAvps, readHeader } from './message.ts'
@@ -72,13 +72,13 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
       return writeAnswer(answer, form as WireForm)
     },
     encodeError(error) {
-      const message = `${error.field} ${error.why}`
+      const why = `${error.field} ${error.why}`
       if (error instanceof WireProblem) {
         const { resultCode, failed, trace } = error
-        return baseAnswer(trace, identity, { resultCode, message, failed })
+        return tracedAnswer(trace, resultCode, identity, problemAvps({ why, failed }))
       }
-      const resultCode = resultCodeOf(error, malformed)
-      return baseAnswer(headerTrace(lastHeader), identity, { resultCode, message, failed: null })
+      const code = resultCodeOf(error, malformed)
+      return tracedAnswer(headerTrace(lastHeader), code, identity, problemAvps({ why }))
     },
   }
 }

@@ -43,6 +43,7 @@ export class WireReader {
   authApplicationAt = -1
   requestTypeAt = -1
   requestNumberAt = -1
+  requestedActionAt = -1
   originHostAt = -1
   /** Of each `Proxy-Info`. */
   readonly proxiesAt: number[] = []
@@ -63,6 +64,7 @@ export class WireReader {
     this.authApplicationAt = -1
     this.requestTypeAt = -1
     this.requestNumberAt = -1
+    this.requestedActionAt = -1
     this.originHostAt = -1
     this.proxiesAt.length = 0
     this.seen = 0
@@ -130,6 +132,9 @@ export class WireReader {
         break
       case avpCode.ccRequestNumber:
         this.requestNumberAt = at
+        break
+      case avpCode.requestedAction:
+        this.requestedActionAt = at
         break
       case avpCode.originHost:
         this.originHostAt = at

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { problemAnswer } from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'
+import { missingAvp } from '../../../../src/realtime/codecs/diameter-wire/failed-avp.ts'
 import {
-  errorAnswer,
-  missingAvp,
-} from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'
-import { avp, readMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
+  avp,
+  readMessage,
+  type WireAvp,
+} from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { identity } from './codecs.ts'
 import { data, head } from './composed.ts'
 import { messageOf, treeOf } from './trees.ts'
 
+const answered = (body: Buffer, resultCode: number, why: string, failed: WireAvp | null = null) =>
+  problemAnswer(body, { resultCode, why, failed }, identity)
 const origin = { 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm }
 
 describe('an error', () => {
@@ -15,7 +19,7 @@ describe('an error', () => {
     const header = { command: 999, application: 16777238, hopByHopId: 1, endToEndId: 2 }
     const proxies = [1, 2].map((at) => ({ 'Proxy-Host': `p${at}`, 'Proxy-State': 's' }))
     const body = messageOf({ 'Session-Id': 's;1', 'Proxy-Info': proxies }, header)
-    const answer = errorAnswer(body, identity, 3001, 'unknown command')
+    const answer = answered(body, 3001, 'unknown command')
     expect(readMessage(answer)).toMatchObject({ ...header, flags: 0x60 })
     expect(treeOf(answer)).toEqual({
       ...{ 'Session-Id': 's;1', 'Result-Code': 3001, ...origin },
@@ -24,17 +28,18 @@ describe('an error', () => {
   })
 
   it('of credit control says of which request', () => {
-    const answer = errorAnswer(messageOf(data, { flags: 0x90 }), identity, 5012, '')
+    const answer = answered(messageOf(data, { flags: 0x90 }), 5012, 'x')
     expect(readMessage(answer).flags).toBe(0)
     expect(treeOf(answer)).toEqual({
       ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 5012, ...origin },
       ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
+      'Error-Message': 'x',
     })
   })
 
   it('has what failed, or an example of what is missing', () => {
     const tree = (failed = missingAvp(264)) =>
-      treeOf(errorAnswer(messageOf({}), identity, 5005, 'x', failed))['Failed-AVP']
+      treeOf(answered(messageOf({}), 5005, 'x', failed))['Failed-AVP']
     expect(tree()).toEqual({ 'Origin-Host': '\0' })
     expect(tree(missingAvp(415))).toEqual({ 'CC-Request-Number': 0 })
     expect(tree(missingAvp(7777, 5))).toEqual({ '5:7777': '' })
@@ -44,7 +49,7 @@ describe('an error', () => {
   it('answers what has nothing but a header, and AVPs that are none', () => {
     for (const rest of ['', '00', 'ffffffffffffffff', '0000010740000007']) {
       const body = Buffer.concat([messageOf({}), Buffer.from(rest, 'hex')])
-      expect(treeOf(errorAnswer(body, identity, 5014, 'x'))['Result-Code']).toBe(5014)
+      expect(treeOf(answered(body, 5014, 'x'))['Result-Code']).toBe(5014)
     }
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { errorAnswer } from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'
+import { problemAnswer } from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'
 import {
   readMessage,
   type WireAvp,
@@ -27,7 +27,7 @@ function expectAnswer(body: Buffer): void {
     expect(decoded.ok).toBe(false)
     return
   }
-  const answers: Buffer[] = [errorAnswer(body, identity, 5012, 'x')]
+  const answers: Buffer[] = [problemAnswer(body, { resultCode: 5012, why: 'x' }, identity)]
   routeOf(body)
   if (decoded.ok) {
     const outcome = decoded.request === null ? plainOutcome('granted') : outcomeFor(decoded.request)

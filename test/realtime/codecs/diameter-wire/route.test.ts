@@ -6,7 +6,6 @@ import { avpsOf, bytesOf, messageOf } from './trees.ts'
 
 const nowhere = {
   ...{ sessionId: '', originHost: '', originRealm: '', destinationHost: '', destinationRealm: '' },
-  authApplicationId: -1,
   requestType: -1,
 }
 
@@ -16,7 +15,7 @@ describe('the route of a request', () => {
     expect(routeOf(messageOf({ ...tree, 'Destination-Host': 'tg1' }))).toEqual({
       ...{ sessionId: head['Session-Id'], originHost: 'ctf1.example.net' },
       ...{ originRealm: 'example.net', destinationHost: 'tg1' },
-      ...{ destinationRealm: 'charging.example.org', authApplicationId: 4, requestType: 2 },
+      ...{ destinationRealm: 'charging.example.org', requestType: 2 },
     })
   })
 

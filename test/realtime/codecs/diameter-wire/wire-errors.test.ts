@@ -68,6 +68,15 @@ describe('a message that lacks what it must have', () => {
     expect(wire.decode(without('CC-Request-Number', event), context).ok).toBe(true)
   })
 
+  it('an event that does not say what is to be done', () => {
+    const event = composed['a price enquiry'] as Tree
+    expect(failedOf(without('Requested-Action', event))).toEqual([5005, { 'Requested-Action': 0 }])
+    for (const action of [4, -1]) {
+      const wrong = { 'Requested-Action': action }
+      expect(failedOf(messageOf({ ...event, ...wrong }))).toEqual([5004, wrong])
+    }
+  })
+
   it('as the file type says', () => {
     const tree = composed['voice, reserved for an event (ECUR)'] as Tree
     expect(failedOf(without('Subscription-Id', tree))).toEqual([5005, { 'Subscription-Id': {} }])
@@ -127,7 +136,8 @@ describe('a message with a value that cannot be', () => {
   })
 
   it('of the message where a service is meant: without the service', () => {
-    const tree = { ...data, 'Service-Identifier': 3, 'CC-Request-Type': 4 }
+    const event = { 'CC-Request-Type': 4, 'Requested-Action': 0 }
+    const tree = { ...data, 'Service-Identifier': 3, ...event }
     const service = { 'Requested-Service-Unit': { 'CC-Total-Octets': 2n ** 60n } }
     const body = messageOf({ ...tree, ...service, 'Multiple-Services-Credit-Control': {} })
     expect(failedOf(body)).toEqual([

@@ -207,6 +207,21 @@ describe('events', () => {
     expect(requestOf(body)).toMatchObject({ kind: 'event', refund, pretend })
   })
 
+  it('by name are the same', () => {
+    const body = { ...event, 'CC-Request-Type': 'EVENT_REQUEST', 'Requested-Action': 2 }
+    expect(requestOf(body)).toMatchObject({ kind: 'event', pretend: true })
+  })
+
+  it.each([2, 3])(
+    'alone do as their action says: with %i a session is opened and pays',
+    (action) => {
+      const body = { ...ims, 'CC-Request-Type': 1, 'Requested-Action': action }
+      expect(requestOf(body)).toMatchObject({ kind: 'start', pretend: false })
+      const services = [service({ usaget: 'call', granted: 60 })]
+      expect(answer(body, { services })).not.toHaveProperty('Check-Balance-Result')
+    },
+  )
+
   it('tell whether there is enough', () => {
     const body = { ...event, 'Requested-Action': 2 }
     const services = [service({ usaget: 'call', granted: 60 })]

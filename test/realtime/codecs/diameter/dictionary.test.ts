@@ -32,6 +32,12 @@ describe('the dictionary of AVPs', () => {
     ['QoS-Information', 1016, 10415, 'Grouped'],
     ['Recipient-Info', 2026, 10415, 'Grouped'],
     ['Recipient-Address', 1201, 10415, 'Grouped'],
+    ['SDP-Media-Component', 843, 10415, 'Grouped'],
+    ['IMS-Emergency-Indicator', 2322, 10415, 'Integer32'],
+    ['Transit-IOI-List', 2701, 10415, 'OctetString'],
+    ['ProSe-Information', 3447, 10415, 'Grouped'],
+    ['Related-Trigger', 3926, 10415, 'Grouped'],
+    ['CPDT-Information', 3927, 10415, 'Grouped'],
     ['OC-Supported-Features', 621, 0, 'Grouped'],
     ['3GPP-TWAN-Identifier', 29, 10415, 'OctetString'],
     ['MBMS-Data-Transfer-Stop', 930, 10415, 'Unsigned64'],
@@ -47,6 +53,19 @@ describe('the dictionary of AVPs', () => {
     expect(avp?.codeText).toBe(vendor === 0 ? String(code) : `${vendor}:${code}`)
   })
 
+  it.each([
+    ['QoS-Information', { 515: 'Unsigned32', 516: 'Unsigned32', 554: 'Unsigned32' }],
+    ['AF-Correlation-Information', { 505: 'OctetString', 509: 'Unsigned32', 510: 'Grouped' }],
+    ['SDP-Media-Component', { 501: 'IPAddress', 503: 'OctetString' }],
+    ['Service-Data-Container', { 531: 'OctetString', 532: 'OctetString' }],
+    ['IMS-Information', { 602: 'OctetString', 603: 'Grouped', 604: 'Unsigned32' }],
+    ['PS-Information', { 4310: 'Grouped', 4311: 'Unsigned32', 4318: 'Grouped', 4320: 'Time' }],
+  ])('knows what %s takes over from other specifications', (_group, members) => {
+    for (const [code, type] of Object.entries(members)) {
+      expect(avpByCode(Number(code), 10415)?.type, code).toBe(type)
+    }
+  })
+
   it('calls an AVP by its code whose name is that of another', () => {
     expect(avpByCode(553, 193)).toMatchObject({ name: '193:553', type: 'Grouped' })
     expect(avpByCode(610, 193)?.name).toBe('193:610')
@@ -56,6 +75,7 @@ describe('the dictionary of AVPs', () => {
   it('finds by the spelling of the package, too', () => {
     expect(avpByKey('Restricted-Filter-Rule')?.name).toBe('Restriction-Filter-Rule')
     expect(avpByKey('Destination-Interface')?.code).toBe(2002)
+    expect(avpByKey('SDP-Media-components')?.name).toBe('SDP-Media-Component')
   })
 
   it('has named values both ways', () => {
