@@ -12,7 +12,7 @@ import { type Admission, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
-import { createDialects, type Dialects } from './dialects.ts'
+import { createDialects, type Dialects, isDialect } from './dialects.ts'
 import { identityOf } from './diameter/identity.ts'
 import { type DiameterService, startDiameterService } from './diameter/service.ts'
 import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
@@ -170,8 +170,16 @@ async function readStored(
       log.error({ fileType: name, why }, 'a file type cannot be used')
     }
     peers = stored.peers
+    const problem = config.diameter.enabled ? diameterProblem(config, dialects) : null
+    if (problem !== null) log.error(problem, 'Diameter cannot be charged by its file type')
   })
   return { dialects, peers: () => peers, close }
+}
+
+function diameterProblem({ diameter: { fileType } }: Config, dialects: Dialects) {
+  const dialect = dialects.find(fileType)
+  if (!isDialect(dialect)) return { fileType, why: dialect.why }
+  return dialect.wire === null ? { fileType, why: 'has another parser than diameter' } : null
 }
 
 interface Core {

@@ -14,13 +14,7 @@ import {
   type WireAvp,
   WireError,
 } from '../codecs/diameter-wire/message.ts'
-import {
-  application,
-  avpCode,
-  flags,
-  RESERVED_FLAGS,
-  resultCode,
-} from '../codecs/diameter-wire/protocol.ts'
+import { application, avpCode, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { checkedAvps } from './base-checks.ts'
 
@@ -43,7 +37,6 @@ export interface OwnCapabilities {
   readonly identity: WireIdentity
   /** Origin-State-Id: seconds since 1970 at which the node started. */
   readonly stateId: number
-  readonly firmwareRevision: number
 }
 
 const REQUIRED = [
@@ -81,7 +74,7 @@ const NO_COMMON_APPLICATION: Problem = {
 
 function headerProblem(bytes: Buffer): Problem | null {
   const { flags: bits, application: id } = readHeader(bytes)
-  if ((bits & (flags.error | RESERVED_FLAGS)) !== 0) {
+  if ((bits & flags.error) !== 0) {
     return { resultCode: resultCode.invalidHeaderBits, why: 'the flags of the header are wrong' }
   }
   if (id === application.base) return null
@@ -180,7 +173,7 @@ export function capabilitiesAnswer(
 
 /** What CER and CEA have in common; Origin-Host and Origin-Realm come before it. */
 export function ownAvps(
-  { stateId, firmwareRevision }: Omit<OwnCapabilities, 'identity'>,
+  { stateId }: Omit<OwnCapabilities, 'identity'>,
   localAddress: string,
   isVendorSpecific: boolean,
 ): WireAvp[] {
@@ -197,11 +190,10 @@ export function ownAvps(
     uint32Avp(avpCode.supportedVendorId, VENDOR_3GPP),
     auth,
     ...(isVendorSpecific ? [specific] : []),
-    optional(uint32Avp(avpCode.firmwareRevision, firmwareRevision)),
   ]
 }
 
-/** Product-Name and Firmware-Revision must not have the M bit (section 4.5). */
+/** Product-Name must not have the M bit (section 4.5). */
 function optional(one: WireAvp): WireAvp {
   return { ...one, flags: 0 }
 }

@@ -22,7 +22,6 @@ export interface CreditControlOptions {
   /** File type of peers that are not given another one. */
   readonly fileType: string
   readonly registry: SessionRegistry<DiameterConnection>
-  readonly isReady: () => boolean
 }
 
 /** Where a request is charged. */
@@ -35,7 +34,6 @@ const UPDATE = 2
 const TERMINATION = 3
 const EVENT = 4
 
-const NOT_READY = problem(resultCode.tooBusy, 'the node is not ready to charge')
 const LOST = problem(resultCode.tooBusy, 'the outcome is not known: repeat the request')
 const OTHER_REALM = problem(resultCode.realmNotServed, 'Destination-Realm is not served here')
 const OTHER_HOST = problem(resultCode.unableToDeliver, 'Destination-Host is not this node')
@@ -49,13 +47,12 @@ function problem(code: number, why: string): Problem {
 }
 
 export function createCreditControl(options: CreditControlOptions): OnRequest {
-  const { charge, identity, registry, isReady } = options
+  const { charge, identity, registry } = options
   const isForUs = createDestinationCheck(options)
   return (connection, bytes) => {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
-    const refusal =
-      (isReady() ? null : NOT_READY) ?? isForUs(route) ?? originProblem(connection, realm)
+    const refusal = isForUs(route) ?? originProblem(connection, realm)
     const place = refusal ?? placeOf(options, connection.peer)
     if ('why' in place) {
       connection.send(problemAnswer(bytes, place, identity))

@@ -28,7 +28,6 @@ export interface DiameterServiceOptions {
   readonly dialects: Dialects
   readonly charge: Charge
   readonly rateLimits: RateLimits
-  readonly isReady: () => boolean
 }
 
 export interface DiameterService {
@@ -47,13 +46,13 @@ export interface DiameterService {
 export async function startDiameterService(
   options: DiameterServiceOptions,
 ): Promise<DiameterService | null> {
-  const { config, log, metrics, clock, peers, dialects, charge, rateLimits, isReady } = options
+  const { config, log, metrics, clock, peers, dialects, charge, rateLimits } = options
   const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
   if (!enabled) return null
   const identity = identityOf(config)
   const registry = new SessionRegistry<DiameterConnection>(sessionsMax)
   metrics.diameter.readSessions(() => registry.size)
-  const own = { charge, dialects, identity, realms, fileType, registry, isReady }
+  const own = { charge, dialects, identity, realms, fileType, registry }
   const peersServed = await startDiameter({
     ...{ config, log, metrics, clock, identity, peers, rateLimits },
     onRequest: createCreditControl(own),

@@ -1,11 +1,5 @@
 /** Tells by the header of a message what it is, and whether the node takes it. */
-import {
-  application,
-  command,
-  flags,
-  RESERVED_FLAGS,
-  resultCode,
-} from '../codecs/diameter-wire/protocol.ts'
+import { application, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 export type MessageKind =
   | 'cer'
@@ -39,7 +33,7 @@ export function sortMessage(bytes: Buffer): MessageKind {
   const code = commandOf(bytes)
   if ((bits & flags.request) === 0) return sortAnswer(code)
   if (code === command.capabilitiesExchange) return 'cer'
-  if ((bits & (flags.error | RESERVED_FLAGS)) !== 0) return 'invalidBits'
+  if ((bits & flags.error) !== 0) return 'invalidBits'
   const id = bytes.readUInt32BE(8)
   if (code === command.creditControl) {
     return id === application.creditControl ? 'creditControl' : 'unsupportedApplication'

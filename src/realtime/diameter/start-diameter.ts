@@ -23,8 +23,6 @@ export interface DiameterOptions {
   readonly onRequest: OnRequest
   /** Told of each connection that has ended. */
   readonly onGone?: (connection: DiameterConnection) => void
-  /** Firmware-Revision: the version of the product as a number; 0 if not given. */
-  readonly firmwareRevision?: number
   /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
   readonly rateLimits?: RateLimits
 }
@@ -48,12 +46,12 @@ const NOT_STARTED = 'the port of Diameter is in use by somebody else: the node g
 
 /** Throws `ListenError` and `TlsFileError`. */
 export async function startDiameter(options: DiameterOptions): Promise<Diameter> {
-  const { config, log, metrics, clock, identity, firmwareRevision = 0 } = options
+  const { config, log, metrics, clock, identity } = options
   const { diameter: settings } = config
   const { host, openTo } = settings
   const stateId = Math.floor(clock.nowMs() / 1000)
   const mustBeListed = mustAuthenticate(host, openTo)
-  const own: OwnCapabilities = { identity, stateId, firmwareRevision }
+  const own: OwnCapabilities = { identity, stateId }
   const around: Surroundings = {
     settings,
     own,

@@ -29,14 +29,12 @@ let arrivals: Omit<Arrival<unknown>, 'body' | 'codec'>[]
 let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
 let answer: Buffer | null
-let isReady: boolean
 
 beforeEach(() => {
   arrivals = []
   sent = []
   outcome = plainOutcome('granted', '', 7, 8)
   answer = ANSWER
-  isReady = true
 })
 
 const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
@@ -52,7 +50,7 @@ function nodeOf(
 ) {
   const registry = new SessionRegistry<DiameterConnection>(10)
   const onRequest = createCreditControl({
-    ...{ charge, identity, realms, fileType: 'GY', registry, isReady: () => isReady },
+    ...{ charge, identity, realms, fileType: 'GY', registry },
     dialects: {
       defaultName: 'json',
       find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
@@ -139,11 +137,6 @@ describe('a request', () => {
   ])('whose file type is %s is answered', (_, connection, found, code) => {
     expect(codeFor(ccr(), connection, nodeOf(['*'], found))).toBe(code)
     expect(arrivals).toEqual([])
-  })
-
-  it('waits for nothing while the node is not ready', () => {
-    isReady = false
-    expect(codeFor(ccr())).toBe(3004)
   })
 
   it('whose answer is lost is told to come again', () => {

@@ -65,7 +65,6 @@ export async function nodeOf(options: NodeOptions = {}) {
     clock: { nowMs: () => NOW_MS },
     identity: IDENTITY,
     peers: () => stored,
-    firmwareRevision: 100,
     ...(rateLimits === undefined ? {} : { rateLimits }),
     onRequest: (connection, bytes) => {
       requests.push(Buffer.from(bytes))

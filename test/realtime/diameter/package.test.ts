@@ -59,7 +59,6 @@ it('the package diameter connects, asks whether we are there, is served, and goe
     'Host-IP-Address': '127.0.0.1',
     'Product-Name': 'Tollgate',
     'Auth-Application-Id': 'Diameter Credit Control',
-    'Firmware-Revision': 100,
   })
   const dwa = await base('Device-Watchdog')
   expect(Object.fromEntries(dwa.body)).toMatchObject({ 'Result-Code': 'DIAMETER_SUCCESS' })

@@ -3,10 +3,8 @@
 export const HEADER_BYTES = 20
 export const VERSION = 1
 
-/** Bits of a message's flags (RFC 6733 section 3). */
+/** Bits of a message's flags (RFC 6733 section 3); the others are ignored. */
 export const flags = { request: 0x80, proxiable: 0x40, error: 0x20, retransmitted: 0x10 } as const
-/** Bits that no message may have set. */
-export const RESERVED_FLAGS = 0x0f
 
 /** Bits of an AVP's flags (RFC 6733 section 4.1). */
 export const avpFlags = { vendor: 0x80, mandatory: 0x40, protected: 0x20 } as const

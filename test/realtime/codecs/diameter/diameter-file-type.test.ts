@@ -227,7 +227,7 @@ describe('events', () => {
     const services = [service({ usaget: 'call', granted: 60 })]
     expect(answer(body, { services })).toMatchObject({ 'Check-Balance-Result': 0 })
     expect(answer(body, { reason: 'noCredit' })).toMatchObject({
-      'Result-Code': 4012,
+      'Result-Code': 2001,
       'Check-Balance-Result': 1,
     })
   })
