@@ -65,8 +65,12 @@ describe('docker-compose.yml', () => {
     const config = loadConfig({ env: environment })
     expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
     expect(command).toEqual([name])
-    expect(config[name]).toMatchObject({ host: '0.0.0.0', openTo: 'network' })
-    expect(ports).toEqual([`127.0.0.1:${config[name].port}:${config[name].port}`])
+    const sections = name === 'admin' ? (['admin'] as const) : (['realtime', 'diameter'] as const)
+    for (const section of sections) {
+      expect(config[section]).toMatchObject({ host: '0.0.0.0', openTo: 'network' })
+    }
+    const open = sections.map((section) => config[section].port)
+    expect(ports).toEqual(open.map((port) => `127.0.0.1:${port}:${port}`))
     // What it does not run is not opened either.
     expect(config[name === 'admin' ? 'realtime' : 'admin'].openTo).toBe('loopback')
     expect(new URL(config.redis.url).hostname).toBe('redis')
