@@ -73,7 +73,7 @@ describe('the image', () => {
     expect(textsOf(final, 'USER')).toEqual(['node'])
     expect(textsOf(final, 'RUN')).toEqual([])
     expect(textsOf(final, 'ENV')).toEqual(['NODE_ENV=production'])
-    expect(textsOf(final, 'EXPOSE')).toEqual(['8181 8182'])
+    expect(textsOf(final, 'EXPOSE')).toEqual(['8181 8182 3868'])
   })
 
   it('is healthy when charging is ready', async () => {
