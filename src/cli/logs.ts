@@ -53,23 +53,39 @@ export function shownLine(part: string, line: string): string | undefined {
   return `[${part}] ${record.level}: ${record.msg}${detail}`
 }
 
+/** A disk that is full must not end what it logs: lines are lost, and counted. */
 class LogFile {
   readonly #path: string
   #file: number | undefined
   #sizeBytes = 0
+  #linesLost = 0
 
   constructor(path: string) {
     this.#path = path
   }
 
   write(line: string): void {
+    try {
+      this.#append(`${this.#lost()}${line.trimEnd()}\n`)
+      this.#linesLost = 0
+    } catch {
+      this.#linesLost += 1
+    }
+  }
+
+  #lost(): string {
+    if (this.#linesLost === 0) return ''
+    return `\n{"level":"warn","msg":"${this.#linesLost} log lines could not be written"}\n`
+  }
+
+  #append(text: string): void {
     this.#file ??= this.#open()
     if (this.#sizeBytes > FILE_BYTES_MAX) {
       this.close()
       renameSync(this.#path, `${this.#path}.1`)
       this.#file = this.#open()
     }
-    this.#sizeBytes += writeSync(this.#file, `${line.trimEnd()}\n`)
+    this.#sizeBytes += writeSync(this.#file, text)
   }
 
   /** A line that comes later opens it again. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openLogs, shownLine } from '../../src/cli/logs.ts'
+import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 
 it.each([
   ['{"level":"info","msg":"ready"}', undefined],
@@ -31,6 +32,32 @@ it('files have everything, and one older file is kept', () => {
     expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/x\{"level":"info","msg":"one"\}\ny$/)
     expect(readFileSync(file, 'utf8')).toBe('{"level":"info","msg":"two"}\n')
   } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+const problem = mountProblem()
+
+it.skipIf(problem !== undefined)(`goes on while the disk is full (${problem ?? 'tried'})`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
+  const disk = mountSmallDisk(folder, 1024 * 1024)
+  try {
+    const logs = openLogs(folder)
+    const sink = logs.sink('admin')
+    sink('{"level":"info","msg":"before"}')
+    disk.fill()
+    // What is left of the last block takes a few.
+    for (let count = 0; count < 1000; count += 1) sink('{"level":"info","msg":"meanwhile"}')
+    disk.makeRoom()
+    sink('{"level":"info","msg":"afterwards"}')
+    logs.close()
+    const text = readFileSync(join(folder, 'admin.log'), 'utf8')
+    expect(text).toMatch(
+      /"before"[\s\S]*\{"level":"warn","msg":"\d+ log lines could not be written"\}/,
+    )
+    expect(text).toMatch(/"msg":"afterwards"\}\n$/)
+  } finally {
+    disk.remove()
     rmSync(folder, { recursive: true, force: true })
   }
 })
