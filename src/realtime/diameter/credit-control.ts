@@ -3,7 +3,7 @@
  * which file type reads them, and where their sessions are reached (RFC 8506, RFC 6733 section 6).
  */
 import type { Peer } from '../../catalog/peers.ts'
-import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
+import { type ChargeOutcome, reasons } from '../../domain/charge-outcome.ts'
 import type { Charge } from '../charge.ts'
 import { type Problem, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
@@ -120,8 +120,9 @@ function remember(
   { sessionId, originHost, originRealm, requestType }: Route,
   { origin, outcome, moment }: { origin: string; outcome: ChargeOutcome; moment: number },
 ): void {
-  if (requestType === EVENT) return
   const { reason, aid, sid } = outcome
+  // Who is told to come again has learned nothing.
+  if (requestType === EVENT || reasons[reason].status === 'failed') return
   const hasEnded = reason === 'unknownSession' || reason === 'sessionClosed'
   const isOpen = reason === 'granted' || requestType === UPDATE
   if (requestType === TERMINATION || hasEnded) registry.forget(origin, sessionId)

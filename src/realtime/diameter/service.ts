@@ -38,7 +38,10 @@ export interface DiameterService {
   take(news: SessionNews): void
   /** Takes no new connections; peers are told, and what is under way is answered. */
   stop(): void
-  /** Resolves when all connections have gone, after `diameter.answerTimeoutMs` at most. */
+  /**
+   * Resolves when all connections have gone: those that wait for answers when they have them, the
+   * others after `diameter.answerTimeoutMs` at most.
+   */
   close(): Promise<void>
 }
 

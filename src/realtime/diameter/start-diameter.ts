@@ -37,7 +37,10 @@ export interface Diameter {
   connections(): Iterable<DiameterConnection>
   /** Takes no new connections; peers are told (DPR), and what is under way is answered. */
   stop(): void
-  /** Resolves when all connections have gone, after `answerTimeoutMs` at most. */
+  /**
+   * Resolves when all connections have gone: those that wait for answers when they have them, the
+   * others after `answerTimeoutMs` at most.
+   */
   close(): Promise<void>
 }
 

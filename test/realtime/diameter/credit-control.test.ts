@@ -168,12 +168,23 @@ describe('a session', () => {
     ['sessionClosed', 2, 0],
     ['unknownSession', 2, 0],
     ['granted', 4, 0],
+    ['storeDown', 2, 0],
   ] as const)('that was answered %s to a request of type %i', (reason, type, size) => {
     const { registry, onRequest } = nodeOf()
     outcome = plainOutcome(reason, '', 7, 8)
     onRequest(connectionOf(), ccr({}, type))
     expect(registry.size).toBe(size)
   })
+})
+
+it('is known on although an update or its end failed', () => {
+  const { registry, onRequest } = nodeOf()
+  onRequest(connectionOf(), ccr())
+  const before = registry.find('diameter:a.test/GY', 's1')?.moment
+  registry.nextMoment()
+  outcome = plainOutcome('timedOut', '', 7, 8)
+  for (const type of [2, 3]) onRequest(connectionOf(), ccr({}, type))
+  expect(registry.find('diameter:a.test/GY', 's1')?.moment).toBe(before)
 })
 
 it('answers with the codes of its own', () => {
