@@ -1,16 +1,23 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests by what they need: nothing, stores, the whole product, or the source tree itself. */
+/** Much of what tests do is waiting: for stores and processes that start, for time that passes. */
+const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1)
+/** Files that run the product or a part of it as processes. */
+const ROOMY = { testTimeout: 300_000, hookTimeout: 120_000 }
+
+/** Tests by what they need: nothing, stores, commands, the whole product, or the source tree. */
 export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    maxWorkers: FILES_AT_ONCE,
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{domain,rating,config,runtime,realtime}/**/*.test.ts'],
+          include: ['test/{domain,rating,config,runtime,realtime,bench}/**/*.test.ts'],
         },
       },
       {
@@ -22,12 +29,17 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'commands', include: ['test/{cli,admin,deploy}/**/*.test.ts'], ...ROOMY },
+      },
+      {
+        extends: true,
         test: {
           name: 'system',
-          include: ['test/{system,cli,admin,deploy}/**/*.test.ts'],
-          fileParallelism: false,
-          testTimeout: 300_000,
-          hookTimeout: 120_000,
+          include: ['test/system/**/*.test.ts'],
+          ...ROOMY,
+          // After all others, and never more than two: each is a product under load.
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
         },
       },
       { extends: true, test: { name: 'house', include: ['test/house/**/*.test.ts'] } },

@@ -7,16 +7,13 @@ import { dirname, join } from 'node:path'
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ObjectId } from 'mongodb'
-import type { EntityCollection } from '../src/catalog/collections.ts'
-import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
+import { openCatalog } from '../src/catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../src/catalog/feed.ts'
-import { bump } from '../src/catalog/revisions.ts'
-import { FOREVER_MS } from '../src/domain/time.ts'
 import { compileCalculators } from '../src/rating/match/calculators.ts'
 import { type ChangedRate, RateFinder } from '../src/rating/match/finder.ts'
 import { monotonicMs, systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
+import { change, fill, planDocument, rateDocument } from './large-catalogue.ts'
 
 const { values } = parseArgs({
   options: {
@@ -28,8 +25,6 @@ const { values } = parseArgs({
 })
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
-const BATCH = 1000
-const SINCE = new Date(Date.UTC(2020, 0, 1))
 
 interface Server {
   url: string
@@ -52,62 +47,6 @@ async function startMongo(): Promise<Server> {
       await exited
       rmSync(folder, { recursive: true, force: true })
     },
-  }
-}
-
-const stored = (fields: object) => {
-  return { _id: new ObjectId(), rev: 0, from: SINCE, to: new Date(FOREVER_MS), ...fields }
-}
-
-const tiers = (price: number) => [
-  { from: 0, to: 60, interval: 60, price },
-  { from: 60, to: 'UNLIMITED', interval: 1, price: price / 60 < 1e-6 ? 1e-6 : 0.001 },
-]
-
-function rateDocument(index: number) {
-  const prefix = [`${1_000_000 + index}`, `${9_000_000 + index}`]
-  return stored({
-    key: `CALL_${index}`,
-    description: `Calls to destination ${index}`,
-    tariff_category: 'retail',
-    pricing_method: 'tiered',
-    add_to_retail: true,
-    params: { prefix, zone: `Z${index % 200}` },
-    tax: [{ type: 'vat', taxation: 'global' }],
-    rounding_rules: { rounding_type: 'None' },
-    rates: {
-      call: {
-        BASE: { access: 0.1, rate: tiers((index % 97) / 100) },
-        GOLD: { rate: tiers((index % 89) / 200) },
-      },
-    },
-  })
-}
-
-function planDocument(index: number) {
-  const rates = Array.from({ length: 20 }, (_, n) => `CALL_${(index * 20 + n) % 100_000}`)
-  return stored({
-    name: `PLAN_${index}`,
-    description: `Plan ${index}`,
-    connection_type: 'postpaid',
-    price: [{ from: 0, to: 'UNLIMITED', price: 10 }],
-    recurrence: { frequency: 1, start: 1 },
-    disallowed_rates: [],
-    rates: Object.fromEntries(rates.map((key) => [key, { call: { percentage: 0.9 } }])),
-    include: { groups: { MINUTES: { value: 6000, usage_types: { call: {} }, rates } } },
-  })
-}
-
-async function fill(
-  catalog: Catalog,
-  collection: EntityCollection,
-  count: number,
-  documentOf: (index: number) => object,
-): Promise<void> {
-  for (let from = 0; from < count; from += BATCH) {
-    const length = Math.min(BATCH, count - from)
-    const documents = Array.from({ length }, (_, offset) => documentOf(from + offset))
-    await catalog[collection as 'plans'].insertMany(documents as never[], { ordered: false })
   }
 }
 
@@ -162,19 +101,6 @@ async function load(feed: CatalogFeed, rates: number): Promise<void> {
   if (!(await feed.pollNow())) throw new Error('MongoDB cannot be read')
   const { size } = feed.current().rates
   if (size !== rates) throw new Error(`${size} of ${rates} rates: ${feed.skipped()[0]?.reason}`)
-}
-
-/** A price list that is written anew, as the entity API would. */
-async function change(catalog: Catalog, count: number): Promise<void> {
-  const documents = await catalog.rates.find({}).limit(count).toArray()
-  const rev = await bump(catalog, 'rates')
-  const writes = documents.map(({ _id }, index) => {
-    const update = { $set: { rev: rev + index, play: 'NEW' } }
-    return { updateOne: { filter: { _id }, update } }
-  })
-  await catalog.rates.bulkWrite(writes as never[], { ordered: false })
-  const number = { $set: { seq: rev + count } }
-  await catalog.counters.updateOne({ _id: 'feed:rates' }, number)
 }
 
 async function main(): Promise<void> {

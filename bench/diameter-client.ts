@@ -29,6 +29,8 @@ export interface DiameterClientOptions {
   originRealm?: string
   /** Answers requests of the node, such as RAR: the Result-Code; 0: not at all. */
   onRequest?: (bytes: Buffer) => number
+  /** Takes answers to what somebody else has sent on the socket, by Hop-by-Hop identifier. */
+  onAnswer?: (hopByHopId: number, bytes: Buffer) => void
 }
 
 interface Waiting {
@@ -47,8 +49,8 @@ export class DiameterClient {
 
   constructor(options: DiameterClientOptions) {
     const { originHost = 'client.example.net', originRealm = 'example.net' } = options
-    const { onRequest = () => 2001 } = options
-    this.options = { port: options.port, originHost, originRealm, onRequest }
+    const { onRequest = () => 2001, onAnswer = () => undefined } = options
+    this.options = { port: options.port, originHost, originRealm, onRequest, onAnswer }
   }
 
   /** Sends a whole request and gives the whole answer. Rejects with `ConnectionLostError`. */
@@ -149,7 +151,8 @@ export class DiameterClient {
     }
     const waiting = this.waiting.get(header.hopByHopId)
     this.waiting.delete(header.hopByHopId)
-    waiting?.resolve(message)
+    if (waiting === undefined) this.options.onAnswer(header.hopByHopId, message)
+    else waiting.resolve(message)
   }
 
   private serve(socket: Socket, request: Buffer): void {

@@ -79,8 +79,9 @@ export function topUp(population: Population, name: string): Promise<OperationLi
   return withCatalog(population, (catalog) => giveCredit(population, catalog, name))
 }
 
-async function withCatalog<T>(
-  { mongoUrl: url, database }: Population,
+/** Opens the catalogue for a piece of work. */
+export async function withCatalog<T>(
+  { mongoUrl: url, database }: Pick<Population, 'mongoUrl' | 'database'>,
   work: (catalog: Catalog) => Promise<T>,
 ): Promise<T> {
   const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'population' })
@@ -108,7 +109,9 @@ function subscriberDocument(index: number, perAccount: number, more: Fields = {}
 }
 
 /** Definitions of the demo catalogue that are valid now, by `external_id`. */
-async function prepaidIncludes(catalog: Catalog): Promise<ReadonlyMap<number, PrepaidInclude>> {
+export async function prepaidIncludes(
+  catalog: Catalog,
+): Promise<ReadonlyMap<number, PrepaidInclude>> {
   const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
   await feed.start()
   const found = new Map<number, PrepaidInclude>()

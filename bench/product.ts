@@ -25,6 +25,8 @@ export interface ProductOptions {
   database?: string
   /** The roles to start; `recorder` alone runs outside the admin process. */
   roles?: readonly Role[]
+  /** `realtime.queueMsMax`; by default so long that tests are not refused on a busy machine. */
+  queueMsMax?: number
   /** More settings, as TOLLGATE_* variables. */
   environment?: Record<string, string>
 }
@@ -51,7 +53,8 @@ export interface Product {
   stop(): Promise<void>
 }
 
-const root = projectRoot()
+/** Of the project, whether this is compiled or not. */
+export const ROOT = projectRoot()
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 function projectRoot(): string {
@@ -74,6 +77,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   await product.begin()
   return product
 }
+
+const QUEUE_MS_MAX = 10_000
 
 class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
@@ -188,7 +193,7 @@ class RunningProduct implements Product {
       return
     }
     const socket = join(runDirFor(this.folder), 'mongo.sock')
-    const program = join(root, 'dist/src/embedded/mongo/main.js')
+    const program = join(ROOT, 'dist/src/embedded/mongo/main.js')
     const data = join(this.folder, 'mongo')
     mkdirSync(data, { recursive: true })
     const log = openSync(join(this.folder, 'mongo.log'), 'a')
@@ -206,7 +211,7 @@ class RunningProduct implements Product {
 
   private spawnRole(role: Role): ChildProcess {
     const log = openSync(join(this.folder, `${role}.log`), 'a')
-    const child = spawn(process.execPath, [join(root, 'bin/tollgate.mjs'), role], {
+    const child = spawn(process.execPath, [join(ROOT, 'bin/tollgate.mjs'), role], {
       stdio: ['ignore', log, log, 'ipc'],
       env: {
         PATH: process.env['PATH'] ?? '',
@@ -219,6 +224,7 @@ class RunningProduct implements Product {
         TOLLGATE_ADMIN_PORT: String(this.adminPort),
         TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
+        TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.options.queueMsMax ?? QUEUE_MS_MAX),
         ...this.options.environment,
       },
     })

@@ -5,7 +5,9 @@ import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 import type { Config } from './config/schema.ts'
 import type { Sendable } from './realtime/diameter/send.ts'
+import type { Wiring } from './realtime/loop-thread.ts'
 import { systemClock } from './runtime/clock.ts'
+import type { Logger } from './runtime/log.ts'
 
 /**
  * Runs a command line (without `node` and the program) and gives its exit code; undefined if it
@@ -17,18 +19,11 @@ export function main(argv: readonly string[]): Promise<ExitCode> {
 
 /** A role loads only what it needs: the recorder no sockets, charging no control plane. */
 async function realtime(context: RoleContext): Promise<RunningRole> {
-  const { compileRules } = await import('./rating/rules.ts')
-  // Also the threads compile them: here, so that rules which cannot be used stop the start.
-  const { keptFields, identification } = compileRules(context.config.rating)
-  const identifies = (usaget: string) => identification.covers(usaget)
-  const rules = { keptFields, identifyingFields: identification.fieldsNeeded(), identifies }
-  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
-  const defaults = fileTypeDefaultsOf(context.config)
-  const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
-  const { startRealtime } = await import('./realtime/start.ts')
-  const running = await startRealtime({
-    ...{ ...context, defaults, rules },
-    follow: (listener) => followStoredConfig(context.config, context.log, listener),
+  const { startListeners } = await import('./realtime/listeners.ts')
+  const running = await startListeners({
+    ...{ ...context, ...(await chargingOf(context.config, context.log)) },
+    loopFile: new URL('./cli/loop-thread.js', import.meta.url),
+    onFailure: (error) => context.fail(error, 'an event loop has failed'),
   })
   const { port, diameterPort, diameterTlsPort } = running
   return {
@@ -38,6 +33,27 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
       ...(diameterTlsPort === 0 ? {} : { 'diameter.tls.port': diameterTlsPort }),
     },
     close: () => running.close(),
+  }
+}
+
+/** What the thread of a further event loop of charging does. */
+export async function eventLoop(): Promise<void> {
+  const { runLoop } = await import('./realtime/loop-thread.ts')
+  runLoop(chargingOf)
+}
+
+/** What each event loop makes for itself of the configuration. */
+async function chargingOf(config: Config, log: Logger): Promise<Wiring> {
+  const { compileRules } = await import('./rating/rules.ts')
+  // Also the threads compile them: here, so that rules which cannot be used stop the start.
+  const { keptFields, identification } = compileRules(config.rating)
+  const identifies = (usaget: string) => identification.covers(usaget)
+  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
+  const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
+  return {
+    rules: { keptFields, identifyingFields: identification.fieldsNeeded(), identifies },
+    defaults: fileTypeDefaultsOf(config),
+    follow: (listener) => followStoredConfig(config, log, listener),
   }
 }
 

@@ -31,6 +31,8 @@ export interface RoleContext {
   readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
+  /** A part of the role has failed for good: ends the process in order, with code 1. */
+  fail(error: Error, what: string): void
 }
 
 export interface RunningRole {
@@ -94,7 +96,10 @@ async function startInOrder(
     const { isKept: isRedisFit } = policy
     const isLedgerThere = () => watch.isThere()
     const fitness = { isRedisFit, isLedgerThere }
-    const role = await startRole({ config, log, metrics, clock: systemClock, ...fitness, drainMs })
+    const role = await startRole({
+      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs },
+      fail: shutdown.fail,
+    })
     if (name !== 'admin') {
       const publisher = startSnapshotPublisher(redis, `${hostname()}:${process.pid}`, metrics, log)
       shutdown.add('metrics', () => publisher.stop())

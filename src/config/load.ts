@@ -157,6 +157,11 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     'ledger.backlogRefusePercent',
     `must be more than ${backlogWarnPercent}, which is ${named('ledger.backlogWarnPercent')}`,
   )
+  demand(
+    realtime.listeners === 1 || realtime.httpServer !== 'javascript',
+    'realtime.listeners',
+    `must be 1, for ${named('realtime.httpServer')} is javascript, and that shares no port`,
+  )
   const { requestTimeoutMs } = realtime
   const timeout = named('realtime.requestTimeoutMs')
   demand(

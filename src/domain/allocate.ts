@@ -1,7 +1,8 @@
 /** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
 import { availableIn, type Payer } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
-import { bucketOf, findBucket, type PricedSegment, peakPrice } from './segment.ts'
+import { bucketOf, findBucket } from './copy-on-write.ts'
+import { appended, NOTHING_HELD, type PricedSegment, peakPrice } from './segment.ts'
 import type { MoneyHold, Slice } from './session.ts'
 import { affordable, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
 
@@ -26,7 +27,7 @@ export function allocate(
   units: number,
 ): Allocation {
   const plan = allocateUsed(work, segment, order, units)
-  if (!segment.others.some(({ isAdded }) => isAdded)) return plan
+  if (!hasAdded(segment)) return plan
   // Other categories price every unit, also those that groups cover: all of it has to be paid.
   const fits = (wanted: number) =>
     isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
@@ -34,6 +35,30 @@ export function allocate(
   if (possible === 0 || fits(possible)) return plan
   const most = mostThatFits(possible, fits)
   return { ...allocateUsed(work, segment, order, most), left: units - most }
+}
+
+/** Whether another category is part of what the customer pays. */
+function hasAdded({ others }: PricedSegment): boolean {
+  for (const { isAdded } of others) if (isAdded) return true
+  return false
+}
+
+/**
+ * Whether a bucket or counter of units has some that would pay for one unit more, whatever that
+ * costs. If not, money still may.
+ */
+export function hasUnits(
+  work: SettleState,
+  segment: PricedSegment,
+  order: readonly Payer[],
+): boolean {
+  // What other categories cost takes money, too; free usage takes nothing from anybody.
+  if (hasAdded(segment)) return false
+  for (const payer of segment.isPrepaid ? order : segment.payers) {
+    if (findBucket(work, payer)?.kind !== 'units') continue
+    if ((availableFor(work, payer) ?? 0) > 0) return true
+  }
+  return false
 }
 
 function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
@@ -66,7 +91,7 @@ export function allocateUsed(
     }
   }
   if (isFree(segment.tariff)) {
-    if (segment.others.some(({ isAdded }) => isAdded)) drawMoney(work, segment, order, plan)
+    if (hasAdded(segment)) drawMoney(work, segment, order, plan)
     takePriced(plan, plan.left)
     return plan
   }
@@ -75,7 +100,8 @@ export function allocateUsed(
 }
 
 function emptyPlan(units: number): Allocation {
-  return { slices: [], groupMoney: [], money: [], covered: 0, priced: 0, left: units }
+  const { slices, money } = NOTHING_HELD
+  return { slices, groupMoney: money, money, covered: 0, priced: 0, left: units }
 }
 
 /** Prepaid buckets, or the credit of a postpaid subscriber. */
@@ -85,8 +111,8 @@ function takePaid(
   order: readonly Payer[],
   plan: Allocation,
 ): void {
-  const pool = new Pool(segment.tariff, segment.access, segment.priced)
-  const needsAll = segment.others.some(({ isAdded }) => isAdded)
+  let pool: Pool | null = null
+  const needsAll = hasAdded(segment)
   for (const payer of payersOf(segment, order)) {
     if (plan.left === 0 && !needsAll) return
     const available = availableFor(work, payer)
@@ -95,11 +121,14 @@ function takePaid(
       takeUnits(plan, payer, available)
     } else {
       // Also empty money has its turn: what a begun interval still holds is paid for already.
-      if (available > 0) plan.money.push({ payer, micros: available })
+      if (available > 0) plan.money = appended(plan.money, { payer, micros: available })
+      pool ??= new Pool(segment.tariff, segment.access, segment.priced)
       takePriced(plan, pool.add(available, plan.priced, plan.left))
     }
   }
-  if (plan.left > 0) takePriced(plan, pool.add(0, plan.priced, plan.left))
+  if (plan.left === 0) return
+  pool ??= new Pool(segment.tariff, segment.access, segment.priced)
+  takePriced(plan, pool.add(0, plan.priced, plan.left))
 }
 
 function drawMoney(
@@ -111,7 +140,7 @@ function drawMoney(
   for (const payer of payersOf(segment, order)) {
     const available = availableFor(work, payer) ?? 0
     if (available === 0 || bucketOf(work, payer).kind === 'units') continue
-    plan.money.push({ payer, micros: available })
+    plan.money = appended(plan.money, { payer, micros: available })
   }
 }
 
@@ -159,12 +188,12 @@ class Pool {
 function takeUnits(plan: Allocation, { owner, id }: Payer, available: number): void {
   const units = Math.min(available, plan.left)
   if (units === 0) return
-  plan.slices.push({ bucket: { owner, id }, units, isCovered: false })
+  plan.slices = appended(plan.slices, { bucket: { owner, id }, units, isCovered: false })
   plan.left -= units
 }
 
 function takeCovered(plan: Allocation, payer: Payer, available: number, pool: Pool): void {
-  if (available > 0) plan.groupMoney.push({ payer, micros: available })
+  if (available > 0) plan.groupMoney = appended(plan.groupMoney, { payer, micros: available })
   const units = pool.add(available, plan.covered, plan.left)
   addSlice(plan, units, true)
   plan.covered += units
@@ -181,7 +210,7 @@ function addSlice(plan: Allocation, units: number, isCovered: boolean): void {
   if (last !== undefined && last.bucket === null && last.isCovered === isCovered) {
     last.units += units
   } else {
-    plan.slices.push({ bucket: null, units, isCovered })
+    plan.slices = appended(plan.slices, { bucket: null, units, isCovered })
   }
   plan.left -= units
 }

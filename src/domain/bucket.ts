@@ -84,7 +84,38 @@ export function emptyOwner(aid: number, sid: number): OwnerState {
 
 /** A copy whose buckets may be changed without touching the original. */
 export function copyOwner(owner: OwnerState): OwnerState {
-  return { ...owner, buckets: owner.buckets.map((bucket) => ({ ...bucket })) }
+  return withBuckets(owner, owner.buckets.map(copyBucket))
+}
+
+/** The owner with other buckets, field by field: one shape for all owners. */
+export function withBuckets(owner: OwnerState, buckets: Bucket[]): OwnerState {
+  return {
+    aid: owner.aid,
+    sid: owner.sid,
+    version: owner.version,
+    nextBucketId: owner.nextBucketId,
+    owed: owner.owed,
+    repaid: owner.repaid,
+    buckets,
+  }
+}
+
+export function copyBucket(bucket: Bucket): Bucket {
+  return {
+    id: bucket.id,
+    prepaidIncludeId: bucket.prepaidIncludeId,
+    kind: bucket.kind,
+    usaget: bucket.usaget,
+    priority: bucket.priority,
+    fromMs: bucket.fromMs,
+    toMs: bucket.toMs,
+    credited: bucket.credited,
+    spent: bucket.spent,
+    reserved: bucket.reserved,
+    free: bucket.free,
+    limit: bucket.limit,
+    counter: bucket.counter,
+  }
 }
 
 /** Whether settlement left an owner as it was, so that it need not be written. */
@@ -136,11 +167,9 @@ export function bucketOrder(
   mayPay: MayPay,
   atMs: number,
 ): Payer[] {
-  const usable: { payer: Payer; bucket: Bucket }[] = []
-  collect(subscriber, 0, mayPay, atMs, usable)
-  if (account !== null) collect(account, 1, mayPay, atMs, usable)
-  if (usable.length > 1) usable.sort((a, b) => compareBuckets(a.bucket, b.bucket))
-  return usable.map((entry) => entry.payer)
+  let count = collect(subscriber, 0, mayPay, atMs, 0)
+  if (account !== null) count = collect(account, 1, mayPay, atMs, count)
+  return payersFound.slice(0, count)
 }
 
 /** A bucket for any usage, or for this usage type. */
@@ -148,20 +177,50 @@ export function paysFor(usaget: string): MayPay {
   return (bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget
 }
 
+/** What `bucketOrder` has found so far, in order: kept, for growing arrays is most of its work. */
+const payersFound: Payer[] = []
+const bucketsFound: Bucket[] = []
+
+/** Adds an owner's usable buckets to the `count` that were found; how many there are then. */
 function collect(
   owner: OwnerState,
   slot: OwnerSlot,
   mayPay: MayPay,
   atMs: number,
-  into: { payer: Payer; bucket: Bucket }[],
-): void {
+  count: number,
+): number {
+  let end = count
   for (const bucket of owner.buckets) {
     if (bucket.counter !== '' || atMs < bucket.fromMs || atMs >= bucket.toMs) continue
     if (!mayPay(bucket)) continue
-    into.push({ payer: { owner: slot, id: bucket.id, isGroup: false, alsoIn: null }, bucket })
+    let index = end
+    while (index > 0 && compareBuckets(bucket, bucketsFound[index - 1] as Bucket) < 0) {
+      bucketsFound[index] = bucketsFound[index - 1] as Bucket
+      payersFound[index] = payersFound[index - 1] as Payer
+      index -= 1
+    }
+    bucketsFound[index] = bucket
+    payersFound[index] = payerOf(slot, bucket.id)
+    end += 1
   }
+  return end
 }
 
 function compareBuckets(a: Bucket, b: Bucket): number {
   return b.priority - a.priority || a.toMs - b.toMs || a.id - b.id
+}
+
+/** Nearly all bucket ids are below this one: they have one payer for all owners. */
+const SHARED_PAYERS = 64
+const sharedPayers = ([0, 1] as const).map((owner) =>
+  Array.from({ length: SHARED_PAYERS }, (_, id) => prepaidPayer(owner, id)),
+)
+
+/** A prepaid bucket as it pays. Never changed: many orders have the same. */
+function payerOf(owner: OwnerSlot, id: number): Payer {
+  return sharedPayers[owner]?.[id] ?? prepaidPayer(owner, id)
+}
+
+function prepaidPayer(owner: OwnerSlot, id: number): Payer {
+  return { owner, id, isGroup: false, alsoIn: null }
 }

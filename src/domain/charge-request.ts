@@ -87,6 +87,28 @@ export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<S
   return service
 }
 
+/** What of a service is settled, where that is not just what it says. */
+export function withVolumes(
+  service: ServiceRequest,
+  requested: number,
+  used: number,
+  usedBefore: number,
+  calledNumber: string,
+): ServiceRequest {
+  return {
+    ratingGroup: service.ratingGroup,
+    usaget: service.usaget,
+    requested,
+    used,
+    usedBefore,
+    isTotal: service.isTotal,
+    calledNumber,
+    rateKey: service.rateKey,
+    untaxed: service.untaxed,
+    fields: service.fields,
+  }
+}
+
 /** Whether such a request begins a session, and names its subscriber. */
 export function opens(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'

@@ -6,10 +6,12 @@
 import {
   type Bucket,
   type BucketKind,
+  copyBucket,
   EMPTY_LIMIT,
   emptyOwner,
   type OwnerSlot,
   type OwnerState,
+  withBuckets,
 } from './bucket.ts'
 
 /** The counter of postpaid credit. */
@@ -87,16 +89,18 @@ function openCounter(
   )
   if (known === undefined) {
     const id = owner.nextBucketId
-    const buckets = owner.buckets.filter((bucket) => !isPast(bucket, oldestMs))
-    buckets.push(newCounter(id, wanted, limit))
-    return { owner: { ...owner, nextBucketId: id + 1, buckets }, id }
+    const kept = owner.buckets.filter((bucket) => !isPast(bucket, oldestMs))
+    const opened = withBuckets(owner, [...kept, newCounter(id, wanted, limit)])
+    opened.nextBucketId = id + 1
+    return { owner: opened, id }
   }
   const { id } = known
   if (known.limit === limit && known.toMs === wanted.toMs) return { owner, id }
-  const buckets = owner.buckets.map((bucket) =>
-    bucket === known ? { ...known, limit, toMs: wanted.toMs } : bucket,
-  )
-  return { owner: { ...owner, buckets }, id }
+  const changed = copyBucket(known)
+  changed.limit = limit
+  changed.toMs = wanted.toMs
+  const buckets = owner.buckets.map((bucket) => (bucket === known ? changed : bucket))
+  return { owner: withBuckets(owner, buckets), id }
 }
 
 function isPast({ counter, toMs, reserved }: Bucket, oldestMs: number): boolean {
@@ -113,7 +117,10 @@ function newCounter(id: number, wanted: CounterWanted, limit: number): Bucket {
     priority: 0,
     fromMs,
     toMs,
-    ...{ credited: 0, spent: 0, reserved: 0, free: 0 },
+    credited: 0,
+    spent: 0,
+    reserved: 0,
+    free: 0,
     limit,
     counter,
   }

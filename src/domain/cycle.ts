@@ -53,15 +53,17 @@ export function createCycleFinder(
   zone: string,
   cycleDay: number,
 ): (atMs: number, nowMs: number) => OpenCycle {
-  let current: Cycle = { key: '', fromMs: 0, toMs: 0 }
+  let current: OpenCycle = { cycle: { key: '', fromMs: 0, toMs: 0 }, oldestMs: 0 }
   let before = current
   return (atMs, nowMs) => {
-    if (nowMs < current.fromMs || nowMs >= current.toMs) {
-      current = cycleAt(nowMs, zone, cycleDay)
-      before = cycleAt(current.fromMs - 1, zone, cycleDay)
+    if (nowMs < current.cycle.fromMs || nowMs >= current.cycle.toMs) {
+      const cycle = cycleAt(nowMs, zone, cycleDay)
+      const last = cycleAt(cycle.fromMs - 1, zone, cycleDay)
+      current = { cycle, oldestMs: last.fromMs }
+      before = { cycle: last, oldestMs: last.fromMs }
     }
-    const oldestMs = before.fromMs
-    if (atMs >= current.toMs) return { cycle: cycleAt(atMs, zone, cycleDay), oldestMs }
-    return { cycle: atMs >= current.fromMs ? current : before, oldestMs }
+    const { cycle, oldestMs } = current
+    if (atMs >= cycle.toMs) return { cycle: cycleAt(atMs, zone, cycleDay), oldestMs }
+    return atMs >= cycle.fromMs ? current : before
   }
 }

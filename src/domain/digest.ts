@@ -3,58 +3,126 @@ import type { ChargeRequest, ServiceRequest } from './charge-request.ts'
 /**
  * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
  * time that the node itself supplied is left out, since it differs at each arrival. A stamp stands
- * for all but the number, the subscriber and the kind.
+ * for all but the number, the subscriber and the kind. Digests are stored with open sessions: what
+ * is mixed, and in which order, must never change.
  */
 export function digestOf(request: ChargeRequest): number {
-  let hash: Hash = { high: 0xdeadbeef, low: 0x41c6ce57 }
-  hash = mix(hash, request.kind)
-  hash = mix(hash, `${request.subscriberKey}\u0000${request.subscriberValue}\u0000`)
-  const flags = `${request.pretend ? 'p' : ''}${request.refund ? 'r' : ''}`
-  hash = mix(hash, `${request.requestNumber}${flags}`)
+  mixer.begin()
+  mixer.text(request.kind)
+  mixer.text(request.subscriberKey)
+  mixer.code(0)
+  mixer.text(request.subscriberValue)
+  mixer.code(0)
+  mixer.integer(request.requestNumber)
+  if (request.pretend) mixer.text('p')
+  if (request.refund) mixer.text('r')
   if (request.stamp !== '') {
-    const stamped = mix(hash, `\u0003${request.stamp}`)
-    return joined(stamped)
+    mixer.code(3)
+    mixer.text(request.stamp)
+    return mixer.digest()
   }
-  if (request.eventTimeGiven) hash = mix(hash, `@${request.eventTimeMs}`)
-  for (const service of request.services) {
-    const { ratingGroup, usaget, requested, calledNumber, rateKey } = service
-    const volumes = `${requested},${usedOf(service)}`
-    const what = `${ratingGroup},${usaget},${volumes},${calledNumber}${rateKey}`
-    hash = mixFields(mix(hash, `\u0001${what}`), service.fields)
+  if (request.eventTimeGiven) {
+    mixer.text('@')
+    mixer.integer(request.eventTimeMs)
   }
-  return joined(mixFields(hash, request.fields))
+  for (const service of request.services) mixService(service)
+  mixFields(request.fields)
+  return mixer.digest()
 }
 
-function usedOf({ used, usedBefore }: ServiceRequest): string {
-  return usedBefore < 0 ? String(used) : `${used}<${usedBefore}`
-}
-
-function mixFields(before: Hash, fields: ChargeRequest['fields']): Hash {
-  let hash = before
-  for (const [name, value] of Object.entries(fields ?? {})) {
-    hash = mix(hash, `\u0002${name}=${value}`)
+function mixService(service: ServiceRequest): void {
+  mixer.code(1)
+  mixer.integer(service.ratingGroup)
+  mixer.text(',')
+  mixer.text(service.usaget)
+  mixer.text(',')
+  mixer.integer(service.requested)
+  mixer.text(',')
+  mixer.integer(service.used)
+  if (service.usedBefore >= 0) {
+    mixer.text('<')
+    mixer.integer(service.usedBefore)
   }
-  return hash
+  mixer.text(',')
+  mixer.text(service.calledNumber)
+  mixer.text(service.rateKey)
+  mixFields(service.fields)
 }
 
-function joined({ high, low }: Hash): number {
-  return 4294967296 * (2097151 & (finish(high) ^ low)) + (finish(low) >>> 0)
-}
-
-interface Hash {
-  high: number
-  low: number
-}
-
-function mix(hash: Hash, text: string): Hash {
-  let { high, low } = hash
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index)
-    high = Math.imul(high ^ code, 2654435761)
-    low = Math.imul(low ^ code, 1597334677)
+function mixFields(fields: ChargeRequest['fields']): void {
+  if (fields === null) return
+  for (const name of Object.keys(fields)) {
+    mixer.code(2)
+    mixer.text(name)
+    mixer.text('=')
+    mixer.text(String(fields[name]))
   }
-  return { high, low }
 }
+
+const DIGIT_ZERO = 48
+const HIGH_FACTOR = 2654435761
+const LOW_FACTOR = 1597334677
+
+/** Mixes UTF-16 codes into two words in place: nothing is built and nothing allocated. */
+class Mixer {
+  private high = 0
+  private low = 0
+  private readonly digits = new Uint8Array(16)
+
+  begin(): void {
+    this.high = 0xdeadbeef | 0
+    this.low = 0x41c6ce57
+  }
+
+  code(code: number): void {
+    this.high = Math.imul(this.high ^ code, HIGH_FACTOR)
+    this.low = Math.imul(this.low ^ code, LOW_FACTOR)
+  }
+
+  text(text: string): void {
+    let { high, low } = this
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index)
+      high = Math.imul(high ^ code, HIGH_FACTOR)
+      low = Math.imul(low ^ code, LOW_FACTOR)
+    }
+    this.high = high
+    this.low = low
+  }
+
+  /** The decimal digits that `String` would give. */
+  integer(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) {
+      this.text(String(value))
+      return
+    }
+    const { digits } = this
+    let count = 0
+    let left = value
+    do {
+      const rest = Math.floor(left / 10)
+      digits[count] = left - rest * 10
+      count += 1
+      left = rest
+    } while (left > 0)
+    let { high, low } = this
+    while (count > 0) {
+      count -= 1
+      const code = DIGIT_ZERO + (digits[count] as number)
+      high = Math.imul(high ^ code, HIGH_FACTOR)
+      low = Math.imul(low ^ code, LOW_FACTOR)
+    }
+    this.high = high
+    this.low = low
+  }
+
+  digest(): number {
+    const low = finish(this.low)
+    return 4294967296 * (2097151 & (finish(this.high) ^ this.low)) + (low >>> 0)
+  }
+}
+
+const mixer = new Mixer()
 
 function finish(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 2246822507)

@@ -4,9 +4,10 @@
  */
 import { present } from './assert.ts'
 import type { OwnerState } from './bucket.ts'
+import type { ChargeProgram } from './charge-program.ts'
 import type { Line } from './line.ts'
 import { lineOf, serviceTagOf } from './lines.ts'
-import type { ServiceSession, Session } from './session.ts'
+import { type ServiceSession, type Session, withServices } from './session.ts'
 import { settle } from './settle.ts'
 
 export interface ExpiringSession {
@@ -23,11 +24,6 @@ export interface ExpiredSession {
   lines: Line[]
 }
 
-const SILENT = {
-  ...{ used: 0, requested: 0, exact: false, order: [], nextOrder: [], next: null },
-  end: 'expired',
-} as const
-
 /** Pure. Nothing is used, so nothing has to be rated; every line ends. */
 export function expireSession(
   { subscriber, account, session, sessionKey }: ExpiringSession,
@@ -37,8 +33,18 @@ export function expireSession(
   let state = { subscriber, account }
   const lines: Line[] = []
   const services: ServiceSession[] = []
+  const program: ChargeProgram = {
+    used: 0,
+    requested: 0,
+    exact: false,
+    order: [],
+    nextOrder: [],
+    next: null,
+    atMs: nowMs,
+    end: 'expired',
+  }
   for (const [index, service] of session.services.entries()) {
-    const settled = settle({ ...state, service }, { ...SILENT, atMs: nowMs })
+    const settled = settle({ ...state, service }, program)
     state = {
       subscriber: settled.subscriber,
       account: present(settled.account, 'shared buckets'),
@@ -49,11 +55,8 @@ export function expireSession(
       lines.push(lineOf(session, settled.service, change, tag))
     }
   }
-  const tombstone: Session = {
-    ...session,
-    state: 'expired',
-    expiresMs: nowMs + replayMs,
-    services,
-  }
+  const tombstone = withServices(session, services)
+  tombstone.state = 'expired'
+  tombstone.expiresMs = nowMs + replayMs
   return { ...state, session: tombstone, lines }
 }

@@ -9,6 +9,20 @@ export function sessionTagOf(sessionKey: string, session: Session): string {
   return `${sessionKey}-${session.openedMs.toString(36)}`
 }
 
+/**
+ * Identifies the processing of one request. What is remembered of the one before has the same
+ * beginning: making it anew costs more than the rest of the name.
+ */
+export function transactionIdOf(sessionKey: string, session: Session): string {
+  const { answered, processed } = session
+  const last = answered[0]?.outcome.transactionId ?? ''
+  const number = String(processed)
+  const begin = last.length - number.length
+  const isLast = begin > 0 && last[begin - 1] === '-' && last.endsWith(number)
+  const tag = isLast ? last.slice(0, begin) : `${sessionTagOf(sessionKey, session)}-`
+  return tag + String(processed + 1)
+}
+
 /** Names a service of a session by its position, which never changes while the session is open. */
 export function serviceTagOf(sessionKey: string, session: Session, index: number): string {
   return `${sessionTagOf(sessionKey, session)}-${index + 1}`

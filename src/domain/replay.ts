@@ -60,6 +60,6 @@ export function remember(
   answered: readonly AnsweredRequest[],
   next: AnsweredRequest,
 ): AnsweredRequest[] {
-  if (next.requestNumber >= 0) return [next]
+  if (next.requestNumber >= 0 || answered.length === 0) return [next]
   return [next, ...answered.slice(0, ANSWERS_KEPT_UNNUMBERED - 1)]
 }

@@ -3,12 +3,21 @@ import type { ServiceRequest } from './charge-request.ts'
 import { emptyService } from './segment.ts'
 import type { ServiceSession, Session } from './session.ts'
 
-/** The service of a session that a request means; an empty one if the session has none. */
+/** The service of a session that a request means; undefined if the session has none. */
+export function findService(
+  { services }: Session,
+  { ratingGroup, usaget }: Pick<ServiceRequest, 'ratingGroup' | 'usaget'>,
+): ServiceSession | undefined {
+  for (const service of services) {
+    if (service.ratingGroup === ratingGroup && service.usaget === usaget) return service
+  }
+  return undefined
+}
+
+/** The same; an empty one if the session has none. */
 export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
-  const isSame = ({ ratingGroup, usaget }: ServiceSession) =>
-    ratingGroup === wanted.ratingGroup && usaget === wanted.usaget
   return (
-    session.services.find(isSame) ??
+    findService(session, wanted) ??
     emptyService(wanted.ratingGroup, wanted.usaget, wanted.calledNumber)
   )
 }

@@ -1,10 +1,21 @@
 /** The life of a segment: begin, price, payments, end. */
 import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
-import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
+import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
+import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
 import type { Line } from './line.ts'
-import type { CategoryPrice, Payment, Segment, SegmentStart, ServiceSession } from './session.ts'
+import type {
+  CategoryPrice,
+  Payment,
+  Reservation,
+  Segment,
+  SegmentStart,
+  ServiceSession,
+} from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
+
+/** What a service holds that has no grant. Never changed: all such services have the same. */
+export const NOTHING_HELD: Reservation = { units: 0, slices: [], money: [] }
 
 /** A service that nothing has been granted to yet. */
 export function emptyService(
@@ -23,17 +34,80 @@ export function emptyService(
     endedMicros: 0,
     segmentsEnded: 0,
     segment: null,
-    reservation: { units: 0, slices: [], money: [] },
+    reservation: NOTHING_HELD,
   }
 }
 
+/** Its segment may be changed, too. */
 export function copyService(service: ServiceSession): ServiceSession {
   const { segment } = service
-  return { ...service, segment: segment === null ? null : copySegment(segment) }
+  return withSegment(service, segment === null ? null : copySegment(segment))
 }
 
-function copySegment(segment: Segment): Segment {
-  return { ...segment, payments: segment.payments.map((payment) => ({ ...payment })) }
+/** The service with another segment, field by field: one shape for all services. */
+export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
+  return {
+    ratingGroup: service.ratingGroup,
+    usaget: service.usaget,
+    calledNumber: service.calledNumber,
+    accessBorne: service.accessBorne,
+    othersBorne: service.othersBorne,
+    reportedMs: service.reportedMs,
+    usedTotal: service.usedTotal,
+    endedMicros: service.endedMicros,
+    segmentsEnded: service.segmentsEnded,
+    segment,
+    reservation: service.reservation,
+  }
+}
+
+/** A copy whose payments may be changed, too. */
+export function copySegment(segment: Segment): Segment {
+  return {
+    key: segment.key,
+    rateKey: segment.rateKey,
+    plan: segment.plan,
+    cycle: segment.cycle,
+    tariff: segment.tariff,
+    priceOf: segment.priceOf,
+    band: segment.band,
+    others: segment.others,
+    taxes: segment.taxes,
+    rounding: segment.rounding,
+    hasGroups: segment.hasGroups,
+    payers: segment.payers,
+    isPrepaid: segment.isPrepaid,
+    endMs: segment.endMs,
+    number: segment.number,
+    version: segment.version,
+    access: segment.access,
+    used: segment.used,
+    grouped: segment.grouped,
+    covered: segment.covered,
+    priced: segment.priced,
+    coveredMicros: segment.coveredMicros,
+    charged: segment.charged,
+    debt: segment.debt,
+    lapsedUnits: segment.lapsedUnits,
+    lapsedMicros: segment.lapsedMicros,
+    payments: segment.payments.map(copyPayment),
+    firstMs: segment.firstMs,
+    lastMs: segment.lastMs,
+    late: segment.late,
+  }
+}
+
+function copyPayment(payment: Payment): Payment {
+  return {
+    owner: payment.owner,
+    bucketId: payment.bucketId,
+    prepaidIncludeId: payment.prepaidIncludeId,
+    kind: payment.kind,
+    amount: payment.amount,
+    counter: payment.counter,
+    left: payment.left,
+    total: payment.total,
+  }
 }
 
 /** A copy of the service in which a segment has begun. */
@@ -91,9 +165,10 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
 
 /** Neither does it fall due again, nor the minimum that goes with it. */
 function withoutAccess(other: CategoryPrice): CategoryPrice {
-  const { tariff } = other
+  const { category, rateKey, isAdded, tariff } = other
+  const { tiers, extraDigits } = tariff
   const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
-  return { ...other, tariff: { ...tariff, access: 0, terms } }
+  return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
 }
 
 /** The segment goes on under the same price; who pays for it may have changed. */
@@ -103,7 +178,7 @@ export function refresh(segment: Segment, next: SegmentStart): void {
   segment.endMs = next.endMs
 }
 
-export function endSegment(work: Settlement, segment: Segment, state: Line['state']): void {
+export function endSegment(work: Work, segment: Segment, state: Line['state']): void {
   const { service } = work
   service.segment = null
   service.segmentsEnded += 1
@@ -116,13 +191,22 @@ export function endSegment(work: Settlement, segment: Segment, state: Line['stat
 /** A segment that nothing came of has no line. */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
   if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
-  const reported = work.changes.find((change) => change.segment === segment)
-  if (reported !== undefined) {
-    reported.state = state
+  for (const change of work.changes) {
+    if (change.segment !== segment) continue
+    change.state = state
     return
   }
   segment.version += 1
-  work.changes.push({ segment, state })
+  noteChange(work, { segment, state })
+}
+
+export function noteChange(work: Settlement, change: SegmentChange): void {
+  work.changes = appended(work.changes, change)
+}
+
+/** A list with one more, of no more room than that: most lists here have one member at most. */
+export function appended<T>(list: readonly T[], item: T): T[] {
+  return list.length === 0 ? [item] : [...list, item]
 }
 
 /** What of a segment decides who pays for more of it, and how much. */
@@ -160,15 +244,6 @@ export function peakPrice(segment: PricedSegment, priced: number, used: number):
   return countable(sum, 'the price of a segment')
 }
 
-export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
-  return present(findBucket(state, ref), `bucket ${ref.id} of owner ${ref.owner}`)
-}
-
-export function findBucket(state: SettleState, { owner, id }: BucketRef): Bucket | undefined {
-  const ownerState = owner === 0 ? state.subscriber : state.account
-  return ownerState?.buckets.find((candidate) => candidate.id === id)
-}
-
 /** Notes what a bucket paid. */
 export function pay(
   segment: Segment,
@@ -178,9 +253,7 @@ export function pay(
   kind: Payment['kind'],
 ): void {
   if (amount === 0) return
-  let payment = segment.payments.find(
-    (known) => known.bucketId === ref.id && known.owner === ref.owner && known.kind === kind,
-  )
+  let payment = paymentOf(segment, ref, kind)
   if (payment === undefined) {
     payment = {
       owner: ref.owner,
@@ -189,20 +262,32 @@ export function pay(
       kind,
       amount: 0,
       counter: bucket.counter,
-      ...{ left: 0, total: 0 },
+      left: 0,
+      total: 0,
     }
-    segment.payments.push(payment)
+    segment.payments = appended(segment.payments, payment)
   }
   payment.amount += amount
   noteCounter(payment, bucket)
 }
 
+function paymentOf(
+  { payments }: Segment,
+  { owner, id }: BucketRef,
+  kind: Payment['kind'],
+): Payment | undefined {
+  for (const payment of payments) {
+    if (payment.bucketId === id && payment.owner === owner && payment.kind === kind) return payment
+  }
+  return undefined
+}
+
 /** What is given back goes to those who paid, the last one first; what was owed comes before. */
-export function refund(work: Settlement, segment: Segment, micros: number): void {
-  const { subscriber } = work
-  const forgiven = Math.min(micros, segment.debt, subscriber.owed - subscriber.repaid)
+export function refund(work: Work, segment: Segment, micros: number): void {
+  const { owed, repaid } = work.subscriber
+  const forgiven = Math.min(micros, segment.debt, owed - repaid)
   segment.debt -= forgiven
-  subscriber.owed -= forgiven
+  if (forgiven !== 0) ownSubscriber(work).owed -= forgiven
   const returned = micros - forgiven
   const left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
   returnRepaid(work, segment, left)
@@ -211,21 +296,24 @@ export function refund(work: Settlement, segment: Segment, micros: number): void
 }
 
 /** Debt that top-ups have paid meanwhile goes back to money that was topped up. */
-function returnRepaid(work: Settlement, segment: Segment, micros: number): void {
+function returnRepaid(work: Work, segment: Segment, micros: number): void {
   let left = micros
-  for (const bucket of work.subscriber.buckets) {
-    if (bucket.kind === 'units' || bucket.counter !== '') continue
-    const returned = Math.min(left, bucket.spent)
+  for (const { id, kind, counter, spent } of work.subscriber.buckets) {
+    if (kind === 'units' || counter !== '') continue
+    const returned = Math.min(left, spent)
+    if (returned === 0) continue
+    const ref: BucketRef = { owner: 0, id }
+    const bucket = ownBucket(work, ref)
     bucket.spent -= returned
     bucket.free += returned
     left -= returned
-    pay(segment, { owner: 0, id: bucket.id }, bucket, 0 - returned, 'money')
+    pay(segment, ref, bucket, 0 - returned, 'money')
   }
   assert(left === 0, 'more is given back than was paid')
 }
 
 /** The same for money that groups include. */
-export function returnToGroups(work: Settlement, segment: Segment, micros: number): void {
+export function returnToGroups(work: Work, segment: Segment, micros: number): void {
   const left = returnMoney(work, segment, micros, isOfGroup)
   assert(left === 0, 'more is given back than was covered')
 }
@@ -236,7 +324,7 @@ function isOfGroup({ counter }: Payment): boolean {
 
 /** Returns what none of them had paid. */
 function returnMoney(
-  work: Settlement,
+  work: Work,
   { payments }: Segment,
   micros: number,
   isMeant: (payment: Payment) => boolean,
@@ -252,10 +340,11 @@ function returnMoney(
 }
 
 /** Those who paid may be gone by now, with the cycle that they counted. */
-function returnTo(work: Settlement, payment: Payment, amount: number): void {
+function returnTo(work: Work, payment: Payment, amount: number): void {
   payment.amount -= amount
-  const bucket = findBucket(work, { owner: payment.owner, id: payment.bucketId })
-  if (bucket === undefined) return
+  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
+  if (findBucket(work, ref) === undefined) return
+  const bucket = ownBucket(work, ref)
   bucket.spent -= amount
   bucket.free += amount
   noteCounter(payment, bucket)

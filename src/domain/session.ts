@@ -169,3 +169,20 @@ export interface Session {
   answered: AnsweredRequest[]
   services: ServiceSession[]
 }
+
+/** A copy with these services, field by field: one shape for all sessions. */
+export function withServices(session: Session, services: ServiceSession[]): Session {
+  return {
+    aid: session.aid,
+    sid: session.sid,
+    origin: session.origin,
+    sessionId: session.sessionId,
+    state: session.state,
+    openedMs: session.openedMs,
+    expiresMs: session.expiresMs,
+    lastNumber: session.lastNumber,
+    processed: session.processed,
+    answered: session.answered,
+    services,
+  }
+}

@@ -6,16 +6,18 @@
  * over-use is debited, and what no bucket can pay becomes debt; only then the next grant is
  * reserved.
  */
-import { type Allocation, allocate, allocateUsed, payersOf } from './allocate.ts'
+import { type Allocation, allocate, allocateUsed, hasUnits, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
-import { type Bucket, type BucketRef, copyOwner, type OwnerState, type Payer } from './bucket.ts'
+import type { Bucket, BucketRef, Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
+import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
 import {
-  bucketOf,
+  appended,
   copyService,
   countable,
   endSegment,
-  findBucket,
+  NOTHING_HELD,
+  noteChange,
   pay,
   peakPrice,
   priceOf,
@@ -28,11 +30,15 @@ import {
 import type { MoneyHold, Reservation, Segment, Slice } from './session.ts'
 import { charge, peakCharge } from './tariff.ts'
 
-/** Pure. Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved. */
+/**
+ * Pure: what is handed in stays as it is, and what has not changed of it is part of the result.
+ * Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved.
+ */
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
-  const work: Settlement = {
-    subscriber: copyOwner(state.subscriber),
-    account: copyShared(state.account),
+  const work: Work = {
+    from: state,
+    subscriber: state.subscriber,
+    account: state.account,
     service: copyService(state.service),
     granted: 0,
     finalUnit: false,
@@ -60,13 +66,8 @@ function noteReport({ service }: Settlement, { used, atMs }: ChargeProgram): voi
   }
 }
 
-/** Most accounts share nothing, and what has no buckets never changes. */
-function copyShared(account: OwnerState | null): OwnerState | null {
-  return account === null || account.buckets.length === 0 ? account : copyOwner(account)
-}
-
 /** Usage belongs to the segment that granted it; without a grant, to the one that holds now. */
-function openForUse(work: Settlement, program: ChargeProgram): void {
+function openForUse(work: Work, program: ChargeProgram): void {
   const { service } = work
   const isUngranted = service.reservation.units === 0 && program.next !== null
   if (service.segment !== null && isUngranted && service.segment.key !== program.next?.key) {
@@ -75,7 +76,7 @@ function openForUse(work: Settlement, program: ChargeProgram): void {
   if (service.segment === null) startSegment(service, program)
 }
 
-function segmentForGrant(work: Settlement, program: ChargeProgram): Segment {
+function segmentForGrant(work: Work, program: ChargeProgram): Segment {
   const { service } = work
   const next = present(program.next, 'the next segment')
   if (service.segment !== null && service.segment.key !== next.key) {
@@ -87,9 +88,9 @@ function segmentForGrant(work: Settlement, program: ChargeProgram): Segment {
 }
 
 /** Commits the reservation up to what was used, returns the rest, debits over-use. */
-function commitUsed(work: Settlement, segment: Segment, program: ChargeProgram): void {
+function commitUsed(work: Work, segment: Segment, program: ChargeProgram): void {
   const { reservation } = work.service
-  work.service.reservation = { units: 0, slices: [], money: [] }
+  work.service.reservation = NOTHING_HELD
   const over = commitReserved(work, segment, reservation, program)
   if (program.used === 0) return
   if (over > 0) debitOverUse(work, segment, program, over)
@@ -97,12 +98,12 @@ function commitUsed(work: Settlement, segment: Segment, program: ChargeProgram):
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
   segment.late ||= program.end === 'expired'
   segment.version += 1
-  work.changes.push({ segment, state: 'open' })
+  noteChange(work, { segment, state: 'open' })
 }
 
 /** Returns the units that were used beyond the reservation. */
 function commitReserved(
-  work: Settlement,
+  work: Work,
   segment: Segment,
   reservation: Reservation,
   { used, atMs }: ChargeProgram,
@@ -115,7 +116,7 @@ function commitReserved(
       countUnits(segment, slice, taken)
       continue
     }
-    const bucket = bucketOf(work, slice.bucket)
+    const bucket = ownBucket(work, slice.bucket)
     bucket.reserved -= slice.units
     bucket.spent += taken
     giveBack(bucket, slice.units - taken, segment, atMs)
@@ -136,7 +137,7 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
 }
 
 /** What the covered units cost beyond what was taken for them. */
-function coveredCost(work: Settlement, segment: Segment): number {
+function coveredCost(work: Work, segment: Segment): number {
   const micros = charge(segment.tariff, segment.covered, false)
   const cost = micros - segment.coveredMicros
   segment.coveredMicros = micros
@@ -146,7 +147,7 @@ function coveredCost(work: Settlement, segment: Segment): number {
 }
 
 /** What the segment costs beyond what was charged; what it costs less is given back at once. */
-function priceCost(work: Settlement, segment: Segment): number {
+function priceCost(work: Work, segment: Segment): number {
   const price = priceOf(segment, segment.priced, segment.used)
   const cost = price - segment.charged
   segment.charged = price
@@ -160,7 +161,7 @@ function priceCost(work: Settlement, segment: Segment): number {
  * what was not held.
  */
 function releaseHolds(
-  work: Settlement,
+  work: Work,
   segment: Segment,
   holds: readonly MoneyHold[],
   ofGroups: boolean,
@@ -172,21 +173,23 @@ function releaseHolds(
     if (payer.isGroup !== ofGroups) continue
     const taken = Math.min(left, micros)
     left -= taken
-    const held = { micros, taken, atMs }
-    release(work, segment, payer, 'money', held)
-    if (payer.alsoIn !== null) release(work, segment, payer.alsoIn, 'limit', held)
+    release(work, segment, payer, 'money', micros, taken, atMs)
+    const { alsoIn } = payer
+    if (alsoIn !== null) release(work, segment, alsoIn, 'limit', micros, taken, atMs)
   }
   return left
 }
 
 function release(
-  work: Settlement,
+  work: Work,
   segment: Segment,
   ref: BucketRef,
   kind: 'money' | 'limit',
-  { micros, taken, atMs }: { micros: number; taken: number; atMs: number },
+  micros: number,
+  taken: number,
+  atMs: number,
 ): void {
-  const bucket = bucketOf(work, ref)
+  const bucket = ownBucket(work, ref)
   bucket.reserved -= micros
   bucket.spent = countable(bucket.spent + taken, 'what a bucket has paid')
   giveBack(bucket, micros - taken, segment, atMs)
@@ -200,12 +203,7 @@ function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs: number
   else segment.lapsedMicros += amount
 }
 
-function debitOverUse(
-  work: Settlement,
-  segment: Segment,
-  program: ChargeProgram,
-  units: number,
-): void {
+function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, units: number): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
   const plan = allocateUsed(work, segment, order, units)
   for (const slice of plan.slices) {
@@ -213,7 +211,7 @@ function debitOverUse(
       countUnits(segment, slice, slice.units)
       continue
     }
-    const bucket = bucketOf(work, slice.bucket)
+    const bucket = ownBucket(work, slice.bucket)
     bucket.free -= slice.units
     bucket.spent += slice.units
     if (bucket.counter !== '') segment.grouped += slice.units
@@ -223,47 +221,59 @@ function debitOverUse(
   segment.used = countable(segment.used + units, 'usage of a segment')
   takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
+  if (cost === 0) return
   // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
   const carrier = payersOf(segment, order).find((payer) => carriesOverUse(work, payer))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
+  if (cost === 0) return
   segment.debt += cost
-  work.subscriber.owed = countable(work.subscriber.owed + cost, 'debt')
+  ownSubscriber(work).owed = countable(work.subscriber.owed + cost, 'debt')
 }
 
-function carriesOverUse(work: Settlement, payer: Payer): boolean {
+function carriesOverUse(work: Work, payer: Payer): boolean {
   const bucket = findBucket(work, payer)
   return bucket !== undefined && bucket.kind !== 'units' && bucket.limit !== 0
 }
 
 /** Returns what the money did not reach for. */
 function takeMoney(
-  work: Settlement,
+  work: Work,
   segment: Segment,
   offers: readonly MoneyHold[],
   cost: number,
 ): number {
   let left = cost
   for (const { payer, micros } of offers) {
+    if (left === 0) break
     left -= debitMoney(work, segment, payer, Math.min(left, micros))
   }
   return left
 }
 
-function debitMoney(work: Settlement, segment: Segment, payer: Payer, micros: number): number {
-  const debit = (ref: BucketRef, kind: 'money' | 'limit') => {
-    const bucket = bucketOf(work, ref)
-    bucket.free -= micros
-    bucket.spent = countable(bucket.spent + micros, 'what a bucket has paid')
-    pay(segment, ref, bucket, micros, kind)
-  }
-  debit(payer, 'money')
+function debitMoney(work: Work, segment: Segment, payer: Payer, micros: number): number {
+  debit(work, segment, payer, 'money', micros)
   // The limit of an old cycle may be gone while the segment is still used on.
   const { alsoIn } = payer
-  if (alsoIn !== null && findBucket(work, alsoIn) !== undefined) debit(alsoIn, 'limit')
+  if (alsoIn !== null && findBucket(work, alsoIn) !== undefined) {
+    debit(work, segment, alsoIn, 'limit', micros)
+  }
   return micros
 }
 
-function reserveNext(work: Settlement, segment: Segment, program: ChargeProgram): void {
+function debit(
+  work: Work,
+  segment: Segment,
+  ref: BucketRef,
+  kind: 'money' | 'limit',
+  micros: number,
+): void {
+  const bucket = ownBucket(work, ref)
+  bucket.free -= micros
+  bucket.spent = countable(bucket.spent + micros, 'what a bucket has paid')
+  pay(segment, ref, bucket, micros, kind)
+}
+
+function reserveNext(work: Work, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder } = program
   const plan = allocate(work, segment, nextOrder, requested)
   if (program.exact && plan.left > 0) {
@@ -274,24 +284,20 @@ function reserveNext(work: Settlement, segment: Segment, program: ChargeProgram)
   const coveredThen = segment.covered + plan.covered
   const coveredMicros = peakCharge(segment.tariff, segment.covered, coveredThen, false)
   const charged = peakPrice(segment, plan.priced, granted)
-  for (const slice of plan.slices) {
-    if (slice.bucket !== null) hold(work, bucketOf(work, slice.bucket), slice.units)
+  for (const { bucket, units } of plan.slices) {
+    if (bucket !== null) hold(work, bucket, units)
   }
-  const money: MoneyHold[] = []
-  holdMoney(work, plan.groupMoney, coveredMicros - segment.coveredMicros, money)
-  holdMoney(work, plan.money, charged - segment.charged, money)
+  const covering = coveredMicros - segment.coveredMicros
+  const held = holdMoney(work, plan.groupMoney, covering, NOTHING_HELD.money)
+  const money = holdMoney(work, plan.money, charged - segment.charged, held)
   work.granted = granted
   work.service.reservation = { units: granted, slices: plan.slices, money }
   work.finalUnit = plan.left > 0 || isLast(work, segment, plan, nextOrder)
 }
 
 /** Whether nothing more can be had after this grant. */
-function isLast(
-  work: Settlement,
-  segment: Segment,
-  plan: Allocation,
-  order: readonly Payer[],
-): boolean {
+function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly Payer[]): boolean {
+  if (hasUnits(work, segment, order)) return false
   const { tariff, others, access, payers, isPrepaid } = segment
   const used = segment.used + work.granted
   const priced = segment.priced + plan.priced
@@ -301,25 +307,29 @@ function isLast(
   return allocate(work, ahead, order, 1).left > 0
 }
 
+/** The money that is held with what this costs. */
 function holdMoney(
-  work: Settlement,
+  work: Work,
   offers: readonly MoneyHold[],
   cost: number,
-  holds: MoneyHold[],
-): void {
+  before: MoneyHold[],
+): MoneyHold[] {
+  let holds = before
   let left = Math.max(0, cost)
   for (const { payer, micros: offered } of offers) {
     const micros = Math.min(left, offered)
     if (micros === 0) continue
     left -= micros
-    hold(work, bucketOf(work, payer), micros)
-    if (payer.alsoIn !== null) hold(work, bucketOf(work, payer.alsoIn), micros)
-    holds.push({ payer, micros })
+    hold(work, payer, micros)
+    if (payer.alsoIn !== null) hold(work, payer.alsoIn, micros)
+    holds = appended(holds, { payer, micros })
   }
   assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
+  return holds
 }
 
-function hold(work: Settlement, bucket: Bucket, amount: number): void {
+function hold(work: Work, ref: BucketRef, amount: number): void {
+  const bucket = ownBucket(work, ref)
   bucket.free -= amount
   bucket.reserved += amount
   work.bucketsEndMs = Math.min(work.bucketsEndMs, bucket.toMs)

@@ -1,4 +1,7 @@
-/** The contract between the socket thread and the worker threads. Plain data: it is cloned. */
+/**
+ * The contract between the socket thread and the worker threads. Plain data: news is cloned,
+ * batches are packed (hand-over.ts).
+ */
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { ChargeRequest } from './charge-request.ts'
 
@@ -9,6 +12,11 @@ export interface WorkerTask {
    * that one unknown subscriber never delays a batch of known ones.
    */
   mayLookUp: boolean
+  /**
+   * When the last of the requests has been answered that it took too long, `processMs`: what is not
+   * decided by then need not be.
+   */
+  deadlineMs: number
 }
 
 export interface WorkerResult {

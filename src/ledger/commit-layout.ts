@@ -2,11 +2,11 @@
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
-import type { LedgerKeys } from './keys.ts'
-import { packOwner } from './owner-packing.ts'
-import { packRecord, packResult } from './record-packing.ts'
+import { indexMember, type LedgerKeys } from './keys.ts'
+import { writeOwnerBlock } from './owner-packing.ts'
+import { packResult, writeRecordBlock } from './record-packing.ts'
 import type { CommitCall, Epoch } from './scripts.ts'
-import { packSession } from './session-packing.ts'
+import { writeSessionBlock } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
 /** One owner that a commit writes; `state.version` is one more than was read. */
@@ -74,17 +74,38 @@ export function layOut(
   epoch: Epoch,
   nowMs: number,
 ): CommitCall {
+  const { keys, token } = settings
   const table = new KeyTable()
   table.index(epoch.key)
+  table.index(keys.stream(keys.partitionOf(batch[0]?.aid ?? 0)))
+  const absent = indexAbsent(batch, keys, table)
   const writer = new Writer(batch.length * ACCOUNT_BYTES)
   writer.f64(nowMs)
+  writer.f64(token)
   writer.u16(batch.length)
+  writer.u16(absent)
   for (const commit of batch) {
     const openedAt = writer.openLength()
     writeAccount(commit, settings, table, writer)
     writer.closeLength(openedAt)
   }
   return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
+}
+
+/** More than a script could name in one command. */
+const ABSENT_MAX = 1000
+
+/**
+ * Most accounts have nothing in common: that their shared owners are not there is found out by one
+ * command for all of them. Gives how many keys it has numbered.
+ */
+function indexAbsent(batch: readonly AccountCommit[], keys: LedgerKeys, table: KeyTable): number {
+  const before = table.list.length
+  for (const { aid, shared } of batch) {
+    const isAbsent = shared.expectedVersion === 0 && (shared.fence ?? -1) <= 0
+    if (isAbsent && table.list.length < ABSENT_MAX) table.index(keys.owner(aid, 0))
+  }
+  return table.list.length - before
 }
 
 /** What the packed commit of one account usually takes. */
@@ -110,39 +131,45 @@ function writeAccount(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const { aid, owners, shared, claims, operation } = commit
-  const { keys, token } = settings
-  const partition = keys.partitionOf(aid)
+  const { aid, owners, shared, claims, operation, lines } = commit
+  const { keys } = settings
   writer.f64(shared.expectedVersion)
   writer.f64(shared.fence ?? -1)
-  writer.f64(commit.wantsTurn ? -token : token)
   writer.u16(table.index(keys.owner(aid, 0)))
-  writer.u16(table.index(keys.expiry(partition)))
-  writer.u16(table.index(keys.tombstones(partition)))
-  writer.u16(table.index(keys.stream(partition)))
   writer.u16(owners.length)
-  writer.u16(claims.length)
-  writer.u16(operation === null ? 0 : 1)
-  writer.u16(shared.state === null ? 0 : 1)
+  const moves = countMoves(owners)
+  const hasRecord = operation !== null || lines.length > 0
+  const more = moves + claims.length > 0 || hasRecord || shared.state !== null || commit.wantsTurn
+  writer.u16(more ? 1 : 0)
+  if (more) {
+    writer.u16(commit.wantsTurn ? 1 : 0)
+    writer.u16(shared.state === null ? 0 : 1)
+    writer.u16(operation === null ? 0 : 1)
+    writer.u16(moves)
+    writer.u16(claims.length)
+    writer.u16(hasRecord ? 1 : 0)
+  }
   for (const owner of owners) writeOwner(owner, aid, keys, table, writer)
   if (shared.state !== null) {
     writer.text(`${aid}:0`)
-    writer.block(packOwner(shared.state))
-  }
-  for (const { sessionKey, home, expected, ttlMs } of claims) {
-    writer.u16(table.index(keys.directory(sessionKey)))
-    writer.f64(ttlMs)
-    writer.text(home)
-    writer.text(expected)
+    writeOwnerBlock(writer, shared.state)
   }
   if (operation !== null) {
     writer.u16(table.index(keys.operation(aid, operation.id)))
-    writer.f64(settings.operationKeepMs)
+    writer.text(wholeMs(settings.operationKeepMs))
     writer.block(packResult(operation.result))
   }
+  for (const { state, sessions } of owners) {
+    for (const session of sessions) writeMoves(session, aid, state.sid, keys, table, writer)
+  }
+  for (const { sessionKey, home, expected, ttlMs } of claims) {
+    writer.u16(table.index(keys.directory(sessionKey)))
+    writer.text(wholeMs(ttlMs))
+    writer.text(home)
+    writer.text(expected)
+  }
   const operations = operation === null ? [] : [operation.result]
-  if (commit.lines.length + operations.length === 0) writer.text('')
-  else writer.block(packRecord({ lines: commit.lines, operations }))
+  if (hasRecord) writeRecordBlock(writer, { lines, operations })
 }
 
 function writeOwner(
@@ -153,19 +180,57 @@ function writeOwner(
   writer: Writer,
 ): void {
   writer.u16(table.index(keys.owner(aid, state.sid)))
-  writer.f64(state.version - 1)
   writer.f64(fence)
   writer.u16(sessions.length)
   writer.text(`${aid}:${state.sid}`)
-  writer.block(packOwner(state))
-  for (const { sessionKey, session, before } of sessions) {
-    const open = session.state === 'open'
-    const wasOpen = before === 'open'
-    // An open session that lives on keeps its place: the sweep moves it when it comes due early.
-    writer.f64(open ? (wasOpen ? 0 : session.expiresMs) : wasOpen ? -1 : 0)
-    // A tombstone may be left of an earlier opening that nobody remembers.
-    writer.f64(open ? (wasOpen ? 0 : -1) : session.expiresMs)
+  writeOwnerBlock(writer, state)
+  for (const { sessionKey, session } of sessions) {
     writer.text(sessionKey)
-    writer.block(packSession(session))
+    writeSessionBlock(writer, session, sessionKey)
   }
+}
+
+/** An open session that lives on keeps its place: the sweep moves it when it comes due early. */
+function staysInPlace({ session, before }: SessionCommit): boolean {
+  return session.state === 'open' && before === 'open'
+}
+
+function movesOf(change: SessionCommit): number {
+  if (staysInPlace(change)) return 0
+  return change.session.state === 'open' || change.before === 'open' ? 2 : 1
+}
+
+function countMoves(owners: readonly OwnerCommit[]): number {
+  let moves = 0
+  for (const { sessions } of owners) for (const change of sessions) moves += movesOf(change)
+  return moves
+}
+
+function writeMoves(
+  change: SessionCommit,
+  aid: number,
+  sid: number,
+  keys: LedgerKeys,
+  table: KeyTable,
+  writer: Writer,
+): void {
+  const moves = movesOf(change)
+  if (moves === 0) return
+  const { session, sessionKey } = change
+  const partition = keys.partitionOf(aid)
+  const isOpen = session.state === 'open'
+  const member = indexMember(aid, sid, sessionKey)
+  writer.u16(table.index(isOpen ? keys.expiry(partition) : keys.tombstones(partition)))
+  writer.text(wholeMs(session.expiresMs))
+  writer.text(member)
+  if (moves === 1) return
+  // A tombstone may be left of an earlier opening that nobody remembers.
+  writer.u16(table.index(isOpen ? keys.tombstones(partition) : keys.expiry(partition)))
+  writer.text('')
+  writer.text(member)
+}
+
+/** As Redis wants it; a script would pay more for making it. */
+function wholeMs(ms: number): string {
+  return String(Math.trunc(ms))
 }

@@ -11,7 +11,13 @@ import { inParts } from './parts.ts'
 import { unpackResult } from './record-packing.ts'
 import { REPLY } from './replies.ts'
 import { runScript } from './script.ts'
-import { commitScript, type DirectoryClaim, openDirectoryScript } from './scripts.ts'
+import {
+  type CommitReplies,
+  commitScript,
+  type DirectoryClaim,
+  type Epoch,
+  openDirectoryScript,
+} from './scripts.ts'
 
 /** A session that is at home elsewhere. */
 export interface Claimed {
@@ -37,13 +43,17 @@ export function createCommit(
   epochs: Epochs,
   layout: LayoutSettings,
 ): Commit {
-  const { keys } = layout
-  const write = async (batch: readonly AccountCommit[], nowMs: number) => {
-    const partitionOf = ({ aid }: AccountCommit) => keys.partitionOf(aid)
+  const partitionOf = ({ aid }: AccountCommit) => layout.keys.partitionOf(aid)
+  const run = (part: readonly AccountCommit[], epoch: Epoch, nowMs: number) =>
+    runScript(redis, commitScript, layOut(part, layout, epoch, nowMs))
+  const write: Commit = async (batch, nowMs) => {
     const replies = await inParts(redis, batch, partitionOf, (part, partition) =>
       epochs.under(partition, async (epoch) => {
-        const raw = await runScript(redis, commitScript, layOut(part, layout, epoch, nowMs))
-        return raw.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
+        const raw = await run(part, epoch, nowMs)
+        if (raw === REPLY.COMMITTED) return part.map(() => COMMITTED)
+        const again = (apart: readonly AccountCommit[]) => run(apart, epoch, nowMs)
+        const sure = await writeApart(part, raw, partitionOf, again)
+        return sure.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
       }),
     )
     return replies.map(downInPlace)
@@ -59,6 +69,39 @@ export function createCommit(
     )
     return refused.map((reply) => reply ?? present(written.shift(), 'commit reply'))
   }
+}
+
+type RawReply = number | unknown[]
+
+/**
+ * A call has one stream. If that is damaged, the accounts of other partitions are written with
+ * their own.
+ */
+async function writeApart(
+  batch: readonly AccountCommit[],
+  replies: readonly RawReply[],
+  partitionOf: (commit: AccountCommit) => number,
+  again: (part: readonly AccountCommit[]) => Promise<CommitReplies>,
+): Promise<RawReply[]> {
+  const sure = [...replies]
+  const apart = new Map<number, number[]>()
+  for (const [index, commit] of batch.entries()) {
+    if (codeOf(present(replies[index], 'reply')) !== REPLY.UNWRITTEN) continue
+    const partition = partitionOf(commit)
+    apart.set(partition, [...(apart.get(partition) ?? []), index])
+  }
+  for (const indexes of apart.values()) {
+    const part = indexes.map((index) => present(batch[index], 'commit'))
+    const raw = await again(part)
+    for (const [place, index] of indexes.entries()) {
+      sure[index] = raw === REPLY.COMMITTED ? raw : present(raw[place], 'reply')
+    }
+  }
+  return sure
+}
+
+function codeOf(reply: RawReply): unknown {
+  return Array.isArray(reply) ? reply[0] : reply
 }
 
 function downInPlace(reply: CommitReply | StoreDownError): CommitReply {
@@ -107,11 +150,13 @@ function createClaiming(redis: RedisConnection, epochs: Epochs, { keys }: Layout
   }
 }
 
-function readCommit(commit: AccountCommit, reply: number | unknown[]): CommitReply {
+const COMMITTED: CommitReply = { kind: 'committed' }
+
+function readCommit(commit: AccountCommit, reply: RawReply): CommitReply {
   const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
   switch (code) {
     case REPLY.COMMITTED:
-      return { kind: 'committed' }
+      return COMMITTED
     case REPLY.CONFLICT:
       return readConflict(commit, rest)
     case REPLY.REPEATED:
@@ -121,7 +166,7 @@ function readCommit(commit: AccountCommit, reply: number | unknown[]): CommitRep
   }
 }
 
-function readRefusal(reply: number | unknown[]): CommitReply {
+function readRefusal(reply: RawReply): CommitReply {
   const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
   if (code === REPLY.BUSY && rest.length === 0) return { kind: 'busy', claim: null }
   if (code !== REPLY.CLAIMED && code !== REPLY.BUSY) {
@@ -136,11 +181,14 @@ function readRefusal(reply: number | unknown[]): CommitReply {
 
 function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {
   try {
-    const shared = readOwner({ aid: commit.aid, sid: 0 }, rest.slice(0, 2))
+    const shared = readOwner({ aid: commit.aid, sid: 0, sessionKeys: [] }, rest.slice(0, 2))
     const owners: LoadedOwner[] = []
     let at = 2
     for (const { state, sessions } of commit.owners) {
-      owners.push(readOwner(state, rest.slice(at, at + 2 + sessions.length)))
+      const { aid, sid } = state
+      const sessionKeys = sessions.map(({ sessionKey }) => sessionKey)
+      const part = rest.slice(at, at + 2 + sessions.length)
+      owners.push(readOwner({ aid, sid, sessionKeys }, part))
       at += 2 + sessions.length
     }
     return { kind: 'conflict', shared, owners }

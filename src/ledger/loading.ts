@@ -80,10 +80,7 @@ function readLoaded(wanted: OwnerWanted, reply: unknown[]): LoadedOwner | Corrup
 }
 
 /** State, fence and sessions as load.lua gives them. Throws `CorruptValueError`. */
-export function readOwner(
-  { aid, sid }: { aid: number; sid: number },
-  reply: unknown[],
-): LoadedOwner {
+export function readOwner({ aid, sid, sessionKeys }: OwnerWanted, reply: unknown[]): LoadedOwner {
   const [state, fence, ...sessions] = reply
   if (state === REPLY.CORRUPT) {
     throw new CorruptValueError(`an owner cannot be read: ${fence}`, { aid, sid })
@@ -91,8 +88,10 @@ export function readOwner(
   return {
     state: readState(aid, sid, state),
     fence: readFence(fence),
-    sessions: sessions.map((packed) =>
-      Buffer.isBuffer(packed) ? unpackSession(aid, sid, packed) : null,
+    sessions: sessions.map((packed, index) =>
+      Buffer.isBuffer(packed)
+        ? unpackSession(aid, sid, present(sessionKeys[index], 'session key'), packed)
+        : null,
     ),
   }
 }

@@ -129,9 +129,9 @@ async function withId(
   })
 }
 
-function readable({ aid, sid }: Home, packed: Buffer): Session | null {
+function readable({ aid, sid, sessionKey }: SessionPlace, packed: Buffer): Session | null {
   try {
-    return unpackSession(aid, sid, packed)
+    return unpackSession(aid, sid, sessionKey, packed)
   } catch (error) {
     if (error instanceof CorruptValueError) return null
     throw error

@@ -3,22 +3,30 @@
  *
  *   u8 format | f64 version, nextBucketId, owed, repaid, total credited, bucket count
  *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
- *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
- *   usaget | u16 length, counter
+ *   per bucket: u8 flags | from, to | priority | prepaid include | usage type | counter
  *
- * Format 1, which is still read, has no counters.
+ * The last ones as `Writer` has numbers, times and texts; times are told from the begin of the
+ * bucket before. Formats 1 and 2, which are still read, have the same amounts, and for the rest:
+ *
+ *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
+ *   usaget | u16 length, counter (format 2)
  */
 import { assert, present } from '../domain/assert.ts'
 import { assertConserved, type Bucket, type BucketKind, type OwnerState } from '../domain/bucket.ts'
+import { Reader } from './reader.ts'
+import { Writer } from './writer.ts'
 
-export const OWNER_FORMAT = 2
+export const OWNER_FORMAT = 3
 /** Formats that are read; owners are written in the newest. */
-export const OWNER_FORMATS: readonly number[] = [1, OWNER_FORMAT]
+export const OWNER_FORMATS: readonly number[] = [1, 2, OWNER_FORMAT]
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
-const REST_BYTES = 26
-const LENGTH_BYTES = 2
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
+/** Flags beside the kind. */
+const KIND_BITS = 3
+const HAS_USAGET = 4
+const HAS_COUNTER = 8
+const scratch = new Writer(512)
 
 /**
  * A stored value that is not what we write: damage, never a client's mistake. Whose it is stands
@@ -37,51 +45,58 @@ export class CorruptValueError extends Error {
 }
 
 export function packOwner(owner: OwnerState): Buffer {
+  scratch.clear()
+  writeOwner(scratch, owner)
+  return scratch.take()
+}
+
+/** Behind its length as u32. */
+export function writeOwnerBlock(writer: Writer, owner: OwnerState): void {
+  const openedAt = writer.openLength()
+  writeOwner(writer, owner)
+  writer.closeLength(openedAt)
+}
+
+function writeOwner(writer: Writer, owner: OwnerState): void {
   const { buckets } = owner
-  let size = HEADER_BYTES
   let credited = 0
+  for (const bucket of buckets) credited += bucket.credited
+  writer.u8(OWNER_FORMAT)
+  writer.f64(owner.version)
+  writer.f64(owner.nextBucketId)
+  writer.f64(owner.owed)
+  writer.f64(owner.repaid)
+  writer.f64(credited)
+  writer.f64(buckets.length)
+  for (const bucket of buckets) writeAmounts(writer, bucket)
+  let sinceMs = 0
   for (const bucket of buckets) {
-    size += AMOUNTS_BYTES + REST_BYTES + Buffer.byteLength(bucket.usaget)
-    size += LENGTH_BYTES + Buffer.byteLength(bucket.counter)
-    credited += bucket.credited
+    writeRest(writer, bucket, sinceMs)
+    sinceMs = bucket.fromMs
   }
-  const packed = Buffer.allocUnsafe(size)
-  packed.writeUInt8(OWNER_FORMAT, 0)
-  packed.writeDoubleLE(owner.version, 1)
-  packed.writeDoubleLE(owner.nextBucketId, 9)
-  packed.writeDoubleLE(owner.owed, 17)
-  packed.writeDoubleLE(owner.repaid, 25)
-  packed.writeDoubleLE(credited, 33)
-  packed.writeDoubleLE(buckets.length, 41)
-  let at = HEADER_BYTES
-  for (const bucket of buckets) at = writeAmounts(packed, at, bucket)
-  for (const bucket of buckets) at = writeRest(packed, at, bucket)
-  assert(at === size, 'packed owner has another size than computed')
-  return packed
 }
 
-function writeAmounts(packed: Buffer, at: number, bucket: Bucket): number {
-  packed.writeDoubleLE(bucket.id, at)
-  packed.writeDoubleLE(bucket.credited, at + 8)
-  packed.writeDoubleLE(bucket.spent, at + 16)
-  packed.writeDoubleLE(bucket.reserved, at + 24)
-  packed.writeDoubleLE(bucket.free, at + 32)
-  packed.writeDoubleLE(bucket.limit, at + 40)
-  return at + AMOUNTS_BYTES
+function writeAmounts(writer: Writer, bucket: Bucket): void {
+  writer.f64(bucket.id)
+  writer.f64(bucket.credited)
+  writer.f64(bucket.spent)
+  writer.f64(bucket.reserved)
+  writer.f64(bucket.free)
+  writer.f64(bucket.limit)
 }
 
-function writeRest(packed: Buffer, at: number, bucket: Bucket): number {
-  packed.writeDoubleLE(bucket.fromMs, at)
-  packed.writeDoubleLE(bucket.toMs, at + 8)
-  packed.writeInt32LE(bucket.priority, at + 16)
-  packed.writeUInt32LE(bucket.prepaidIncludeId, at + 20)
-  packed.writeUInt8(KINDS.indexOf(bucket.kind), at + 24)
-  const length = packed.write(bucket.usaget, at + REST_BYTES)
-  packed.writeUInt8(length, at + 25)
-  const end = at + REST_BYTES + length
-  const counterLength = packed.write(bucket.counter, end + LENGTH_BYTES)
-  packed.writeUInt16LE(counterLength, end)
-  return end + LENGTH_BYTES + counterLength
+function writeRest(writer: Writer, bucket: Bucket, sinceMs: number): void {
+  const { usaget, counter } = bucket
+  let flags = KINDS.indexOf(bucket.kind)
+  if (usaget !== '') flags |= HAS_USAGET
+  if (counter !== '') flags |= HAS_COUNTER
+  writer.u8(flags)
+  writer.time(bucket.fromMs, sinceMs)
+  writer.time(bucket.toMs, sinceMs)
+  writer.number(bucket.priority)
+  writer.number(bucket.prepaidIncludeId)
+  if (usaget !== '') writer.string(usaget)
+  if (counter !== '') writer.string(counter)
 }
 
 /** Throws `CorruptValueError` if the value is not a packed owner, or its sums do not hold. */
@@ -96,47 +111,73 @@ export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerStat
 }
 
 function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
-  const count = packed.readDoubleLE(41)
   const format = packed[0] ?? 0
+  const amounts = new Reader(packed, 1)
+  const version = amounts.f64()
+  const nextBucketId = amounts.f64()
+  const owed = amounts.f64()
+  const repaid = amounts.f64()
+  // The total, which the scripts compare.
+  amounts.f64()
+  const count = amounts.f64()
   if (!OWNER_FORMATS.includes(format) || !(count >= 0) || count > packed.length) {
     throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }
+  const rest = new Reader(packed, HEADER_BYTES + count * AMOUNTS_BYTES)
   const buckets: Bucket[] = []
-  let at = HEADER_BYTES + count * AMOUNTS_BYTES
+  let sinceMs = 0
   for (let index = 0; index < count; index += 1) {
-    const amounts = HEADER_BYTES + index * AMOUNTS_BYTES
-    const end = at + REST_BYTES + packed.readUInt8(at + 25)
-    const counterEnd = format === 1 ? end : end + LENGTH_BYTES + packed.readUInt16LE(end)
-    buckets.push({
-      id: packed.readDoubleLE(amounts),
-      prepaidIncludeId: packed.readUInt32LE(at + 20),
-      kind: present(KINDS[packed.readUInt8(at + 24)], 'bucket kind'),
-      usaget: packed.toString('utf8', at + REST_BYTES, end),
-      priority: packed.readInt32LE(at + 16),
-      fromMs: packed.readDoubleLE(at),
-      toMs: packed.readDoubleLE(at + 8),
-      credited: packed.readDoubleLE(amounts + 8),
-      spent: packed.readDoubleLE(amounts + 16),
-      reserved: packed.readDoubleLE(amounts + 24),
-      free: packed.readDoubleLE(amounts + 32),
-      limit: packed.readDoubleLE(amounts + 40),
-      counter: format === 1 ? '' : packed.toString('utf8', end + LENGTH_BYTES, counterEnd),
-    })
-    at = counterEnd
+    const bucket =
+      format === OWNER_FORMAT ? readBucket(amounts, rest, sinceMs) : readOld(amounts, rest, format)
+    buckets.push(bucket)
+    sinceMs = bucket.fromMs
   }
-  if (at !== packed.length) {
-    throw new CorruptValueError('an owner has a wrong length', { aid, sid })
-  }
-  const owner: OwnerState = {
-    aid,
-    sid,
-    version: packed.readDoubleLE(1),
-    nextBucketId: packed.readDoubleLE(9),
-    owed: packed.readDoubleLE(17),
-    repaid: packed.readDoubleLE(25),
-    buckets,
-  }
+  if (!rest.isAtEnd) throw new CorruptValueError('an owner has a wrong length', { aid, sid })
+  const owner: OwnerState = { aid, sid, version, nextBucketId, owed, repaid, buckets }
   assert(Number.isSafeInteger(owner.version), 'version is not an integer')
   assertConserved(owner)
   return owner
+}
+
+function readBucket(amounts: Reader, rest: Reader, sinceMs: number): Bucket {
+  const flags = rest.u8()
+  const fromMs = rest.time(sinceMs)
+  const toMs = rest.time(sinceMs)
+  const priority = rest.number()
+  return {
+    id: amounts.f64(),
+    prepaidIncludeId: rest.number(),
+    kind: present(KINDS[flags & KIND_BITS], 'bucket kind'),
+    usaget: flags & HAS_USAGET ? rest.word() : '',
+    priority,
+    fromMs,
+    toMs,
+    credited: amounts.f64(),
+    spent: amounts.f64(),
+    reserved: amounts.f64(),
+    free: amounts.f64(),
+    limit: amounts.f64(),
+    counter: flags & HAS_COUNTER ? rest.word() : '',
+  }
+}
+
+function readOld(amounts: Reader, rest: Reader, format: number): Bucket {
+  const fromMs = rest.f64()
+  const toMs = rest.f64()
+  const priority = rest.i32()
+  return {
+    id: amounts.f64(),
+    prepaidIncludeId: rest.u32(),
+    kind: present(KINDS[rest.u8()], 'bucket kind'),
+    usaget: rest.text(rest.u8()),
+    priority,
+    fromMs,
+    toMs,
+    credited: amounts.f64(),
+    spent: amounts.f64(),
+    reserved: amounts.f64(),
+    free: amounts.f64(),
+    limit: amounts.f64(),
+    counter: format === 1 ? '' : rest.text(rest.u16()),
+  }
 }

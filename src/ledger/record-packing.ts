@@ -1,17 +1,28 @@
-/** What a commit tells the recorder, and results of operations, as packed values (MessagePack). */
+/**
+ * What a commit tells the recorder, and results of operations, as packed values.
+ *
+ *   record  u8 3 | lines | operations (MessagePack)
+ *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
+ *           number | u8 state | what it has of its segment (segment-packing.ts)
+ *
+ * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
+ */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
-import type { Payment } from '../domain/session.ts'
+import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
-import { packPriced, unpackPriced } from './segment-packing.ts'
-import type { Packed } from './tariff-packing.ts'
+import { Reader } from './reader.ts'
+import { readLineParts, writeLineParts } from './segment-packing.ts'
+import { Writer } from './writer.ts'
 
-const RECORD_FORMAT = 2
-/** In the first format lines had names. */
-const NAMED_FORMAT = 1
+const RECORD_FORMAT = 3
+/** Of results; and of the records before, in the first of which lines had names. */
+const PACKED_FORMATS: readonly unknown[] = [1, 2]
+const RESULT_FORMAT = 2
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
+const scratch = new Writer(1024)
 
 /** What one commit tells the recorder beside the states of the owners. */
 export interface StreamRecord {
@@ -20,19 +31,77 @@ export interface StreamRecord {
 }
 
 export function packRecord(record: StreamRecord): Buffer {
-  return packr.pack([RECORD_FORMAT, record.lines.map(packLine), record.operations])
+  scratch.clear()
+  writeRecord(scratch, record)
+  return scratch.take()
+}
+
+/** Behind its length as u32. */
+export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
+  const openedAt = writer.openLength()
+  writeRecord(writer, record)
+  writer.closeLength(openedAt)
+}
+
+function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
+  writer.u8(RECORD_FORMAT)
+  writer.number(lines.length)
+  for (const line of lines) writeLine(writer, line)
+  // Hardly any record has one.
+  if (operations.length === 0) writer.number(0)
+  else writer.chunk(packr.pack(operations))
 }
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
+  if (packed[0] !== RECORD_FORMAT) return unpackOldRecord(packed)
+  try {
+    const reader = new Reader(packed, 1)
+    const lines: Line[] = []
+    for (let left = reader.number(); left > 0; left -= 1) lines.push(readLine(reader))
+    const operations = reader.chunk()
+    if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+    return { lines, operations: operations.length === 0 ? [] : packr.unpack(operations) }
+  } catch (error) {
+    throw new CorruptValueError('a record is damaged', { cause: error })
+  }
+}
+
+function writeLine(writer: Writer, line: Line): void {
+  writer.string(line.stamp)
+  writer.number(line.aid)
+  writer.number(line.sid)
+  writer.string(line.origin)
+  writer.string(line.sessionId)
+  writer.number(line.ratingGroup)
+  writer.string(line.usaget)
+  writer.string(line.calledNumber)
+  writer.u8(STATES.indexOf(line.state))
+  writeLineParts(writer, line)
+}
+
+function readLine(reader: Reader): Line {
+  return readLineParts(reader, {
+    stamp: reader.string(),
+    aid: reader.number(),
+    sid: reader.number(),
+    origin: reader.word(),
+    sessionId: reader.string(),
+    ratingGroup: reader.number(),
+    usaget: reader.word(),
+    calledNumber: reader.string(),
+    state: present(STATES[reader.u8()], 'state of a line'),
+  })
+}
+
+function unpackOldRecord(packed: Buffer): StreamRecord {
   const [format, lines, operations] = unpackVersioned(packed, 'record')
   if (!Array.isArray(lines) || !Array.isArray(operations)) {
     throw new CorruptValueError('a record has no lines')
   }
-  const isNamed = format === NAMED_FORMAT
   try {
     return {
-      lines: lines.map((line) => (isNamed ? fromNamed(line as NamedLine) : unpackLine(line))),
+      lines: lines.map((line) => unpackOldLine(format as number, line)),
       operations: operations as OperationLine[],
     }
   } catch (error) {
@@ -40,49 +109,9 @@ export function unpackRecord(packed: Buffer): StreamRecord {
   }
 }
 
-function packLine(line: Line): Packed {
-  const { stamp, aid, sid, origin, sessionId, ratingGroup, usaget, calledNumber, state } = line
-  const identity = [stamp, aid, sid, origin, sessionId, ratingGroup, usaget, calledNumber]
-  return [...identity, STATES.indexOf(state), packPriced(line, 0)]
-}
-
-function unpackLine(fields: Packed): Line {
-  const [stamp, aid, sid, origin, sessionId, ratingGroup, usaget, calledNumber, state] = fields
-  return {
-    stamp: stamp as string,
-    aid: aid as number,
-    sid: sid as number,
-    origin: origin as string,
-    sessionId: sessionId as string,
-    ratingGroup: ratingGroup as number,
-    usaget: usaget as string,
-    calledNumber: calledNumber as string,
-    state: present(STATES[state as number], 'state of a line'),
-    ...unpackPriced(fields[9] as Packed),
-  }
-}
-
-type NamedLine = Omit<Line, keyof typeof LATER_FIELDS> & Partial<typeof LATER_FIELDS>
-
-/** What the first format did not know of lines. How their price came about is not on record. */
-const LATER_FIELDS = {
-  ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
-  tariff: { tiers: [], access: 0, extraDigits: 0, terms: null } as Line['tariff'],
-  ...{ access: false, priceOf: 'BASE', band: '' },
-  ...{ others: [] as Line['others'], taxes: [] as Line['taxes'] },
-  rounding: null as Line['rounding'],
-}
-
-function fromNamed(line: NamedLine): Line {
-  const payments = line.payments.map(
-    (payment: Payment): Payment => ({ ...payment, counter: '', left: 0, total: 0 }),
-  )
-  return { ...LATER_FIELDS, ...line, payments }
-}
-
 /** The stored result of an operation, for its repetition. */
 export function packResult(result: OperationLine): Buffer {
-  return packr.pack([RECORD_FORMAT, result])
+  return packr.pack([RESULT_FORMAT, result])
 }
 
 /** Throws `CorruptValueError` if the value is not a packed result. */
@@ -99,7 +128,7 @@ function unpackVersioned(packed: Buffer, what: string): unknown[] {
   } catch (error) {
     throw new CorruptValueError(`a ${what} is damaged`, { cause: error })
   }
-  if (!Array.isArray(fields) || (fields[0] !== NAMED_FORMAT && fields[0] !== RECORD_FORMAT)) {
+  if (!Array.isArray(fields) || !PACKED_FORMATS.includes(fields[0])) {
     throw new CorruptValueError(`a ${what} has an unknown format`)
   }
   return fields

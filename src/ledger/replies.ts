@@ -15,4 +15,6 @@ export const REPLY = {
   CLAIMED: 5,
   /** A stored or given value is damaged; the reason follows. */
   CORRUPT: 6,
+  /** The stream of the call is damaged, so that nothing of it was written; the reason follows. */
+  UNWRITTEN: 7,
 } as const

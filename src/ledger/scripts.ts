@@ -1,4 +1,6 @@
 /** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
+
+import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
 import { defineScript, type ScriptArgument } from './script.ts'
 
@@ -15,12 +17,15 @@ export interface CommitCall {
   accounts: number
 }
 
-export const commitScript = defineScript<CommitCall, (number | unknown[])[]>({
+/** One code if all accounts are committed, else a reply per account. */
+export type CommitReplies = typeof REPLY.COMMITTED | (number | unknown[])[]
+
+export const commitScript = defineScript<CommitCall, CommitReplies>({
   name: 'commit',
   isDurable: true,
   keys: (call) => call.keys,
   args: (call) => call.args,
-  reply: (raw, call) => readReplies(raw, call.accounts),
+  reply: (raw, call) => (raw === REPLY.COMMITTED ? raw : readReplies(raw, call.accounts)),
 })
 
 export interface LoadCall {

@@ -1,194 +1,315 @@
 /**
- * Segments, what they reserve and what was paid for them, packed by position. What the first format
- * did not have comes last and is left out where nothing uses it: both formats are read alike.
+ * Segments, what was paid for them and what they reserve. Numbers, times and texts as `Writer` has
+ * them; times are told from a moment that the caller has:
+ *
+ *   segment      pricing | u8 flags | payers | end | number | counts
+ *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
+ *                debt, lapsed units and micros | payments | first and last time
+ *   payment      u8 flags | bucket, prepaid include, amount | counter, left, total
+ *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
+ *   payer        u8 flags | bucket | the bucket that it also counts in
+ *
+ * What the flags say is not there is nothing, or 0.
  */
 import { present } from '../domain/assert.ts'
-import type { BucketRef, Payer } from '../domain/bucket.ts'
+import type { BucketRef, OwnerSlot, Payer } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import type { MoneyHold, Payment, Reservation, Segment, Slice } from '../domain/session.ts'
-import { FOREVER_MS } from '../domain/time.ts'
-import {
-  type Packed,
-  packOther,
-  packRounding,
-  packTariff,
-  packTax,
-  trimmed,
-  unpackOther,
-  unpackRounding,
-  unpackTariff,
-  unpackTax,
-} from './tariff-packing.ts'
+import { readPricing, writePricing } from './pricing-packing.ts'
+import type { Reader } from './reader.ts'
+import type { Writer } from './writer.ts'
 
-/** What a segment and its line have in common. */
-export type Priced = Pick<Segment, keyof Segment & keyof Line>
+const ACCESS = 1
+const LATE = 2
+const HAS_GROUPS = 4
+const PAYERS = 8
+/** Some of what only groups, debt and expired buckets bring about is not 0. */
+const RARE = 16
 
-const KINDS: readonly Payment['kind'][] = ['units', 'money', 'limit']
-const BASE = 'BASE'
+const PAYMENT_KINDS: readonly Payment['kind'][] = ['units', 'money', 'limit']
+const PAYMENT_OF_ACCOUNT = 4
+const PAYMENT_OF_COUNTER = 8
 
-export function packSegment(segment: Segment): Packed {
-  const { key, number, payers, isPrepaid, endMs } = segment
-  const packedPayers = payers.length === 0 ? null : payers.map(packPayer)
-  const rest = [packedPayers, isPrepaid ? null : false]
-  return [key, ...packPriced(segment, number), endMs, ...trimmed(rest)]
+const PAYER_OF_ACCOUNT = 1
+const PAYER_IS_GROUP = 2
+const PAYER_ALSO_IN_OWN = 4
+const PAYER_ALSO_IN_ACCOUNT = 8
+
+const SLICE_OF_OWN = 1
+const SLICE_OF_ACCOUNT = 2
+const SLICE_IS_COVERED = 4
+
+export function writeSegment(writer: Writer, segment: Segment, sinceMs: number): void {
+  const { payers } = segment
+  const flags = flagsOf(segment) | (payers.length > 0 ? PAYERS : 0)
+  writePricing(writer, segment)
+  writer.u8(flags)
+  if (payers.length > 0) {
+    writer.number(payers.length)
+    for (const payer of payers) writePayer(writer, payer)
+  }
+  writer.time(segment.endMs, sinceMs)
+  writer.number(segment.number)
+  writeCounts(writer, segment, flags, sinceMs)
 }
 
-export function unpackSegment(fields: Packed): Segment {
-  const [key, ...priced] = fields
-  const [endMs = FOREVER_MS, payers, isPrepaid] = fields.slice(12)
+/** All in the order of the bytes, which is that of the type. */
+export function readSegment(reader: Reader, sinceMs: number): Segment {
+  const pricing = readPricing(reader)
+  const flags = reader.u8()
+  const isRare = (flags & RARE) !== 0
   return {
-    key: key as string,
-    number: numberOf(priced),
-    ...unpackPriced(priced),
-    payers: ((payers ?? []) as number[][]).map(unpackPayer),
-    isPrepaid: isPrepaid !== false,
-    endMs: endMs as number,
+    key: pricing.key,
+    rateKey: pricing.rateKey,
+    plan: pricing.plan,
+    cycle: pricing.cycle,
+    tariff: pricing.tariff,
+    priceOf: pricing.priceOf,
+    band: pricing.band,
+    others: pricing.others,
+    taxes: pricing.taxes,
+    rounding: pricing.rounding,
+    hasGroups: (flags & HAS_GROUPS) !== 0,
+    payers: flags & PAYERS ? readPayers(reader) : [],
+    isPrepaid: pricing.isPrepaid,
+    endMs: reader.time(sinceMs),
+    number: reader.number(),
+    version: reader.number(),
+    access: (flags & ACCESS) !== 0,
+    used: reader.number(),
+    grouped: isRare ? reader.number() : 0,
+    covered: isRare ? reader.number() : 0,
+    priced: reader.number(),
+    coveredMicros: isRare ? reader.number() : 0,
+    charged: reader.number(),
+    debt: isRare ? reader.number() : 0,
+    lapsedUnits: isRare ? reader.number() : 0,
+    lapsedMicros: isRare ? reader.number() : 0,
+    payments: readPayments(reader),
+    firstMs: reader.time(sinceMs),
+    lastMs: reader.time(sinceMs),
+    late: (flags & LATE) !== 0,
   }
 }
 
-/** `number`: of the segment; a line has it in its stamp. */
-export function packPriced(priced: Priced, number: number): Packed {
-  return [
-    priced.rateKey,
-    priced.plan,
-    priced.cycle,
-    packTariff(priced.tariff),
-    [number, priced.version, priced.access, priced.used, priced.priced],
-    [priced.charged, priced.debt, priced.lapsedUnits, priced.lapsedMicros],
-    priced.firstMs,
-    priced.lastMs,
-    priced.payments.map(packPayment),
-    priced.late,
-    packTerms(priced),
-  ]
+/** What a line has of its segment, behind what names it. */
+export function writeLineParts(writer: Writer, line: Line): void {
+  const flags = flagsOf(line)
+  writePricing(writer, {
+    key: '',
+    rateKey: line.rateKey,
+    plan: line.plan,
+    cycle: line.cycle,
+    tariff: line.tariff,
+    priceOf: line.priceOf,
+    band: line.band,
+    others: line.others,
+    taxes: line.taxes,
+    rounding: line.rounding,
+    isPrepaid: true,
+  })
+  writer.u8(flags)
+  writeCounts(writer, line, flags, 0)
 }
 
-function numberOf(fields: Packed): number {
-  return (fields[4] as [number])[0]
-}
+type LineName = Pick<
+  Line,
+  | 'stamp'
+  | 'aid'
+  | 'sid'
+  | 'origin'
+  | 'sessionId'
+  | 'ratingGroup'
+  | 'usaget'
+  | 'calledNumber'
+  | 'state'
+>
 
-export function unpackPriced(fields: Packed): Priced {
-  const [rateKey, plan, cycle, tariff, counts, money, firstMs, lastMs, payments] = fields
-  const [, version, access, used, priced] = counts as [number, number, boolean, number, number]
-  const [charged, debt, lapsedUnits, lapsedMicros] = money as [number, number, number, number]
+export function readLineParts(reader: Reader, name: LineName): Line {
+  const pricing = readPricing(reader)
+  const flags = reader.u8()
+  const isRare = (flags & RARE) !== 0
   return {
-    rateKey: rateKey as string,
-    plan: plan as string,
-    cycle: cycle as string,
-    tariff: unpackTariff(tariff as Packed),
-    version,
-    access,
-    used,
-    priced,
-    charged,
-    debt,
-    lapsedUnits,
-    lapsedMicros,
-    firstMs: firstMs as number,
-    lastMs: lastMs as number,
-    payments: (payments as Packed[]).map(unpackPayment),
-    late: fields[9] === true,
-    ...unpackTerms((fields[10] ?? []) as Packed),
+    stamp: name.stamp,
+    version: reader.number(),
+    aid: name.aid,
+    sid: name.sid,
+    origin: name.origin,
+    sessionId: name.sessionId,
+    ratingGroup: name.ratingGroup,
+    usaget: name.usaget,
+    calledNumber: name.calledNumber,
+    rateKey: pricing.rateKey,
+    plan: pricing.plan,
+    cycle: pricing.cycle,
+    used: reader.number(),
+    grouped: isRare ? reader.number() : 0,
+    covered: isRare ? reader.number() : 0,
+    priced: reader.number(),
+    coveredMicros: isRare ? reader.number() : 0,
+    charged: reader.number(),
+    debt: isRare ? reader.number() : 0,
+    hasGroups: (flags & HAS_GROUPS) !== 0,
+    tariff: pricing.tariff,
+    access: (flags & ACCESS) !== 0,
+    priceOf: pricing.priceOf,
+    band: pricing.band,
+    others: pricing.others,
+    taxes: pricing.taxes,
+    rounding: pricing.rounding,
+    lapsedUnits: isRare ? reader.number() : 0,
+    lapsedMicros: isRare ? reader.number() : 0,
+    payments: readPayments(reader),
+    firstMs: reader.time(0),
+    lastMs: reader.time(0),
+    state: name.state,
+    late: (flags & LATE) !== 0,
   }
 }
 
-/** The rarer the later; null is what most segments have. */
-function packTerms(priced: Priced): Packed {
-  const { priceOf, taxes, others } = priced
-  return trimmed([
-    priceOf === BASE ? null : priceOf,
-    taxes.length === 0 ? null : taxes.map(packTax),
-    priced.hasGroups ? true : null,
-    countOrNull(priced.grouped),
-    packRounding(priced.rounding),
-    priced.band === '' ? null : priced.band,
-    countOrNull(priced.covered),
-    countOrNull(priced.coveredMicros),
-    others.length === 0 ? null : others.map(packOther),
-  ])
+function flagsOf(of: Segment | Line): number {
+  const isCovered = of.grouped !== 0 || of.covered !== 0 || of.coveredMicros !== 0
+  const isLapsed = of.lapsedUnits !== 0 || of.lapsedMicros !== 0
+  let flags = isCovered || isLapsed || of.debt !== 0 ? RARE : 0
+  if (of.access) flags |= ACCESS
+  if (of.late) flags |= LATE
+  if (of.hasGroups) flags |= HAS_GROUPS
+  return flags
 }
 
-function unpackTerms(fields: Packed) {
-  const [priceOf, taxes, hasGroups, grouped, rounding, band, covered, coveredMicros, others] =
-    fields
+function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs: number): void {
+  const isRare = (flags & RARE) !== 0
+  writer.number(of.version)
+  writer.number(of.used)
+  if (isRare) {
+    writer.number(of.grouped)
+    writer.number(of.covered)
+  }
+  writer.number(of.priced)
+  if (isRare) writer.number(of.coveredMicros)
+  writer.number(of.charged)
+  if (isRare) {
+    writer.number(of.debt)
+    writer.number(of.lapsedUnits)
+    writer.number(of.lapsedMicros)
+  }
+  writer.number(of.payments.length)
+  for (const payment of of.payments) writePayment(writer, payment)
+  writer.time(of.firstMs, sinceMs)
+  writer.time(of.lastMs, sinceMs)
+}
+
+function writePayment(writer: Writer, payment: Payment): void {
+  const isOfCounter = payment.counter !== '' || payment.left !== 0 || payment.total !== 0
+  let flags = PAYMENT_KINDS.indexOf(payment.kind)
+  if (payment.owner === 1) flags |= PAYMENT_OF_ACCOUNT
+  if (isOfCounter) flags |= PAYMENT_OF_COUNTER
+  writer.u8(flags)
+  writer.number(payment.bucketId)
+  writer.number(payment.prepaidIncludeId)
+  writer.number(payment.amount)
+  if (!isOfCounter) return
+  writer.string(payment.counter)
+  writer.number(payment.left)
+  writer.number(payment.total)
+}
+
+function readPayments(reader: Reader): Payment[] {
+  const payments: Payment[] = []
+  for (let left = reader.number(); left > 0; left -= 1) payments.push(readPayment(reader))
+  return payments
+}
+
+function readPayment(reader: Reader): Payment {
+  const flags = reader.u8()
+  const isOfCounter = (flags & PAYMENT_OF_COUNTER) !== 0
   return {
-    priceOf: (priceOf ?? BASE) as string,
-    taxes: ((taxes ?? []) as Packed[]).map(unpackTax),
-    hasGroups: hasGroups === true,
-    grouped: (grouped ?? 0) as number,
-    rounding: unpackRounding((rounding ?? null) as Packed | null),
-    band: (band ?? '') as string,
-    covered: (covered ?? 0) as number,
-    coveredMicros: (coveredMicros ?? 0) as number,
-    others: ((others ?? []) as Packed[]).map(unpackOther),
+    owner: flags & PAYMENT_OF_ACCOUNT ? 1 : 0,
+    bucketId: reader.number(),
+    prepaidIncludeId: reader.number(),
+    kind: present(PAYMENT_KINDS[flags & 3], 'kind of a payment'),
+    amount: reader.number(),
+    counter: isOfCounter ? reader.word() : '',
+    left: isOfCounter ? reader.number() : 0,
+    total: isOfCounter ? reader.number() : 0,
   }
 }
 
-function countOrNull(count: number): number | null {
-  return count === 0 ? null : count
+export function writeReservation(writer: Writer, { units, slices, money }: Reservation): void {
+  let sum = 0
+  writer.number(slices.length)
+  for (const slice of slices) {
+    writeSlice(writer, slice)
+    sum += slice.units
+  }
+  writer.number(money.length)
+  for (const { payer, micros } of money) {
+    writePayer(writer, payer)
+    writer.number(micros)
+  }
+  writer.number(units - sum)
 }
 
-function packPayment(payment: Payment): Packed {
-  const { owner, bucketId, prepaidIncludeId, kind, amount, counter, left, total } = payment
-  const fields = [owner, bucketId, prepaidIncludeId, KINDS.indexOf(kind), amount]
-  return counter === '' ? fields : [...fields, counter, left, total]
+export function readReservation(reader: Reader): Reservation {
+  let sum = 0
+  const slices: Slice[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    const slice = readSlice(reader)
+    sum += slice.units
+    slices.push(slice)
+  }
+  const money: MoneyHold[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    money.push({ payer: readPayer(reader), micros: reader.number() })
+  }
+  return { units: sum + reader.number(), slices, money }
 }
 
-function unpackPayment(fields: Packed): Payment {
-  const [owner, bucketId, prepaidIncludeId, kind, amount, counter, left, total] = fields
+function writeSlice(writer: Writer, { bucket, units, isCovered }: Slice): void {
+  let flags = isCovered ? SLICE_IS_COVERED : 0
+  if (bucket !== null) flags |= bucket.owner === 0 ? SLICE_OF_OWN : SLICE_OF_ACCOUNT
+  writer.u8(flags)
+  if (bucket !== null) writer.number(bucket.id)
+  writer.number(units)
+}
+
+function readSlice(reader: Reader): Slice {
+  const flags = reader.u8()
   return {
-    owner: owner as Payment['owner'],
-    bucketId: bucketId as number,
-    prepaidIncludeId: prepaidIncludeId as number,
-    kind: present(KINDS[kind as number], 'kind of a payment'),
-    amount: amount as number,
-    counter: (counter ?? '') as string,
-    left: (left ?? 0) as number,
-    total: (total ?? 0) as number,
+    bucket: readRef(reader, flags & SLICE_OF_OWN, flags & SLICE_OF_ACCOUNT),
+    units: reader.number(),
+    isCovered: (flags & SLICE_IS_COVERED) !== 0,
   }
 }
 
-export function packReservation({ units, slices, money }: Reservation): Packed {
-  if (units === 0) return []
-  return [units, slices.map(packSlice), money.map(packHold)]
+function writePayer(writer: Writer, { owner, id, isGroup, alsoIn }: Payer): void {
+  let flags = owner === 1 ? PAYER_OF_ACCOUNT : 0
+  if (isGroup) flags |= PAYER_IS_GROUP
+  if (alsoIn !== null) flags |= alsoIn.owner === 0 ? PAYER_ALSO_IN_OWN : PAYER_ALSO_IN_ACCOUNT
+  writer.u8(flags)
+  writer.number(id)
+  if (alsoIn !== null) writer.number(alsoIn.id)
 }
 
-export function unpackReservation(fields: Packed): Reservation {
-  if (fields.length === 0) return { units: 0, slices: [], money: [] }
-  const [units, slices, money] = fields as [number, number[][], number[][]]
-  return { units, slices: slices.map(unpackSlice), money: money.map(unpackHold) }
+function readPayer(reader: Reader): Payer {
+  const flags = reader.u8()
+  return {
+    owner: flags & PAYER_OF_ACCOUNT ? 1 : 0,
+    id: reader.number(),
+    isGroup: (flags & PAYER_IS_GROUP) !== 0,
+    alsoIn: readRef(reader, flags & PAYER_ALSO_IN_OWN, flags & PAYER_ALSO_IN_ACCOUNT),
+  }
 }
 
-/** Priced units alone, covered ones with a 1, those of a bucket with what names it. */
-function packSlice({ bucket, units, isCovered }: Slice): number[] {
-  if (bucket !== null) return [units, bucket.owner, bucket.id]
-  return isCovered ? [units, 1] : [units]
+function readPayers(reader: Reader): Payer[] {
+  const payers: Payer[] = []
+  for (let left = reader.number(); left > 0; left -= 1) payers.push(readPayer(reader))
+  return payers
 }
 
-function unpackSlice(fields: number[]): Slice {
-  const [units, ...ref] = fields as [number, ...number[]]
-  const bucket = ref.length === 2 ? unpackRef(ref) : null
-  return { bucket, units, isCovered: ref.length === 1 }
-}
-
-function packHold({ payer, micros }: MoneyHold): number[] {
-  return [micros, ...packPayer(payer)]
-}
-
-function unpackHold([micros, ...payer]: number[]): MoneyHold {
-  return { payer: unpackPayer(payer), micros: micros as number }
-}
-
-function packPayer({ owner, id, isGroup, alsoIn }: Payer): number[] {
-  if (alsoIn !== null) return [owner, id, Number(isGroup), alsoIn.owner, alsoIn.id]
-  return isGroup ? [owner, id, 1] : [owner, id]
-}
-
-function unpackPayer(fields: number[]): Payer {
-  const alsoIn = fields.length > 3 ? unpackRef(fields.slice(3)) : null
-  return { ...unpackRef(fields), isGroup: fields[2] === 1, alsoIn }
-}
-
-function unpackRef([owner, id]: number[]): BucketRef {
-  return { owner: owner as BucketRef['owner'], id: id as number }
+/** The flags: of the subscriber, of the account; none is no bucket. */
+function readRef(reader: Reader, ofOwn: number, ofAccount: number): BucketRef | null {
+  if (ofOwn === 0 && ofAccount === 0) return null
+  const owner: OwnerSlot = ofOwn !== 0 ? 0 : 1
+  return { owner, id: reader.number() }
 }

@@ -1,164 +1,183 @@
 /**
- * Sessions as packed values (MessagePack), by position: names would take more room than what they
- * name. Lua does not read them.
+ * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
+ *
+ *   session  u8 5 | u8 state | origin | session id | opened | expires | last number | processed |
+ *            services | answers (answer-packing.ts)
+ *   service  rating group | usage type | u8 flags | called number | last report | units of all
+ *            reports, what the ended segments cost, their number | segment | reservation
+ *
+ * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
-import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
 import type {
-  BalanceReport,
-  ChargeOutcome,
-  Reason,
-  ServiceOutcome,
-} from '../domain/charge-outcome.ts'
-import type { AnsweredRequest, ServiceSession, Session, SessionState } from '../domain/session.ts'
+  AnsweredRequest,
+  Reservation,
+  ServiceSession,
+  Session,
+  SessionState,
+} from '../domain/session.ts'
+import { type AnswerPlace, readAnswer, writeAnswer } from './answer-packing.ts'
+import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-sessions.ts'
 import { CorruptValueError } from './owner-packing.ts'
-import {
-  packReservation,
-  packSegment,
-  unpackReservation,
-  unpackSegment,
-} from './segment-packing.ts'
-import type { Packed } from './tariff-packing.ts'
+import { Reader } from './reader.ts'
+import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
+import { Writer } from './writer.ts'
 
-export const SESSION_FORMAT = 4
+export const SESSION_FORMAT = 5
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [1, 2, 3, SESSION_FORMAT]
-const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
+export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, SESSION_FORMAT]
+
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
-export function packSession(session: Session): Buffer {
-  return packr.pack([
-    SESSION_FORMAT,
-    session.origin,
-    session.sessionId,
-    STATES.indexOf(session.state),
-    session.openedMs,
-    session.expiresMs,
-    session.lastNumber,
-    session.processed,
-    session.answered.map(packAnswered),
-    session.services.map(packService),
-  ])
+const ACCESS_BORNE = 1
+const OTHERS_BORNE = 2
+const HAS_CALLED = 4
+const HAS_REPORT = 8
+/** Segments have ended: else what was reported is what the segment has used. */
+const HAS_TOTALS = 16
+const HAS_SEGMENT = 32
+const HAS_RESERVATION = 64
+
+const scratch = new Writer(1024)
+
+/** `sessionKey`: names it in the ledger (keys.ts). */
+export function packSession(session: Session, sessionKey: string): Buffer {
+  scratch.clear()
+  writeSession(scratch, session, sessionKey)
+  return scratch.take()
+}
+
+/** Behind its length as u32. */
+export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
+  const openedAt = writer.openLength()
+  writeSession(writer, session, sessionKey)
+  writer.closeLength(openedAt)
+}
+
+function writeSession(writer: Writer, session: Session, sessionKey: string): void {
+  const { openedMs, services, answered } = session
+  writer.u8(SESSION_FORMAT)
+  writer.u8(STATES.indexOf(session.state))
+  writer.string(session.origin)
+  writer.string(session.sessionId)
+  writer.number(openedMs)
+  writer.time(session.expiresMs, openedMs)
+  writer.number(session.lastNumber)
+  writer.number(session.processed)
+  writer.number(services.length)
+  for (const service of services) writeService(writer, service, openedMs)
+  writer.number(answered.length)
+  if (answered.length === 0) return
+  const place: AnswerPlace = { sessionKey, session }
+  for (const answer of answered) writeAnswer(writer, answer, place)
 }
 
 /** Throws `CorruptValueError` if the value is not a packed session. */
-export function unpackSession(aid: number, sid: number, packed: Buffer): Session {
+export function unpackSession(
+  aid: number,
+  sid: number,
+  sessionKey: string,
+  packed: Buffer,
+): Session {
+  const format = packed[0]
+  if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
+  if (format !== SESSION_FORMAT) {
+    throw new CorruptValueError('a session has an unknown format', { aid, sid })
+  }
   try {
-    const fields = packr.unpack(packed) as Packed
-    if (!SESSION_FORMATS.includes(fields[0] as number))
-      throw new CorruptValueError('a session has an unknown format', { aid, sid })
-    const [, origin, sessionId, state, openedMs, expiresMs, lastNumber, processed] = fields
-    return {
-      aid,
-      sid,
-      origin: origin as string,
-      sessionId: sessionId as string,
-      state: present(STATES[state as number], 'state of a session'),
-      openedMs: openedMs as number,
-      expiresMs: expiresMs as number,
-      lastNumber: lastNumber as number,
-      processed: processed as number,
-      answered: (fields[8] as Packed[]).map(unpackAnswered),
-      services: (fields[9] as Packed[]).map(unpackService),
-    }
+    return readSession(aid, sid, sessionKey, new Reader(packed, 1))
   } catch (error) {
-    if (error instanceof CorruptValueError) throw error
     throw new CorruptValueError('a session is damaged', { aid, sid, cause: error })
   }
 }
 
-function packAnswered({ requestNumber, digest, outcome }: AnsweredRequest): Packed {
-  const { reason, detail, aid, sid, transactionId, balances } = outcome
-  const services = outcome.services.map(packServiceOutcome)
-  const head = [requestNumber, digest, reason, detail, aid, sid, transactionId, services]
-  return [...head, balances?.map(packBalance) ?? null, outcome.cost]
-}
-
-function unpackAnswered(fields: Packed): AnsweredRequest {
-  const [requestNumber, digest, reason, detail, aid, sid, transactionId, services] = fields
-  const balances = fields[8] as (Packed | BalanceReport)[] | null | undefined
-  const outcome: ChargeOutcome = {
-    reason: reason as Reason,
-    detail: detail as string,
-    aid: aid as number,
-    sid: sid as number,
-    transactionId: transactionId as string,
-    services: (services as Packed[]).map(unpackServiceOutcome),
-    cost: (fields[9] as number | undefined) ?? 0,
-    balances: balances?.map(unpackBalance) ?? null,
+function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
+  const state = present(STATES[reader.u8()], 'state of a session')
+  const origin = reader.word()
+  const sessionId = reader.string()
+  const openedMs = reader.number()
+  const session: Session = {
+    aid,
+    sid,
+    origin,
+    sessionId,
+    state,
+    openedMs,
+    expiresMs: reader.time(openedMs),
+    lastNumber: reader.number(),
+    processed: reader.number(),
+    answered: [],
+    services: readServices(reader, openedMs),
   }
-  return { requestNumber: requestNumber as number, digest: digest as number, outcome }
+  session.answered = readAnswers(reader, { sessionKey, session })
+  if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+  return session
 }
 
-/** Most grants see no other tariff: then the time of one is left out. */
-function packServiceOutcome(service: ServiceOutcome): Packed {
-  const { ratingGroup, usaget, reason, granted, validityMs, finalUnit, cost } = service
-  const fields = [ratingGroup, usaget, reason, granted, validityMs, finalUnit, cost]
-  return service.tariffChangeMs === 0 ? fields : [...fields, service.tariffChangeMs]
+function readServices(reader: Reader, sinceMs: number): ServiceSession[] {
+  const services: ServiceSession[] = []
+  for (let left = reader.number(); left > 0; left -= 1) services.push(readService(reader, sinceMs))
+  return services
 }
 
-function unpackServiceOutcome(fields: Packed): ServiceOutcome {
-  return {
-    ratingGroup: fields[0] as number,
-    usaget: fields[1] as string,
-    reason: fields[2] as Reason,
-    granted: fields[3] as number,
-    validityMs: fields[4] as number,
-    tariffChangeMs: (fields[7] as number | undefined) ?? 0,
-    finalUnit: fields[5] as boolean,
-    cost: (fields[6] as number | undefined) ?? 0,
-    // Who only pretends leaves nothing behind to repeat.
-    quote: null,
+function readAnswers(reader: Reader, place: AnswerPlace): AnsweredRequest[] {
+  const answered: AnsweredRequest[] = []
+  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, place))
+  return answered
+}
+
+function writeService(writer: Writer, service: ServiceSession, sinceMs: number): void {
+  const { segment, reservation, usedTotal, endedMicros, segmentsEnded } = service
+  const used = segment === null ? 0 : segment.used
+  const flags = flagsOf(service, usedTotal !== used || endedMicros !== 0 || segmentsEnded !== 0)
+  writer.number(service.ratingGroup)
+  writer.string(service.usaget)
+  writer.u8(flags)
+  if (flags & HAS_CALLED) writer.string(service.calledNumber)
+  if (flags & HAS_REPORT) writer.time(service.reportedMs, sinceMs)
+  if (flags & HAS_TOTALS) {
+    writer.number(usedTotal)
+    writer.number(endedMicros)
+    writer.number(segmentsEnded)
   }
+  if (segment !== null) writeSegment(writer, segment, sinceMs)
+  if (flags & HAS_RESERVATION) writeReservation(writer, reservation)
 }
 
-function packBalance(report: BalanceReport): Packed {
-  const { prepaidIncludeId, kind, usaget, free, reserved, toMs, counter } = report
-  const fields = [prepaidIncludeId, kind, usaget, free, reserved, toMs]
-  return counter === '' ? fields : [...fields, counter]
+function flagsOf(service: ServiceSession, hasTotals: boolean): number {
+  const { units, slices, money } = service.reservation
+  let flags = hasTotals ? HAS_TOTALS : 0
+  if (service.accessBorne) flags |= ACCESS_BORNE
+  if (service.othersBorne) flags |= OTHERS_BORNE
+  if (service.calledNumber !== '') flags |= HAS_CALLED
+  if (service.reportedMs !== 0) flags |= HAS_REPORT
+  if (service.segment !== null) flags |= HAS_SEGMENT
+  if (units !== 0 || slices.length > 0 || money.length > 0) flags |= HAS_RESERVATION
+  return flags
 }
 
-/** The first format had names. */
-function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
-  if (!Array.isArray(packed)) return { ...packed, counter: '' }
-  const [prepaidIncludeId, kind, usaget, free, reserved, toMs, counter = ''] = packed
-  return {
-    prepaidIncludeId: prepaidIncludeId as number,
-    kind: kind as BalanceReport['kind'],
-    usaget: usaget as string,
-    counter: counter as string,
-    free: free as number,
-    reserved: reserved as number,
-    toMs: toMs as number,
+function readService(reader: Reader, sinceMs: number): ServiceSession {
+  const ratingGroup = reader.number()
+  const usaget = reader.word()
+  const flags = reader.u8()
+  const hasTotals = (flags & HAS_TOTALS) !== 0
+  const service: ServiceSession = {
+    ratingGroup,
+    usaget,
+    calledNumber: flags & HAS_CALLED ? reader.string() : '',
+    accessBorne: (flags & ACCESS_BORNE) !== 0,
+    othersBorne: (flags & OTHERS_BORNE) !== 0,
+    reportedMs: flags & HAS_REPORT ? reader.time(sinceMs) : 0,
+    usedTotal: hasTotals ? reader.number() : 0,
+    endedMicros: hasTotals ? reader.number() : 0,
+    segmentsEnded: hasTotals ? reader.number() : 0,
+    segment: flags & HAS_SEGMENT ? readSegment(reader, sinceMs) : null,
+    reservation: flags & HAS_RESERVATION ? readReservation(reader) : nothingReserved(),
   }
+  if (!hasTotals && service.segment !== null) service.usedTotal = service.segment.used
+  return service
 }
 
-function packService(service: ServiceSession): Packed {
-  const fields = [
-    service.ratingGroup,
-    service.usaget,
-    service.calledNumber,
-    service.accessBorne,
-    service.segmentsEnded,
-    service.segment === null ? null : packSegment(service.segment),
-    packReservation(service.reservation),
-  ]
-  const { othersBorne, reportedMs, usedTotal, endedMicros } = service
-  return [...fields, othersBorne, reportedMs, usedTotal, endedMicros]
-}
-
-function unpackService(fields: Packed): ServiceSession {
-  return {
-    ratingGroup: fields[0] as number,
-    usaget: fields[1] as string,
-    calledNumber: fields[2] as string,
-    accessBorne: fields[3] as boolean,
-    othersBorne: fields[7] === true,
-    reportedMs: (fields[8] as number | undefined) ?? 0,
-    usedTotal: (fields[9] as number | undefined) ?? 0,
-    endedMicros: (fields[10] as number | undefined) ?? 0,
-    segmentsEnded: fields[4] as number,
-    segment: fields[5] === null ? null : unpackSegment(fields[5] as Packed),
-    reservation: unpackReservation(fields[6] as Packed),
-  }
+function nothingReserved(): Reservation {
+  return { units: 0, slices: [], money: [] }
 }

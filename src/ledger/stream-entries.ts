@@ -12,7 +12,7 @@ import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
-/** What one commit of one account changed. */
+/** What one commit of one account changed. Accounts of one call share an entry, and its id. */
 export interface StreamEntry extends StreamRecord {
   partition: number
   id: string
@@ -20,7 +20,7 @@ export interface StreamEntry extends StreamRecord {
   owners: OwnerState[]
 }
 
-/** An entry that cannot be read: kept in the stream for a person, and reported. */
+/** An entry that has what cannot be read: kept in the stream for a person, and reported. */
 export interface UnreadableEntry {
   partition: number
   id: string
@@ -59,28 +59,37 @@ export async function resolveEntries(
 ): Promise<StreamBatch> {
   const batch: StreamBatch = { entries: [], unreadable: [] }
   const touched = new Map<string, Touched>()
-  const parsed = raw.flatMap((entry) => parseEntry(entry, touched, batch))
+  const parsed = raw.map((entry) => parseEntry(entry, touched, batch))
   const states = await loadStates(ledger, [...touched.values()])
   let outage: StoreDownError | undefined
-  for (const { entry, names } of parsed) {
-    const found = names.map((name) => states.get(name))
+  for (const parts of parsed) {
+    const found = parts.flatMap(({ names }) => names.map((name) => states.get(name)))
     const away = found.find((state) => state instanceof StoreDownError)
     outage ??= away
-    if (away !== undefined) continue
-    const damage = found.find((state) => state instanceof CorruptValueError)
-    if (damage !== undefined) {
-      const { partition, id } = entry
-      batch.unreadable.push({ partition, id, reason: damage.message })
-      continue
-    }
-    for (const state of found as State[]) {
-      entry.owners.push(state.owner)
-      entry.lines.push(...state.lines)
-    }
-    batch.entries.push(entry)
+    // As a whole: what has one id is acknowledged as one.
+    if (away === undefined) for (const part of parts) resolvePart(part, states, batch)
   }
   if (outage !== undefined && batch.entries.length === 0) throw outage
   return batch
+}
+
+function resolvePart(
+  { entry, names }: EntryPart,
+  states: ReadonlyMap<string, State | Unread>,
+  batch: StreamBatch,
+): void {
+  const found = names.map((name) => states.get(name))
+  const damage = found.find((state) => state instanceof CorruptValueError)
+  if (damage !== undefined) {
+    const { partition, id } = entry
+    batch.unreadable.push({ partition, id, reason: damage.message })
+    return
+  }
+  for (const state of found as State[]) {
+    entry.owners.push(state.owner)
+    entry.lines.push(...state.lines)
+  }
+  batch.entries.push(entry)
 }
 
 interface State {
@@ -89,34 +98,76 @@ interface State {
   lines: Line[]
 }
 
-interface ParsedEntry {
+interface EntryPart {
   entry: StreamEntry
   names: string[]
 }
 
-/** Fields: `aid:sid` with its session keys, and `r`, the record (lua/commit.lua). */
+/** Takes an entry apart by its accounts. What cannot be read is reported; the rest goes on. */
 function parseEntry(
   { partition, id, fields }: RawEntry,
   touched: Map<string, Touched>,
   batch: StreamBatch,
-): ParsedEntry[] {
-  if (fields === null) return []
-  const entry: StreamEntry = { partition, id, owners: [], lines: [], operations: [] }
-  const named: [string, string[]][] = []
-  try {
-    for (let index = 0; index + 1 < fields.length; index += 2) {
-      const name = String(fields[index])
-      const value = fields[index + 1] as Buffer
-      if (name === 'r') Object.assign(entry, unpackRecord(value))
-      else named.push([checkedName(name), value.toString().split(' ').filter(isNotEmpty)])
+): EntryPart[] {
+  const parts = new EntryParts(partition, id, touched)
+  for (let index = 0; fields !== null && index + 1 < fields.length; index += 2) {
+    try {
+      parts.add(String(fields[index]), fields[index + 1] as Buffer)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      batch.unreadable.push({ partition, id, reason })
     }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    batch.unreadable.push({ partition, id, reason })
-    return []
   }
-  for (const [name, sessionKeys] of named) touch(touched, name, sessionKeys)
-  return [{ entry, names: named.map(([name]) => name) }]
+  return parts.list
+}
+
+/**
+ * The fields of an entry, one account after the other: `aid:sid` with session keys for each of its
+ * owners, then its record if it has one: `r`, or `r+` where there was an `r` before
+ * (lua/commit.lua).
+ */
+class EntryParts {
+  readonly list: EntryPart[] = []
+  private readonly partition: number
+  private readonly id: string
+  private readonly touched: Map<string, Touched>
+  /** That of the account at hand, until its record. */
+  private part: EntryPart | undefined
+  private account = ''
+
+  constructor(partition: number, id: string, touched: Map<string, Touched>) {
+    this.partition = partition
+    this.id = id
+    this.touched = touched
+  }
+
+  /** Throws `CorruptValueError`, and leaves that field out. */
+  add(name: string, value: Buffer): void {
+    if (name === 'r' || name === 'r+') {
+      const known = this.part
+      this.part = undefined
+      const { lines, operations } = unpackRecord(value)
+      const { entry } = known ?? this.begin('')
+      this.part = undefined
+      entry.lines.push(...lines)
+      entry.operations.push(...operations)
+      return
+    }
+    const account = checkedName(name).slice(0, name.indexOf(':'))
+    const known = this.account === account ? this.part : undefined
+    const part = known ?? this.begin(account)
+    part.names.push(name)
+    touch(this.touched, name, value.toString().split(' ').filter(isNotEmpty))
+  }
+
+  private begin(account: string): EntryPart {
+    const { partition, id } = this
+    const part = { entry: { partition, id, owners: [], lines: [], operations: [] }, names: [] }
+    this.list.push(part)
+    this.part = part
+    this.account = account
+    return part
+  }
 }
 
 function checkedName(name: string): string {

@@ -12,7 +12,10 @@ const LOOK_MS_MAX = 50
 type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
 export interface StreamReader {
-  /** New entries of all partitions, waiting up to `blockMs` for the first. */
+  /**
+   * New entries of all partitions, waiting up to `blockMs` for the first. `countMax`: of each; more
+   * accounts than that times the partitions are left for the next time.
+   */
   read(countMax: number, blockMs: number): Promise<StreamBatch>
   /** Entries that were read before and not acknowledged: ours, and those idle for `idleMs`. */
   readPending(countMax: number, idleMs: number): Promise<StreamBatch>
@@ -26,15 +29,19 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   const groups = new StreamGroups(ledger, consumer)
   const { partitions } = ledger.keys
   await reachable(partitions, (partition) => groups.open(partition))
+  let fresh: RawEntry[] = []
+  let pending: RawEntry[] = []
   return {
     async read(countMax, blockMs) {
-      return resolveEntries(ledger, await groups.read(countMax, blockMs))
+      if (fresh.length === 0) fresh = await groups.read(countMax, blockMs)
+      return resolveEntries(ledger, takeRound(fresh, countMax * partitions))
     },
     async readPending(countMax, idleMs) {
-      const found = await reachable(partitions, (partition) =>
-        groups.claim(partition, countMax, idleMs),
-      )
-      return resolveEntries(ledger, found.flat())
+      if (pending.length === 0) {
+        const claim = (partition: number) => groups.claim(partition, countMax, idleMs)
+        pending = (await reachable(partitions, claim)).flat()
+      }
+      return resolveEntries(ledger, takeRound(pending, countMax * partitions))
     },
     async acknowledge(entries) {
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
@@ -45,6 +52,19 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       await Promise.all(byPartition)
     },
   }
+}
+
+/**
+ * Takes entries off the list until they have so many fields with values, the last one whole: Redis
+ * counts entries, and one may name the accounts of a whole call.
+ */
+function takeRound(entries: RawEntry[], fieldsMax: number): RawEntry[] {
+  let [count, fields] = [0, 0]
+  while (count < entries.length && fields < fieldsMax) {
+    fields += (entries[count]?.fields?.length ?? 0) / 2
+    count += 1
+  }
+  return entries.splice(0, count)
 }
 
 /** The group on the streams of one ledger. */

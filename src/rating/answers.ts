@@ -21,17 +21,24 @@ export function leavesTrace(service: ServiceOutcome): boolean {
 }
 
 /** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
-function unpriced(services: readonly ServiceOutcome[]): string[] {
-  const lost = services.filter(({ reason }) => reason !== 'granted' && reason !== 'noCredit')
-  return lost.map(({ usaget, reason }) => `${usaget} not charged: ${reasons[reason].text}`)
+function unpriced(services: readonly ServiceOutcome[]): string {
+  let text = ''
+  for (const { usaget, reason } of services) {
+    if (reason === 'granted' || reason === 'noCredit') continue
+    const lost = `${usaget} not charged: ${reasons[reason].text}`
+    text = text === '' ? lost : `${text}; ${lost}`
+  }
+  return text
 }
 
 /** A release succeeds; else it is granted if anything is. */
 export function overallOf(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
   if (request.kind === 'release' || services.length === 0) return 'granted'
-  if (services.some((service) => service.reason === 'granted')) return 'granted'
+  for (const { reason } of services) if (reason === 'granted') return reason
   return services[0]?.reason ?? 'granted'
 }
+
+const LATE = 'the session had expired'
 
 /** What its reason does not say of an outcome. */
 export function detailOf(
@@ -41,8 +48,11 @@ export function detailOf(
   profile: SubscriberProfile | null,
   isLate: boolean,
 ): string {
-  const late = isLate ? ['the session had expired'] : []
-  if (reason === 'granted') return [...late, ...unpriced(services)].join('; ')
+  if (reason === 'granted') {
+    const lost = unpriced(services)
+    if (!isLate) return lost
+    return lost === '' ? LATE : `${LATE}; ${lost}`
+  }
   if (profile === null) return ''
   // The code for a missing plan is that of a missing subscriber: only the text tells them apart.
   if (reason === 'unknownSubscriber') return `plan ${profile.plan} is not in the catalogue`
@@ -51,14 +61,15 @@ export function detailOf(
 }
 
 export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
-  return { ...settledOnly(wanted), reason }
+  const outcome = settledOnly(wanted)
+  outcome.reason = reason
+  return outcome
 }
 
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
-  const { ratingGroup, usaget } = wanted
   return {
-    ratingGroup,
-    usaget,
+    ratingGroup: wanted.ratingGroup,
+    usaget: wanted.usaget,
     reason: 'granted',
     granted: 0,
     validityMs: 0,

@@ -7,9 +7,10 @@ import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import { newlyUsed, serviceOf } from '../domain/reported.ts'
 import type { Session } from '../domain/session.ts'
+import { requestedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { needsRating } from './program.ts'
-import { askedOf, SessionWork } from './session-work.ts'
+import { SessionWork } from './session-work.ts'
 
 /**
  * Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds).
@@ -26,11 +27,12 @@ export function needsProfile(
   // Nothing is settled on another tombstone.
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
-  return request.services.some((service) => {
+  for (const service of request.services) {
     const kept = serviceOf(session, service)
-    const reported = { ...service, used: newlyUsed(service, kept) }
-    return needsRating(askedOf(request, reported, isLate), kept, isLate, atMs)
-  })
+    const requested = requestedOf(request, service, isLate)
+    if (needsRating(requested, newlyUsed(service, kept), kept, isLate, atMs)) return true
+  }
+  return false
 }
 
 /** Decides a request. Throws nothing but broken invariants. */
@@ -56,8 +58,7 @@ export function chargeSession(
   }
   const isNew = known === null || (isOpening && !request.refund)
   const session = isNew ? openSession(view, request, context) : known
-  const work = new SessionWork({ ...view, session }, identified, context)
-  return work.run()
+  return new SessionWork(view, session, identified, context).run()
 }
 
 /** A tombstone past its time counts as gone, whether or not the sweep has been there. */

@@ -46,10 +46,14 @@ export interface Decision {
   commit: ChargeCommit | null
 }
 
-/** What has to be written together for the outcome to become true. */
+/**
+ * What has to be written together for the outcome to become true. What has not changed of a state
+ * is the one that was handed in: neither may be changed in place.
+ */
 export interface ChargeCommit {
   subscriber: OwnerState
   account: OwnerState | null
   session: Session
+  /** Of segments that ended with it; what goes on, or may, stands in the session. */
   lines: Line[]
 }

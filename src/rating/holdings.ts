@@ -17,6 +17,7 @@ import {
 } from '../domain/catalogue.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { meets } from './conditions.ts'
+import { KnownServices } from './known-services.ts'
 import { endOf } from './periods.ts'
 
 /** A plan or a service instance with what it brings. */
@@ -47,6 +48,8 @@ export interface Holdings {
   /** It is so in [sinceMs, untilMs), epoch ms. */
   sinceMs: number
   untilMs: number
+  /** What was rated under them. */
+  readonly known: KnownServices
 }
 
 interface KnownHoldings {
@@ -58,13 +61,21 @@ interface KnownHoldings {
 /** The last ones of each profile: between two boundaries of time they stay the same. */
 const known = new WeakMap<SubscriberProfile, KnownHoldings>()
 
-/** Null if the plan is not in the catalogue. */
+/** Of those who hold nothing but a plan that brings no services: the same for all of them. */
+const ofPlan = new WeakMap<PlanRevision, Holdings>()
+
+/** Null if the plan is not in the catalogue. They hold no longer than the profile does. */
 export function holdingsAt(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
   zone: string,
 ): Holdings | null {
+  if (isPlain(profile)) {
+    const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
+    if (plan === null) return null
+    if (plan.services.length === 0) return holdingsOfPlan(plan)
+  }
   const last = known.get(profile)
   if (last !== undefined && last.catalogue === catalogue && last.zone === zone) {
     const { holdings } = last
@@ -73,6 +84,39 @@ export function holdingsAt(
   const holdings = findHoldings(catalogue, profile, atMs, zone)
   if (holdings !== null) known.set(profile, { holdings, catalogue, zone })
   return holdings
+}
+
+/** Whether it holds nothing of its own, or of its account, that could change what it pays. */
+function isPlain({ services, accountServices, overrides }: SubscriberProfile): boolean {
+  return services.length === 0 && accountServices.length === 0 && overrides.length === 0
+}
+
+function holdingsOfPlan(plan: PlanRevision): Holdings {
+  let holdings = ofPlan.get(plan)
+  if (holdings === undefined) {
+    const { disallowedRates, fromMs: sinceMs, toMs: untilMs } = plan
+    const offers = [offerOfPlan(plan, null, '')]
+    holdings = { plan, disallowedRates, offers, sinceMs, untilMs, known: new KnownServices() }
+    ofPlan.set(plan, holdings)
+  }
+  return holdings
+}
+
+function offerOfPlan(plan: PlanRevision, override: Fields | null, profileId: string): HeldOffer {
+  return {
+    kind: 'plan',
+    name: plan.name,
+    id: override === null ? plan.id : `${plan.id}~${profileId}`,
+    serviceId: 0,
+    slot: 0,
+    prices: override?.prices ?? plan.prices,
+    groups: override?.groups ?? plan.groups,
+    period: null,
+    fromMs: plan.fromMs,
+    toMs: plan.toMs,
+    quantity: 1,
+    isActive: true,
+  }
 }
 
 function findHoldings(
@@ -84,23 +128,14 @@ function findHoldings(
   const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
   if (plan === null) return null
   const override = overrideOf(profile, 'plan', plan.name, 0, plan.facts)
-  const offers: HeldOffer[] = [
-    {
-      ...{ kind: 'plan', name: plan.name, serviceId: 0, slot: 0, period: null, quantity: 1 },
-      id: override === null ? plan.id : `${plan.id}~${profile.id}`,
-      prices: override?.prices ?? plan.prices,
-      groups: override?.groups ?? plan.groups,
-      fromMs: plan.fromMs,
-      toMs: plan.toMs,
-      isActive: true,
-    },
-  ]
+  const offers = [offerOfPlan(plan, override, profile.id)]
   const holdings = {
     plan,
     disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
     offers,
     sinceMs: Math.max(plan.fromMs, profile.fromMs),
     untilMs: Math.min(plan.toMs, profile.toMs),
+    known: new KnownServices(),
   }
   addServices(holdings, catalogue, profile, atMs, zone)
   return holdings
@@ -175,10 +210,14 @@ function offerOf(
   const override = overrideOf(profile, 'service', service.name, held.serviceId, facts)
   const isInForce = atMs >= service.fromMs && atMs < service.toMs
   return {
-    ...{ kind: 'service', name: service.name, serviceId, slot, period: service.period },
+    kind: 'service',
+    name: service.name,
     id: override === null ? service.id : `${service.id}~${profile.id}~${serviceId}`,
+    serviceId,
+    slot,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
+    period: service.period,
     fromMs: held.fromMs,
     toMs: held.toMs,
     quantity: held.quantity,

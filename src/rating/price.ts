@@ -28,7 +28,6 @@ export function choosePrice(
   const usage = rate.usages.get(usaget)
   const planEntry = usage?.plans.get(plan.name)
   const own = planEntry ?? usage?.base ?? null
-  const ownSource = planEntry === undefined ? 'BASE' : `rate ${plan.name}`
   for (const kind of ['service', 'plan'] as const) {
     for (const offer of offers) {
       if (offer.kind !== kind || !offer.isActive) continue
@@ -39,7 +38,8 @@ export function choosePrice(
       return price === null ? null : { price, source: `${kind} ${offer.name}`, id: offer.id }
     }
   }
-  return own === null ? null : { price: own, source: ownSource, id: '' }
+  const source = planEntry === undefined ? 'BASE' : `rate ${plan.name}`
+  return own === null ? null : { price: own, source, id: '' }
 }
 
 /** A percentage is of `BASE`, or of what the rate has for the plan if that is all. */
@@ -132,4 +132,22 @@ function taxOf(
   if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byKey(context.defaultTax)
   const isFallback = hint.customLogic === 'fallback'
   return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
+}
+
+/** The instants [sinceMs, untilMs) around this one in which the same taxes are in force. */
+export function taxesBetween(
+  taxes: TaxContext['taxes'],
+  atMs: number,
+): { sinceMs: number; untilMs: number } {
+  let sinceMs = Number.NEGATIVE_INFINITY
+  let untilMs = Number.POSITIVE_INFINITY
+  for (const revisions of taxes.values()) {
+    for (const { fromMs, toMs } of revisions) {
+      for (const boundaryMs of [fromMs, toMs]) {
+        if (boundaryMs > atMs) untilMs = Math.min(untilMs, boundaryMs)
+        else sinceMs = Math.max(sinceMs, boundaryMs)
+      }
+    }
+  }
+  return { sinceMs, untilMs }
 }

@@ -13,27 +13,29 @@ import {
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeProgram } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
-import {
-  type CountedOwners,
-  type CounterWanted,
-  CREDIT,
-  openCounters,
-  UNLIMITED_TOTAL,
-} from '../domain/counters.ts'
-import type { Cycle } from '../domain/cycle.ts'
+import type { CountedOwners } from '../domain/counters.ts'
+import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import { priceAt } from './bands.ts'
 import { includedFor } from './groups.ts'
 import { type Holdings, holdingsAt } from './holdings.ts'
+import type { RatingTerms } from './known-services.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
-import { type ChosenPrice, choosePrice, chooseTaxes, type TaxMapping } from './price.ts'
+import { creditCounters, type WantedPayers } from './payers.ts'
+import {
+  type ChosenPrice,
+  choosePrice,
+  chooseTaxes,
+  type TaxMapping,
+  taxesBetween,
+} from './price.ts'
 
 /** What rating needs beside the request: all of it immutable. */
 export interface RatingContext {
   catalogue: Catalogue
   finder: RateFinder
   /** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
-  cycleAt: (atMs: number, nowMs: number) => { cycle: Cycle; oldestMs: number }
+  cycleAt: (atMs: number, nowMs: number) => OpenCycle
   /** IANA zone of the installation. */
   zone: string
   defaultTax: string
@@ -57,13 +59,6 @@ export interface RatedService {
   untilMs: number
 }
 
-/** The counters that pay, in order; the last ones are credit. */
-export interface WantedPayers {
-  counters: readonly CounterWanted[]
-  groups: number
-  oldestMs: number
-}
-
 /** Rates one service for a subscriber at an instant, or says why it cannot be. */
 export function rateService(
   context: RatingContext,
@@ -71,47 +66,78 @@ export function rateService(
   usage: Usage,
 ): RatedService | Reason {
   const { service, atMs } = usage
-  const { cycle, oldestMs } = context.cycleAt(atMs, usage.nowMs)
-  if (context.isFreeNumber(service.calledNumber)) return freeService(profile, cycle, oldestMs)
+  const { catalogue, mapTax, defaultTax } = context
+  const open = context.cycleAt(atMs, usage.nowMs)
+  if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
   if (profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs) return 'barred'
   const zone = profile.timeZone === '' ? context.zone : profile.timeZone
-  const holdings = holdingsAt(context.catalogue, profile, atMs, zone)
+  const holdings = holdingsAt(catalogue, profile, atMs, zone)
   if (holdings === null) return 'unknownSubscriber'
-  const fields = usageFields(usage, profile, zone)
+  const fields = new Fields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
   if (rate === null) return 'noRate'
   if (holdings.disallowedRates.has(rate.key)) return 'blocked'
-  const chosen = choosePrice(holdings, rate, service.usaget)
-  const others = otherPrices(context, holdings, fields, usage, zone)
+  const terms = { catalogue, mapTax, defaultTax, zone, profile, service, open, atMs }
+  const isOneCategory = context.finder.otherCategories(service.usaget).length === 0
+  const known = isOneCategory ? holdings.known.find(rate, terms) : null
+  const rated = known ?? rateBy(context, holdings, rate, terms, fields)
+  if (typeof rated === 'string') return rated
+  if (known === null && isOneCategory && isLasting(holdings)) {
+    remember(holdings, rate, terms, rated)
+  }
+  if (rated.untilMs <= profile.toMs) return rated
+  return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
+}
+
+/** What others of the account hold may change at any time: pools are looked at each time. */
+function isLasting({ offers }: Holdings): boolean {
+  return offers.every(({ groups }) => groups.every(({ sharing }) => sharing !== 'pool'))
+}
+
+function remember(
+  holdings: Holdings,
+  rate: RateRevision,
+  terms: RatingTerms,
+  rated: RatedService,
+): void {
+  const { atMs, catalogue, service } = terms
+  const taxes = taxesBetween(catalogue.taxes, atMs)
+  const bands = choosePrice(holdings, rate, service.usaget)?.price.bands ?? []
+  // Before this instant another time band may hold.
+  const sinceMs = bands.length === 0 ? taxes.sinceMs : Math.max(atMs, taxes.sinceMs)
+  holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, taxes.untilMs))
+}
+
+/** Prices, taxes and payers of a service at the rate that was found for it. */
+function rateBy(
+  context: RatingContext,
+  holdings: Holdings,
+  rate: RateRevision,
+  terms: RatingTerms,
+  fields: UsageFields,
+): RatedService | Reason {
+  const { catalogue, profile, service, zone, open, atMs } = terms
+  const { usaget, untaxed } = service
+  const chosen = choosePrice(holdings, rate, usaget)
+  const others = otherPrices(context, holdings, fields, terms)
   if (chosen === null || others === null) return 'noRate'
-  const taxes = service.untaxed
-    ? []
-    : chooseTaxes({ ...context, taxes: context.catalogue.taxes }, rate, atMs)
+  const { taxes: known } = catalogue
+  const taxes = untaxed ? [] : chooseTaxes({ ...context, taxes: known }, rate, atMs)
   if (taxes === null) return 'noTax'
-  const { usaget } = service
+  const { cycle, oldestMs } = open
   const { key: rateKey } = rate
-  const { catalogue } = context
   const query = { catalogue, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
   const credit = isPrepaid ? [] : creditCounters(profile, cycle)
   const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
-  return {
-    start: {
-      ...start,
-      key: service.untaxed ? `${start.key}|untaxed` : start.key,
-      taxes,
-      hasGroups,
-      isPrepaid,
-    },
-    wanted: { counters: [...counters, ...credit], groups: counters.length, oldestMs },
-    untilMs: Math.min(
-      rate.toMs,
-      holdings.untilMs,
-      start.endMs,
-      ...counters.map(({ toMs }) => toMs),
-    ),
-  }
+  if (untaxed) start.key += '|untaxed'
+  start.taxes = taxes
+  start.hasGroups = hasGroups
+  start.isPrepaid = isPrepaid
+  const wanted = { counters: [...counters, ...credit], groups: counters.length, oldestMs }
+  const ends = counters.map(({ toMs }) => toMs)
+  return { start, wanted, untilMs: Math.min(rate.toMs, holdings.untilMs, start.endMs, ...ends) }
 }
 
 function findRate(
@@ -125,15 +151,31 @@ function findRate(
   return rate?.usages.has(usaget) === true ? rate : null
 }
 
-function usageFields(
-  { service, fields }: Usage,
-  profile: SubscriberProfile,
-  timeZone: string,
-): UsageFields {
-  const { usaget, ratingGroup, calledNumber } = service
-  const { plan, play } = profile
-  const field = (name: string): string | undefined => service.fields?.[name] ?? fields?.[name]
-  return { usaget, ratingGroup, calledNumber, plan, play, timeZone, field }
+/** What rate matching reads of a usage. */
+class Fields implements UsageFields {
+  readonly usaget: string
+  readonly ratingGroup: number
+  readonly calledNumber: string
+  readonly plan: string
+  readonly play: string
+  readonly timeZone: string
+  private readonly own: ServiceRequest['fields']
+  private readonly common: Usage['fields']
+
+  constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
+    this.usaget = service.usaget
+    this.ratingGroup = service.ratingGroup
+    this.calledNumber = service.calledNumber
+    this.plan = plan
+    this.play = play
+    this.timeZone = timeZone
+    this.own = service.fields
+    this.common = fields
+  }
+
+  field(name: string): string | undefined {
+    return this.own?.[name] ?? this.common?.[name]
+  }
 }
 
 /** Prices beside the retail one, what tells them from others, and when one of them changes. */
@@ -148,8 +190,7 @@ function otherPrices(
   { finder }: RatingContext,
   holdings: Holdings,
   fields: UsageFields,
-  { service, atMs }: Usage,
-  zone: string,
+  { service, zone, atMs }: RatingTerms,
 ): OtherPrices | null {
   const prices: CategoryPrice[] = []
   const keys: string[] = []
@@ -203,61 +244,39 @@ function segmentStart(
 /** Rate key of numbers that are free for everybody. */
 const FREE_RATE = 'FREE'
 
-function freeService(profile: SubscriberProfile, cycle: Cycle, oldestMs: number): RatedService {
+function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle): RatedService {
   const start: SegmentStart = {
     key: `free|${cycle.key}`,
     rateKey: FREE_RATE,
     plan: profile.plan,
     cycle: cycle.key,
     tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
-    ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
-    ...{ hasGroups: false, payers: [], isPrepaid: true },
+    priceOf: 'BASE',
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+    hasGroups: false,
+    payers: [],
+    isPrepaid: true,
     endMs: cycle.toMs,
   }
   return { start, wanted: { counters: [], groups: 0, oldestMs }, untilMs: cycle.toMs }
 }
 
-/** What is owed in the cycle: by the subscriber, and by the account if that has a limit. */
-function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): CounterWanted[] {
-  const period = { counter: CREDIT, kind: 'totalCost', fromMs, toMs } as const
-  const { creditLimit, accountCreditLimit } = profile
-  const own: CounterWanted = { ...period, owner: 0, total: creditLimit ?? UNLIMITED_TOTAL }
-  if (accountCreditLimit === null) return [own]
-  return [own, { ...period, owner: 1, total: accountCreditLimit }]
-}
-
-/** Opens the counters that pay, and names them in the segment. */
-export function openPayers(
-  owners: CountedOwners,
-  { start, wanted }: RatedService,
-): { owners: CountedOwners; start: SegmentStart } {
-  const { counters, groups, oldestMs } = wanted
-  if (counters.length === 0) return { owners, start }
-  const opened = openCounters(owners, counters, oldestMs)
-  const payers: Payer[] = counters.slice(0, groups).map(({ owner }, index) => ({
-    ...{ owner, id: opened.ids[index] as number },
-    ...{ isGroup: true, alsoIn: null },
-  }))
-  const [own, account] = opened.ids.slice(groups)
-  if (own !== undefined) {
-    const alsoIn = account === undefined ? null : ({ owner: 1, id: account } as const)
-    payers.push({ owner: 0, id: own, isGroup: false, alsoIn })
-  }
-  return { owners: opened.owners, start: { ...start, payers } }
-}
-
 /**
- * Whether the catalogue is needed at all: what was granted keeps its own price, and so does what is
- * reported late.
+ * Whether the catalogue is needed at all for the units asked for and used: what was granted keeps
+ * its own price, and so does what is reported late.
  */
 export function needsRating(
-  request: ServiceRequest,
+  requested: number,
+  used: number,
   service: ServiceSession,
   isLate: boolean,
   atMs: number,
 ): boolean {
-  if (request.requested > 0) return true
-  if (request.used <= 0) return false
+  if (requested > 0) return true
+  if (used <= 0) return false
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false
@@ -272,6 +291,8 @@ export interface ProgramRequest {
   atMs: number
   end: ChargeProgram['end']
   exact: boolean
+  /** Units that the service holds: who pays for use within them is settled. None: 0. */
+  held?: number
 }
 
 /** The program of a service that is used on, closed or both. */
@@ -280,11 +301,16 @@ export function buildProgram(
   owners: CountedOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact }: ProgramRequest,
+  { usaget, used, requested, atMs, end, exact, held = 0 }: ProgramRequest,
 ): ChargeProgram {
-  const nextOrder = prepaidOrder(catalogue, owners, next, usaget, atMs)
-  const isSame = segment !== null && segment.key === next?.key
-  const order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+  const isOverUsed = used > held
+  const asksPayers = requested > 0 || isOverUsed
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NOBODY
+  let order = NOBODY
+  if (isOverUsed) {
+    const isSame = segment !== null && segment.key === next?.key
+    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+  }
   return { used, requested, exact, order, nextOrder, next, atMs, end }
 }
 

@@ -3,6 +3,7 @@ import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { SegmentChange } from '../domain/charge-program.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
+import { copySegment, withSegment } from '../domain/segment.ts'
 import type { Payment, Segment, ServiceSession, Session } from '../domain/session.ts'
 
 interface RefundState {
@@ -29,10 +30,9 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
     const { segment } = service
     if (segment === null) continue
     for (const payment of segment.payments) giveBack(refund, payment)
-    const left = {
-      ...{ ...service, segment: null, segmentsEnded: service.segmentsEnded + 1 },
-      usedTotal: service.usedTotal - segment.used,
-    }
+    const left = withSegment(service, null)
+    left.segmentsEnded += 1
+    left.usedTotal -= segment.used
     session.services[index] = left
     const back = reversed(segment, service.segmentsEnded + 1, request.eventTimeMs)
     refund.changes.push([left, { segment: back, state: 'closed' }])
@@ -41,8 +41,11 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
       usaget: service.usaget,
       reason: 'granted',
       granted: segment.used,
-      ...{ validityMs: 0, tariffChangeMs: 0, finalUnit: false },
-      ...{ cost: left.endedMicros, quote: null },
+      validityMs: 0,
+      tariffChangeMs: 0,
+      finalUnit: false,
+      cost: left.endedMicros,
+      quote: null,
     })
   }
   return refund
@@ -58,14 +61,20 @@ function giveBack(refund: Refund, { owner, bucketId, amount }: Payment): void {
 }
 
 function reversed(segment: Segment, number: number, atMs: number): Segment {
-  const { used, grouped, covered, priced, coveredMicros, charged, payments } = segment
   // Not a plain minus: that would make -0 of what is nothing.
   const minus = (amount: number) => 0 - amount
-  return {
-    ...segment,
-    ...{ number, version: 1, firstMs: atMs, lastMs: atMs, late: false },
-    ...{ used: minus(used), grouped: minus(grouped), covered: minus(covered) },
-    ...{ priced: minus(priced), coveredMicros: minus(coveredMicros), charged: minus(charged) },
-    payments: payments.map((payment) => ({ ...payment, amount: minus(payment.amount) })),
-  }
+  const back = copySegment(segment)
+  back.number = number
+  back.version = 1
+  back.firstMs = atMs
+  back.lastMs = atMs
+  back.late = false
+  back.used = minus(segment.used)
+  back.grouped = minus(segment.grouped)
+  back.covered = minus(segment.covered)
+  back.priced = minus(segment.priced)
+  back.coveredMicros = minus(segment.coveredMicros)
+  back.charged = minus(segment.charged)
+  for (const payment of back.payments) payment.amount = minus(payment.amount)
+  return back
 }

@@ -6,63 +6,58 @@ import {
   type ChargeRequest,
   opens,
   type ServiceRequest,
-  serviceRequest,
+  withVolumes,
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
-import { lineOf, serviceTagOf, sessionTagOf } from '../domain/lines.ts'
+import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
 import { remember } from '../domain/replay.ts'
-import { newlyUsed, serviceOf } from '../domain/reported.ts'
-import { startedService } from '../domain/segment.ts'
-import type { SegmentStart, ServiceSession, Session } from '../domain/session.ts'
+import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
+import { appended, startedService, withSegment } from '../domain/segment.ts'
+import {
+  type Segment,
+  type SegmentStart,
+  type ServiceSession,
+  type Session,
+  withServices,
+} from '../domain/session.ts'
 import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
 import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
+import { askedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { finalCharge } from './line-tax.ts'
-import { buildProgram, needsRating, openPayers, type RatedService, rateService } from './program.ts'
+import { openPayers } from './payers.ts'
+import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { splitByTime } from './split.ts'
 
-/** Only who is still in session, and goes on, is granted more. */
-export function askedOf(
-  request: ChargeRequest,
-  wanted: ServiceRequest,
-  isLate: boolean,
-): ServiceRequest {
-  const isSilent = isLate || request.kind === 'release' || wanted.requested < 0
-  return isSilent ? { ...wanted, requested: 0 } : wanted
-}
-
-/** A total was not used since the tariff change was told: what it says of that is of no use. */
-function usedBeforeOf({ isTotal, usedBefore }: ServiceRequest): number {
-  return isTotal ? -1 : usedBefore
-}
-
 /** What a service has cost so far, micros before tax. */
 function costOf({ endedMicros, segment }: ServiceSession): number {
-  return endedMicros + (segment?.charged ?? 0)
+  return segment === null ? endedMicros : endedMicros + segment.charged
 }
 
 /** The service of an event with its segment. */
 function reopened({ service, changes }: Settlement): ServiceSession {
   const segment = changes.at(-1)?.segment ?? null
-  return { ...service, segment, endedMicros: service.endedMicros - (segment?.charged ?? 0) }
+  const opened = withSegment(service, segment)
+  opened.endedMicros -= segment?.charged ?? 0
+  return opened
 }
 
-/** What holds for a service from now on, or why nothing does. */
+/** What holds for a service from now on. */
 interface Rated {
-  reason: Reason
   start: SegmentStart | null
   untilMs: number
 }
 
-const UNRATED: Rated = { reason: 'granted', start: null, untilMs: 0 }
+const UNRATED: Rated = { start: null, untilMs: 0 }
 
 export class SessionWork {
   private subscriber: OwnerState
   private account: OwnerState | null
+  /** A copy, whose list of services is replaced and never changed in place. */
   private readonly session: Session
-  private readonly lines: Line[] = []
+  private lines: Line[] = []
   private readonly request: ChargeRequest
   private readonly identified: IdentifiedRequest
   private readonly context: ChargeContext
@@ -70,17 +65,18 @@ export class SessionWork {
   private readonly isLate: boolean
 
   constructor(
-    view: ChargeView & { session: Session },
+    view: ChargeView,
+    session: Session,
     identified: IdentifiedRequest,
     context: ChargeContext,
   ) {
     this.subscriber = view.subscriber
     this.account = view.account
-    this.session = { ...view.session, services: [...view.session.services] }
+    this.session = withServices(session, session.services)
     this.identified = identified
     this.request = identified.request
     this.context = context
-    this.isLate = view.session.state === 'expired'
+    this.isLate = session.state === 'expired'
   }
 
   run(): Decision {
@@ -91,20 +87,22 @@ export class SessionWork {
     if (request.kind === 'release' && !this.isLate) this.closeOthers()
     const reason = overallOf(request, services)
     const refused = opens(request.kind) && reason !== 'granted'
+    let cost = 0
+    for (const service of session.services) cost += costOf(service)
     const outcome: ChargeOutcome = {
       reason,
       detail: detailOf(reason, services, request, this.context.profile, this.isLate),
       aid: session.aid,
       sid: session.sid,
-      transactionId: request.pretend ? '' : this.transactionId(),
+      transactionId: request.pretend ? '' : transactionIdOf(this.identified.sessionKey, session),
       services,
-      cost: this.session.services.reduce((cost, service) => cost + costOf(service), 0),
+      cost,
       balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
     }
     if (request.pretend || !this.hasTrace(services)) return { outcome, commit: null }
     this.finish(outcome, refused)
-    const { lines } = this
-    return { outcome, commit: { ...this.owners(), session, lines } }
+    const { subscriber, account, lines } = this
+    return { outcome, commit: { subscriber, account, session, lines } }
   }
 
   /** A start that names no service opens the session all the same: its updates will. */
@@ -117,11 +115,6 @@ export class SessionWork {
   private owners() {
     const { subscriber, account } = this
     return { subscriber, account }
-  }
-
-  private transactionId(): string {
-    const { session, identified } = this
-    return `${sessionTagOf(identified.sessionKey, session)}-${session.processed + 1}`
   }
 
   private finish(outcome: ChargeOutcome, refused: boolean): void {
@@ -151,47 +144,49 @@ export class SessionWork {
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
-        : this.reported({ ...wanted, used, usedBefore: usedBeforeOf(wanted) }, kept.calledNumber)
-    outcome.cost = costOf(serviceOf(this.session, wanted))
+        : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+    const left = findService(this.session, wanted)
+    outcome.cost = left === undefined ? 0 : costOf(left)
     return outcome
   }
 
-  private reported(wanted: ServiceRequest, calledNumber: string): ServiceOutcome {
-    if (this.isLate && wanted.used === 0) return this.settledOnly(wanted)
-    const asked = askedOf(this.request, wanted, this.isLate)
-    const before = this.owners()
-    const services = [...this.session.services]
-    const count = this.lines.length
+  private reported(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+    if (this.isLate && asked.used === 0) return this.settledOnly(asked)
+    const { subscriber, account, lines } = this
+    const { services } = this.session
     try {
-      // What a report leaves out is as it was: the rate may depend on it.
-      const number = asked.calledNumber === '' ? calledNumber : asked.calledNumber
-      return this.settleService(wanted, { ...asked, calledNumber: number })
+      return this.settleService(asked, kept)
     } catch (error) {
       if (!(error instanceof PriceRangeError)) throw error
-      Object.assign(this, before)
+      this.subscriber = subscriber
+      this.account = account
       this.session.services = services
-      this.lines.length = count
-      return denied(wanted, 'pricing')
+      this.lines = lines
+      return denied(asked, 'pricing')
     }
   }
 
-  private settleService(wanted: ServiceRequest, asked: ServiceRequest): ServiceOutcome {
-    const before = this.owners()
-    const kept = serviceOf(this.session, wanted)
-    const settledUse = this.settleEarlier(kept, asked)
-    const rated = this.rate(settledUse.asked, settledUse.service)
-    if (rated.reason === 'granted') {
-      return this.settleRated(wanted, settledUse.service, settledUse.asked, rated)
-    }
+  private settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+    const { subscriber, account } = this
+    const settledUse = this.isSplit(asked, kept.segment) ? this.settleEarlier(kept, asked) : null
+    const service = settledUse === null ? kept : settledUse.service
+    const left = settledUse === null ? asked : settledUse.asked
+    const rated = this.rate(left, service)
+    if (typeof rated !== 'string') return this.settleRated(service, left, rated)
     // Without a price only what was granted before can be settled.
-    const isUnpriced =
-      asked.used > 0 && settledUse.service.segment === null && kept.segment === null
-    if (isUnpriced) {
-      Object.assign(this, before)
-      return denied(wanted, rated.reason)
+    if (asked.used > 0 && service.segment === null && kept.segment === null) {
+      this.subscriber = subscriber
+      this.account = account
+      return denied(asked, rated)
     }
-    this.settleOne(settledUse.service, { ...settledUse.asked, requested: 0 }, null, 'none')
-    return asked.requested === 0 ? this.settledOnly(wanted) : denied(wanted, rated.reason)
+    this.settleOne(service, left.used, 0, null, 'none')
+    return asked.requested === 0 ? this.settledOnly(asked) : denied(asked, rated)
+  }
+
+  /** Whether usage goes on past the end of the segment that it began in. */
+  private isSplit({ used }: ServiceRequest, segment: Segment | null): segment is Segment {
+    if (used <= 0 || this.isLate || segment === null) return false
+    return this.request.eventTimeMs > segment.endMs
   }
 
   /**
@@ -204,23 +199,22 @@ export class SessionWork {
     asked: ServiceRequest,
   ): { service: ServiceSession; asked: ServiceRequest } {
     const { eventTimeMs } = this.request
+    const { requested, calledNumber } = asked
     let service = kept
     let left = asked
-    while (left.used > 0 && !this.isLate && service.segment !== null) {
+    while (this.isSplit(left, service.segment)) {
       const { segment } = service
-      if (eventTimeMs <= segment.endMs) break
-      const { endMs } = segment
-      const sinceMs = Math.max(segment.lastMs, service.reportedMs)
-      const next = this.rateAt({ ...left, requested: 1 }, endMs)
+      const { endMs, lastMs } = segment
+      const sinceMs = Math.max(lastMs, service.reportedMs)
+      const next = this.rateAt(left, endMs)
       if (next === null) break
       const earlier =
         left.usedBefore < 0
           ? splitByTime(left.used, sinceMs, endMs, eventTimeMs)
           : Math.min(left.used, left.usedBefore)
-      const opening = { ...left, used: earlier, requested: 0 }
-      this.settleOne(service, opening, null, 'ended', endMs)
+      this.settleOne(service, earlier, 0, null, 'ended', endMs)
       service = serviceOf(this.session, asked)
-      left = { ...left, used: left.used - earlier, usedBefore: -1 }
+      left = withVolumes(left, requested, left.used - earlier, -1, calledNumber)
       service = this.beginSegment(service, next, endMs)
     }
     return { service, asked: left }
@@ -228,35 +222,35 @@ export class SessionWork {
 
   /** The segment that usage after a boundary belongs to, whatever holds by now. */
   private beginSegment(service: ServiceSession, next: RatedService, atMs: number): ServiceSession {
-    const opened = openPayers(this.owners(), next)
-    this.subscriber = opened.owners.subscriber
-    this.account = opened.owners.account
-    const begun = startedService(service, opened.start, atMs)
+    const begun = startedService(service, this.opened(next), atMs)
     this.keep(begun)
     return begun
   }
 
   private settleRated(
-    wanted: ServiceRequest,
-    kept: ServiceSession,
+    service: ServiceSession,
     asked: ServiceRequest,
     rated: Rated,
   ): ServiceOutcome {
     const { kind, pretend } = this.request
     const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
-    const settled = this.settleOne(kept, asked, rated.start, end)
-    if (asked.requested === 0) return this.settledOnly(wanted)
-    if (settled.granted === 0) return { ...denied(wanted, 'noCredit'), finalUnit: true }
-    const quote = pretend ? this.quoteOf(settled, asked, rated.start) : null
+    const settled = this.settleOne(service, asked.used, asked.requested, rated.start, end)
+    if (asked.requested === 0) return this.settledOnly(asked)
+    if (settled.granted === 0) {
+      const nothing = denied(asked, 'noCredit')
+      nothing.finalUnit = true
+      return nothing
+    }
+    const quote = pretend ? this.quoteOf(settled, rated.start) : null
     if (kind === 'event') {
-      const closed = this.useUp(settled, asked, rated.start)
+      const closed = this.useUp(settled, rated.start)
       // A refund will ask what the event took.
       this.keep(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
-      ratingGroup: wanted.ratingGroup,
-      usaget: wanted.usaget,
+      ratingGroup: asked.ratingGroup,
+      usaget: asked.usaget,
       reason: 'granted',
       granted: settled.granted,
       validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
@@ -267,22 +261,19 @@ export class SessionWork {
     }
   }
 
-  private useUp(granted: Settlement, asked: ServiceRequest, next: SegmentStart | null): Settlement {
-    const used = { ...asked, used: granted.granted, requested: 0 }
-    return this.settleOne(granted.service, used, next, 'closed')
+  private useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
+    return this.settleOne(service, granted, 0, next, 'closed')
   }
 
   /** The line that the grant becomes if it is used up; the states stay as they are. */
-  private quoteOf(
-    granted: Settlement,
-    asked: ServiceRequest,
-    next: SegmentStart | null,
-  ): Quote | null {
-    const before = this.owners()
-    const count = this.lines.length
-    this.useUp(granted, asked, next)
-    const [line] = this.lines.splice(count).slice(-1)
-    Object.assign(this, before)
+  private quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
+    const { subscriber, account, lines } = this
+    const before = lines.length
+    this.useUp(granted, next)
+    const line = this.lines.length > before ? this.lines.at(-1) : undefined
+    this.subscriber = subscriber
+    this.account = account
+    this.lines = lines
     this.keep(granted.service)
     if (line === undefined) return null
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
@@ -290,21 +281,28 @@ export class SessionWork {
 
   /** Who reports late and means to go on is told that there is no more. */
   private settledOnly(wanted: ServiceRequest): ServiceOutcome {
-    const finalUnit = this.isLate && this.request.kind === 'update'
-    return { ...settledOnly(wanted), finalUnit }
+    const outcome = settledOnly(wanted)
+    outcome.finalUnit = this.isLate && this.request.kind === 'update'
+    return outcome
   }
 
-  private rate(asked: ServiceRequest, kept: ServiceSession): Rated {
+  private rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.request
-    if (!needsRating(asked, kept, this.isLate, eventTimeMs)) return UNRATED
+    const { requested, used } = asked
+    if (!needsRating(requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
     const { profile } = this.context
-    if (profile === null) return { ...UNRATED, reason: 'unknownSubscriber' }
+    if (profile === null) return 'unknownSubscriber'
     const rated = rateService(this.context, profile, this.usage(asked, eventTimeMs))
-    if (typeof rated === 'string') return { ...UNRATED, reason: rated }
+    if (typeof rated === 'string' || rated.wanted.counters.length === 0) return rated
+    return { start: this.opened(rated), untilMs: rated.untilMs }
+  }
+
+  /** The start of a segment, with the counters that pay for it open. */
+  private opened(rated: RatedService): SegmentStart {
     const { owners, start } = openPayers(this.owners(), rated)
     this.subscriber = owners.subscriber
     this.account = owners.account
-    return { reason: 'granted', start, untilMs: rated.untilMs }
+    return start
   }
 
   /** Null if it cannot be rated then. */
@@ -321,47 +319,52 @@ export class SessionWork {
 
   private settleOne(
     service: ServiceSession,
-    asked: ServiceRequest,
+    used: number,
+    requested: number,
     next: SegmentStart | null,
     end: ChargeProgram['end'],
     atMs = this.request.eventTimeMs,
   ): Settlement {
-    const owners = this.owners()
+    const { subscriber, account } = this
+    const state = { subscriber, account, service }
+    const { usaget, segment, reservation } = service
     const exact = this.request.kind === 'event'
-    const { usaget, used, requested } = asked
-    const wanted = { usaget, used, requested, atMs, end, exact }
-    const { catalogue } = this.context
-    const program = buildProgram(catalogue, owners, service.segment, next, wanted)
-    const { subscriber, account } = owners
-    const settled = settle({ subscriber, account, service }, program)
+    const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
+    const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
+    const settled = settle(state, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
     this.keep(settled.service)
-    for (const change of settled.changes) this.line(settled.service, change)
+    for (const change of settled.changes) {
+      if (change.state !== 'open') this.line(settled.service, change)
+    }
     return settled
   }
 
   private keep(service: ServiceSession): void {
-    const index = this.session.services.findIndex(
-      (kept) => kept.ratingGroup === service.ratingGroup && kept.usaget === service.usaget,
-    )
-    if (index < 0) this.session.services.push(service)
-    else this.session.services[index] = service
+    const { session } = this
+    const { services } = session
+    const known = findService(session, service)
+    if (known === undefined) {
+      session.services = appended(services, service)
+      return
+    }
+    session.services = services.slice()
+    session.services[services.indexOf(known)] = service
   }
 
   /** A release ends every service of the session, also those it does not name. */
   private closeOthers(): void {
-    for (const service of [...this.session.services]) {
-      if (service.segment === null) continue
-      const { ratingGroup, usaget, calledNumber } = service
-      const silent = serviceRequest({ ratingGroup, usaget, calledNumber, requested: 0 })
-      this.settleOne(service, silent, null, 'closed')
+    for (const service of this.session.services) {
+      if (service.segment !== null) this.settleOne(service, 0, 0, null, 'closed')
     }
   }
 
   /** Gives back what the event took. */
   private refund(): ServiceOutcome[] {
-    const refunded = refundSession({ ...this.owners(), session: this.session }, this.request)
+    const { subscriber, account, session } = this
+    session.services = session.services.slice()
+    const refunded = refundSession({ subscriber, account, session }, this.request)
     this.subscriber = refunded.subscriber
     this.account = refunded.account
     for (const [service, change] of refunded.changes) this.line(service, change)
@@ -371,7 +374,7 @@ export class SessionWork {
   private line(service: ServiceSession, change: SegmentChange): void {
     const { session } = this
     const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
-    this.lines.push(lineOf(session, service, change, tag))
+    this.lines = appended(this.lines, lineOf(session, service, change, tag))
   }
 
   private tariffChangeMs(granting: SegmentStart | null): number {

@@ -1,41 +1,126 @@
 import { assert } from '../domain/assert.ts'
+import { opens, type RequestKind } from '../domain/charge-request.ts'
+import type { AdmissionFigures } from '../runtime/overload-metrics.ts'
+import { QueueLimit, type QueueLimitOptions } from './queue-limit.ts'
 
-/** Bounds the requests that are under way: beyond it a request is refused at once, never queued. */
+/**
+ * Decides which requests are taken: beyond what can be answered in time they are refused at once,
+ * never queued. All times are ms of one clock that never goes back.
+ */
 export interface Admission {
-  /** Takes a slot; false if all are taken or the door is closed. */
-  enter(): boolean
-  /** Gives a slot back. */
-  leave(): void
+  /** Takes a slot; false if it has to be refused, or the door is closed. */
+  enter(kind: RequestKind, nowMs: number): boolean
+  /** Gives a slot back; `isAside` of one that was set aside, `isAnswered` if it was charged. */
+  leave(nowMs: number, isAside: boolean, isAnswered: boolean): void
+  /** A request that has a slot waits for MongoDB, beside the others: it no longer queues. */
+  setAside(): void
   readonly inFlight: number
+  readonly figures: AdmissionFigures
   /** Admits nobody from now on. Resolves when the last one has left. */
   close(): Promise<void>
 }
 
-export function createAdmission(inFlightMax: number): Admission {
-  let inFlight = 0
-  let isClosed = false
-  let whenEmpty: (() => void)[] = []
-  return {
-    enter() {
-      if (isClosed || inFlight >= inFlightMax) return false
-      inFlight += 1
-      return true
-    },
-    leave() {
-      assert(inFlight > 0, 'a slot is given back once')
-      inFlight -= 1
-      if (inFlight > 0 || whenEmpty.length === 0) return
-      const waiting = whenEmpty
-      whenEmpty = []
-      for (const resolve of waiting) resolve()
-    },
-    get inFlight() {
-      return inFlight
-    },
-    close() {
-      isClosed = true
-      if (inFlight === 0) return Promise.resolve()
-      return new Promise((resolve) => whenEmpty.push(resolve))
-    },
+export interface AdmissionOptions {
+  /** Bound of all requests, those that were set aside too: bounds the memory. */
+  readonly inFlightMax: number
+  /** Without it only `inFlightMax` counts. */
+  readonly queue?: QueueOptions
+}
+
+export interface QueueOptions extends Omit<QueueLimitOptions, 'limitMax'> {
+  /** Part of the limit up to which starts and events are taken, percent. */
+  readonly newSessionsPercent: number
+}
+
+/** What ends a session is taken up to so many times the limit: it frees more than it takes. */
+const RELEASES = 1.25
+
+export function createAdmission(options: AdmissionOptions): Admission {
+  return new Door(options)
+}
+
+class Door implements Admission {
+  readonly #inFlightMax: number
+  readonly #queue: QueueLimit | null
+  readonly #newSessions: number
+  #inFlight = 0
+  #aside = 0
+  #isClosed = false
+  #refusedNew = 0
+  #refusedQueue = 0
+  #refusedInFlight = 0
+  #whenEmpty: (() => void)[] = []
+
+  constructor({ inFlightMax, queue }: AdmissionOptions) {
+    this.#inFlightMax = inFlightMax
+    this.#newSessions = queue === undefined ? 1 : queue.newSessionsPercent / 100
+    this.#queue = queue === undefined ? null : limitOf(queue, inFlightMax)
   }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get figures(): AdmissionFigures {
+    return {
+      limit: this.#queue?.limit ?? this.#inFlightMax,
+      delayMs: this.#queue?.delayMs ?? 0,
+      refusedNew: this.#refusedNew,
+      refusedQueue: this.#refusedQueue,
+      refusedInFlight: this.#refusedInFlight,
+    }
+  }
+
+  enter(kind: RequestKind, nowMs: number): boolean {
+    if (this.#isClosed || this.#inFlight >= this.#inFlightMax) {
+      this.#refusedInFlight += 1
+      return false
+    }
+    const queue = this.#queue
+    if (queue !== null) {
+      const queued = this.#inFlight - this.#aside
+      if (queued >= queue.limit * this.#shareOf(kind)) {
+        queue.refused()
+        if (queued < queue.limit) this.#refusedNew += 1
+        else this.#refusedQueue += 1
+        return false
+      }
+      queue.taken(queued, nowMs)
+    }
+    this.#inFlight += 1
+    return true
+  }
+
+  #shareOf(kind: RequestKind): number {
+    if (opens(kind)) return this.#newSessions
+    return kind === 'release' ? RELEASES : 1
+  }
+
+  leave(nowMs: number, isAside: boolean, isAnswered: boolean): void {
+    assert(this.#inFlight > 0, 'a slot is given back once')
+    if (isAside) this.#aside -= 1
+    else if (isAnswered) this.#queue?.answered(this.#inFlight - this.#aside, nowMs)
+    else this.#queue?.left()
+    this.#inFlight -= 1
+    if (this.#inFlight > 0 || this.#whenEmpty.length === 0) return
+    const waiting = this.#whenEmpty
+    this.#whenEmpty = []
+    for (const resolve of waiting) resolve()
+  }
+
+  setAside(): void {
+    this.#aside += 1
+    this.#queue?.left()
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#inFlight === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenEmpty.push(resolve))
+  }
+}
+
+function limitOf(options: QueueOptions, inFlightMax: number): QueueLimit {
+  const limitMin = Math.min(options.limitMin, inFlightMax)
+  return new QueueLimit({ ...options, limitMin, limitMax: inFlightMax })
 }

@@ -3,11 +3,23 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
 
+/** Who sent a request, and waits for its answer. */
+export interface Client {
+  /** It does not wait any more: it has gone. */
+  readonly isGone: boolean
+}
+
+/** `isAside`: the request was set aside to wait for MongoDB. */
+export type TakeOutcome = (outcome: ChargeOutcome, isAside: boolean) => void
+
 /** A request on its way through the pool. */
 export interface Pending extends Deadline {
   readonly request: ChargeRequest
+  readonly client: Client
   /** Called once; null afterwards. */
-  done: ((outcome: ChargeOutcome) => void) | null
+  done: TakeOutcome | null
+  /** It has been set aside to wait for MongoDB. */
+  isAside: boolean
 }
 
 /** A thread that takes batches. */
@@ -21,9 +33,11 @@ export interface LaneOptions {
   readonly batchesInFlightMax: number
   /** Whether its batches may wait for MongoDB. */
   readonly mayLookUp: boolean
-  /** Milliseconds of this thread, for durations. */
+  /** `processMs`, as are the deadlines. */
   readonly elapsedMs: () => number
   readonly onBatch: (size: number) => void
+  /** A request is not sent, because nobody waits for it any more; nothing moved. */
+  readonly onDropped: (pending: Pending) => void
   readonly onResult: (batch: readonly Pending[], result: WorkerResult) => void
   readonly onFailure: (batch: readonly Pending[], error: unknown) => void
 }
@@ -52,8 +66,12 @@ export class Lane {
 
   /** Forgets the first of those that wait for a batch as far as they have been answered. */
   prune(): void {
-    const first = this.#gathered.findIndex((pending) => pending.done !== null)
-    this.#gathered.splice(0, first < 0 ? this.#gathered.length : first)
+    const gathered = this.#gathered
+    let next = 0
+    for (; gathered[next]?.done === null; next += 1) {
+      this.#options.onDropped(gathered[next] as Pending)
+    }
+    if (next > 0) gathered.splice(0, next)
   }
 
   /** How long the oldest batch has been under way, in milliseconds; 0 without one. */
@@ -79,18 +97,39 @@ export class Lane {
 
   #flush = (): void => {
     this.#isScheduled = false
-    const { batchSizeMax, batchesInFlightMax } = this.#options
+    const { batchesInFlightMax, elapsedMs } = this.#options
+    if (this.#batches.size >= batchesInFlightMax) return
+    const nowMs = elapsedMs()
     while (this.#gathered.length > 0 && this.#batches.size < batchesInFlightMax) {
-      this.#send(this.#gathered.splice(0, batchSizeMax))
+      const batch = this.#nextBatch(nowMs)
+      if (batch.length > 0) this.#send(batch, nowMs)
     }
   }
 
-  #send(batch: readonly Pending[]): void {
-    const { onBatch, onResult, onFailure, elapsedMs, mayLookUp } = this.#options
-    this.#batches.set(batch, elapsedMs())
+  /** The first of those that are still waited for; what nobody waits for is dropped on the way. */
+  #nextBatch(nowMs: number): Pending[] {
+    const { batchSizeMax, onDropped } = this.#options
+    const gathered = this.#gathered
+    const batch: Pending[] = []
+    let next = 0
+    for (; next < gathered.length && batch.length < batchSizeMax; next += 1) {
+      const pending = gathered[next] as Pending
+      const isWaitedFor = pending.done !== null && pending.deadlineMs > nowMs
+      if (isWaitedFor && !pending.client.isGone) batch.push(pending)
+      else onDropped(pending)
+    }
+    gathered.splice(0, next)
+    return batch
+  }
+
+  #send(batch: readonly Pending[], nowMs: number): void {
+    const { onBatch, onResult, onFailure, mayLookUp } = this.#options
+    this.#batches.set(batch, nowMs)
     onBatch(batch.length)
+    let deadlineMs = 0
+    for (const pending of batch) deadlineMs = Math.max(deadlineMs, pending.deadlineMs)
     const requests = batch.map((pending) => pending.request)
-    this.#worker.run({ requests, mayLookUp }).then(
+    this.#worker.run({ requests, mayLookUp, deadlineMs }).then(
       (result) => {
         if (!this.#batches.delete(batch)) return
         onResult(batch, result)

@@ -1,17 +1,16 @@
-import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
 import { assert } from '../domain/assert.ts'
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
-import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
-import { monotonicMs } from '../runtime/clock.ts'
+import type { WorkerNews, WorkerResult } from '../domain/worker-task.ts'
+import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
-import { type BatchWorker, Lane, type Pending } from './lane.ts'
+import { type Client, Lane, type Pending, type TakeOutcome } from './lane.ts'
 import { createRoutes, type Routes } from './routes.ts'
+import { WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
-  /** Module whose default export takes a `WorkerTask` and resolves to a `WorkerResult`. */
+  /** Module whose default export takes a port to serve batches at (workers/serve.ts). */
   readonly workerFile: URL
   /** What the thread with this index finds as its worker data. */
   readonly workerData: (index: number) => unknown
@@ -21,6 +20,10 @@ export interface PoolOptions {
   readonly requestTimeoutMs: number
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly onBatch: (size: number) => void
+  /** A request waits for MongoDB from now on, beside the others. */
+  readonly onAside?: () => void
+  /** A request was not charged: nobody waited for it any more when its turn came. */
+  readonly onDropped?: (cause: 'late' | 'gone') => void
   /** What a worker tells unasked; so does one that took the place of another. */
   readonly onNews?: (news: WorkerNews) => void
   /** Counters of the workers, to be added up. */
@@ -30,10 +33,11 @@ export interface PoolOptions {
 /** Worker threads that answer charge requests in batches. */
 export interface Pool {
   /**
-   * Hands a request over. `done` is called exactly once, later: with the worker's outcome, or with
-   * `timedOut` if that did not come in time or the worker ended. Not after `close`.
+   * Hands a request over, unless `client` goes before its turn comes. `done` is called exactly
+   * once, later: with the worker's outcome, or with `timedOut` if that did not come in time, the
+   * client has gone or the worker ended. Not after `close`.
    */
-  submit(request: ChargeRequest, done: (outcome: ChargeOutcome) => void): void
+  submit(request: ChargeRequest, done: TakeOutcome, client: Client): void
   /** Ends the threads. What is still under way is answered `timedOut`. */
   close(): Promise<void>
 }
@@ -61,48 +65,28 @@ export async function startPool(options: PoolOptions): Promise<Pool> {
   try {
     await Promise.all(threads.map(awaitStart))
   } catch (error) {
-    await Promise.all(threads.map((thread) => thread.piscina.destroy()))
+    await Promise.all(threads.map((thread) => thread.destroy()))
     throw error
   }
   return new PiscinaPool(options, threads)
 }
 
-interface Thread extends BatchWorker {
-  readonly piscina: Piscina
-}
-
-/**
- * One piscina per thread, because a batch is meant for one worker and no other. `atomics` is
- * disabled: with 'sync' an idle worker would sleep through its Redis socket and its timers, and
- * 'async' measured no faster.
- */
-function startThread(options: PoolOptions, index: number): Thread {
-  const piscina = new Piscina({
-    filename: fileURLToPath(options.workerFile),
+function startThread(options: PoolOptions, index: number): WorkerThread {
+  return new WorkerThread({
+    workerFile: options.workerFile,
     workerData: options.workerData(index),
-    minThreads: 1,
-    maxThreads: 1,
-    concurrentTasksPerWorker: options.batchesInFlightMax + SLOW_BATCHES_IN_FLIGHT_MAX,
-    atomics: 'disabled',
-    recordTiming: false,
-    // Cached owners and sessions are replaced with each request, and with V8's default they are
-    // copied about on the way: collecting them cost a third of what the worker itself does, with
-    // this a quarter.
-    resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    onError: (error) => options.log.error({ err: error, worker: index }, 'worker failed'),
+    onNews: (news) => options.onNews?.(news),
   })
-  piscina.on('error', (error) => options.log.error({ err: error, worker: index }, 'worker failed'))
-  piscina.on('message', (news: WorkerNews) => options.onNews?.(news))
-  return { piscina, run: (task: WorkerTask) => piscina.run(task) }
 }
 
-async function awaitStart({ piscina }: Thread): Promise<void> {
+async function awaitStart(thread: WorkerThread): Promise<void> {
   let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
+  })
   try {
-    await new Promise((resolve, reject) => {
-      piscina.once('error', reject)
-      timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
-      piscina.run({ requests: [], mayLookUp: false } satisfies WorkerTask).then(resolve, reject)
-    })
+    await Promise.race([thread.started(), late])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
@@ -113,7 +97,7 @@ async function awaitStart({ piscina }: Thread): Promise<void> {
 
 class PiscinaPool implements Pool {
   readonly #options: PoolOptions
-  readonly #threads: Thread[]
+  readonly #threads: WorkerThread[]
   readonly #lanes: Lane[]
   readonly #slowLanes: Lane[]
   readonly #routes: Routes
@@ -121,7 +105,7 @@ class PiscinaPool implements Pool {
   readonly #timer: NodeJS.Timeout
   #isClosed = false
 
-  constructor(options: PoolOptions, threads: Thread[]) {
+  constructor(options: PoolOptions, threads: WorkerThread[]) {
     this.#options = options
     this.#threads = threads
     this.#routes = createRoutes(threads.length, ROUTES_LEARNED_MAX)
@@ -140,10 +124,18 @@ class PiscinaPool implements Pool {
     this.#timer.unref()
   }
 
-  submit(request: ChargeRequest, done: (outcome: ChargeOutcome) => void): void {
+  submit(request: ChargeRequest, done: TakeOutcome, client: Client): void {
     assert(!this.#isClosed, 'the pool is open while requests are admitted')
-    const deadlineMs = monotonicMs() + this.#options.requestTimeoutMs
-    const pending: Pending = { request, done, deadlineMs, earlier: null, later: null }
+    const deadlineMs = processMs() + this.#options.requestTimeoutMs
+    const pending: Pending = {
+      request,
+      client,
+      done,
+      isAside: false,
+      deadlineMs,
+      earlier: null,
+      later: null,
+    }
     this.#deadlines.add(pending)
     this.#lanes[this.#routes.workerOf(request)]?.push(pending)
   }
@@ -152,11 +144,11 @@ class PiscinaPool implements Pool {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#expire(Number.POSITIVE_INFINITY)
-    await Promise.all(this.#threads.map((thread) => thread.piscina.destroy()))
+    await Promise.all(this.#threads.map((thread) => thread.destroy()))
   }
 
   #createLane(
-    thread: Thread,
+    thread: WorkerThread,
     index: number,
     kind: { batchesInFlightMax: number; mayLookUp: boolean },
   ): Lane {
@@ -164,8 +156,9 @@ class PiscinaPool implements Pool {
     return new Lane(thread, {
       ...kind,
       batchSizeMax,
-      elapsedMs: monotonicMs,
+      elapsedMs: processMs,
       onBatch,
+      onDropped: (pending) => this.#drop(pending),
       onResult: (batch, result) => this.#deliver(batch, result, index),
       onFailure: (batch, error) => {
         log.error({ err: error, worker: index, requests: batch.length }, 'batch failed')
@@ -186,7 +179,7 @@ class PiscinaPool implements Pool {
       const pending = batch[index] as Pending
       const outcome = outcomes[index] as ChargeOutcome | null
       if (outcome === null) {
-        if (pending.done !== null) this.#slowLanes[worker]?.push(pending)
+        if (pending.done !== null) this.#pushAside(pending, worker)
         continue
       }
       this.#routes.learn(pending.request, outcome)
@@ -194,9 +187,21 @@ class PiscinaPool implements Pool {
     }
   }
 
+  #pushAside(pending: Pending, worker: number): void {
+    if (!pending.isAside) this.#options.onAside?.()
+    pending.isAside = true
+    this.#slowLanes[worker]?.push(pending)
+  }
+
   /** What became of these requests is not known, as with a time-out. */
   #fail(batch: readonly Pending[]): void {
     for (const pending of batch) this.#settle(pending, plainOutcome('timedOut'))
+  }
+
+  #drop(pending: Pending): void {
+    const isLate = pending.done === null || !pending.client.isGone
+    this.#options.onDropped?.(isLate ? 'late' : 'gone')
+    this.#settle(pending, plainOutcome('timedOut'))
   }
 
   /** Answers, unless the request has been answered before. */
@@ -205,11 +210,11 @@ class PiscinaPool implements Pool {
     if (done === null) return
     pending.done = null
     this.#deadlines.remove(pending)
-    done(outcome)
+    done(outcome, pending.isAside)
   }
 
   #sweep(): void {
-    const nowMs = monotonicMs()
+    const nowMs = processMs()
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
     for (const [index, lane] of this.#lanes.entries()) {
@@ -223,7 +228,7 @@ class PiscinaPool implements Pool {
     while (pending !== null) {
       const { done } = pending
       pending.done = null
-      done?.(plainOutcome('timedOut'))
+      done?.(plainOutcome('timedOut'), pending.isAside)
       pending = this.#deadlines.takeOver(nowMs)
     }
     for (const lane of this.#lanes) lane.prune()
@@ -238,6 +243,6 @@ class PiscinaPool implements Pool {
     this.#threads[index] = thread
     lane.replace(thread)
     this.#slowLanes[index]?.replace(thread)
-    void stalled?.piscina.destroy()
+    void stalled?.destroy()
   }
 }

@@ -1,14 +1,13 @@
-import { availableParallelism } from 'node:os'
 import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
 import type { StoredNow } from '../catalog/follow-stored-config.ts'
 import type { Peers } from '../catalog/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { SessionNews } from '../domain/worker-task.ts'
-import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import { type Clock, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { type Admission, createAdmission } from './admission.ts'
+import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
@@ -19,6 +18,7 @@ import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
+import { type Door, type Place, workersOf } from './loop-place.ts'
 import { type Pool, startPool } from './pool.ts'
 
 export interface RealtimeOptions {
@@ -38,6 +38,8 @@ export interface RealtimeOptions {
   readonly follow?: FollowStored
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
+  /** Which event loop of several it is; without it, the only one. */
+  readonly place?: Place
 }
 
 /** Calls the listener at once if it can be read, and upon every change. */
@@ -59,7 +61,7 @@ const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifi
 /** What a worker thread finds as its worker data. */
 export interface RealtimeWorkerData {
   readonly config: Config
-  /** Index of the thread, from 0. */
+  /** Index of the thread, from 0; of those of several event loops each has another one. */
   readonly worker: number
 }
 
@@ -74,15 +76,20 @@ export interface Realtime {
    * and ends sockets and threads.
    */
   close(): Promise<void>
+  /** Cuts all connections over HTTP, for a process that ends without order. */
+  abandon(): void
 }
 
 const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
-/** Starts the threads, then the sockets. Throws `WorkerStartError` or `ListenError`. */
+/**
+ * One event loop: starts its threads, then its sockets. Throws `WorkerStartError` or `ListenError`.
+ */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { config, metrics, isRedisFit = () => true, isLedgerThere = () => true } = options
-  const admission = createAdmission(config.realtime.inFlightMax)
+  const { config, metrics, place, isRedisFit = () => true, isLedgerThere = () => true } = options
+  const admission = createAdmission(admissionOptions(config))
   metrics.readInFlight(() => admission.inFlight)
+  metrics.readAdmission(() => admission.figures)
   const plain = createJsonCodec(options.defaults.answers)
   // At the same time as the threads: where MongoDB is away both wait for it.
   const following = readStored(options, plain)
@@ -93,11 +100,12 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
   try {
-    pool = await startWorkers(options, (news) => diameter?.take(news))
+    pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
-    server = await startHttp(options, parts)
+    const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
+    server = await startHttp(options, parts, door)
     diameter = await startDiameterService({ ...options, ...parts, ...stored })
   } catch (error) {
     server?.close()
@@ -106,7 +114,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     throw error
   }
   const { host, openTo } = config.realtime
-  if (!isLoopback(host) && !mustAuthenticate(host, openTo)) {
+  const isFirst = place === undefined || place.loop === 0
+  if (isFirst && !isLoopback(host) && !mustAuthenticate(host, openTo)) {
     options.log.warn({ host, port: server.port }, OPEN)
   }
   return {
@@ -123,23 +132,44 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       await stored.close()
       server.close()
     },
+    abandon: () => server.close(),
   }
 }
 
+/**
+ * Full batches that a worker may always have: with less it would idle, and a hundred clients that
+ * wait for their answers would be refused whenever the machine pauses, or while a node is new.
+ */
+const BATCHES_MIN = 2.5
+
+function admissionOptions(config: Config): AdmissionOptions {
+  const { realtime } = config
+  const { inFlightMax, queueMsMax, newSessionsPercent, batchesInFlightMax } = realtime
+  const limitMin = Math.ceil(workersOf(realtime) * realtime.batchSizeMax * BATCHES_MIN)
+  const queue = { targetMs: queueMsMax, newSessionsPercent, batchesInFlightMax, limitMin }
+  return { inFlightMax, queue }
+}
+
 function startWorkers(
-  { config, log, metrics, workerFile }: RealtimeOptions,
+  { config, log, metrics, place, workerFile }: RealtimeOptions,
+  admission: Admission,
   onSessionNews: (news: SessionNews) => void,
 ): Promise<Pool> {
-  const { workers, batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
+  const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
+  const workers = workersOf(config.realtime)
+  // The first one of a node has duties that no other has.
+  const first = (place?.loop ?? 0) * workers
   return startPool({
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
-    workerData: (worker): RealtimeWorkerData => ({ config, worker }),
-    workers: workers === 0 ? Math.max(1, availableParallelism() - 1) : workers,
+    workerData: (index): RealtimeWorkerData => ({ config, worker: first + index }),
+    workers,
     batchSizeMax,
     batchesInFlightMax,
     requestTimeoutMs,
     log,
     onBatch: metrics.batch,
+    onAside: () => admission.setAside(),
+    onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
     onNews: (news) => {
       if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
@@ -197,7 +227,7 @@ interface Parts extends Core {
 }
 
 function partsOf(
-  { config, log, metrics, clock, rules = NO_RULES }: RealtimeOptions,
+  { config, log, metrics, clock, rules = NO_RULES, place }: RealtimeOptions,
   core: Core,
 ): Parts {
   const { admission, pool } = core
@@ -207,17 +237,19 @@ function partsOf(
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { servicesMax, ...times, ...rules }
   const charge = createCharge({ limits, admission, pool, clock, metrics, log })
-  return { ...core, charge, rateLimits: createRateLimits(monotonicMs) }
+  return { ...core, charge, rateLimits: createRateLimits(processMs, place?.rates) }
 }
 
 function startHttp(
   { config, log, metrics }: RealtimeOptions,
   { plain, stored, charge, rateLimits, isReady }: Parts,
+  { port, sharing }: Door,
 ): Promise<HttpServer> {
-  const { host, openTo, port, httpServer, connectionsMax, bodyBytesMax } = config.realtime
+  const { host, openTo, httpServer, connectionsMax, bodyBytesMax } = config.realtime
   return startHttpServer({
     host,
     port,
+    sharing,
     httpServer,
     connectionsMax,
     log,

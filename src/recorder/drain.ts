@@ -104,7 +104,7 @@ class DrainLoop {
       const batch = await reader.read(this.#countMax, isLast ? 1 : this.#options.blockMs)
       this.#outage.over()
       await this.#record(reader, batch)
-      if (isLast && batch.entries.length === 0) return
+      if (isLast && isEmpty(batch)) return
     }
   }
 
@@ -113,23 +113,30 @@ class DrainLoop {
     for (let round = 0; round < CLAIM_ROUNDS_MAX; round += 1) {
       const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
       await this.#record(reader, batch)
-      const isEmpty = batch.entries.length === 0 && batch.unreadable.length === 0
-      if (isEmpty || this.#abort.signal.aborted) return
+      if (isEmpty(batch) || this.#abort.signal.aborted) return
     }
   }
 
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
-    for (const { partition, id, reason } of unreadable) this.#report({ partition, id }, { reason })
+    // By their names: an entry that several accounts share is recorded when all of it is.
+    const left = new Set<string>()
+    for (const { partition, id, reason } of unreadable) {
+      this.#report({ partition, id }, { reason })
+      left.add(nameOf({ partition, id }))
+    }
     if (entries.length === 0) return
     const refused = await this.#writeUntilDone(entries)
     if (refused === undefined) return
-    const recorded = entries.filter((entry) => {
+    for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key !== undefined) this.#report(entry, refused.get(key) as Refusal)
-      return key === undefined
-    })
-    await reader.acknowledge(recorded)
-    this.#options.metrics.entriesRecorded(recorded.length)
+      if (key === undefined) continue
+      this.#report(entry, refused.get(key) as Refusal)
+      left.add(nameOf(entry))
+    }
+    const recorded = new Map(entries.map((entry) => [nameOf(entry), entry]))
+    for (const name of left) recorded.delete(name)
+    await reader.acknowledge([...recorded.values()])
+    this.#options.metrics.entriesRecorded(recorded.size)
   }
 
   /** Keeps what it has in hand for as long as MongoDB is away. Undefined: told to end. */
@@ -170,7 +177,7 @@ class DrainLoop {
     { partition, id }: { partition: number; id: string },
     { reason, error }: Omit<Refusal, 'error'> & { error?: unknown },
   ): void {
-    const name = `${partition}/${id}`
+    const name = nameOf({ partition, id })
     if (this.#reported.has(name)) return
     if (this.#reported.size >= REPORTED_MAX) this.#reported.clear()
     this.#reported.add(name)
@@ -180,4 +187,12 @@ class DrainLoop {
     // What a store says may quote names and numbers in any form: only where those may be shown.
     if (error !== undefined) log.debug({ partition, entry: id, err: error }, 'the store says')
   }
+}
+
+function nameOf({ partition, id }: { partition: number; id: string }): string {
+  return `${partition}/${id}`
+}
+
+function isEmpty({ entries, unreadable }: StreamBatch): boolean {
+  return entries.length === 0 && unreadable.length === 0
 }

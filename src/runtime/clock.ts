@@ -33,5 +33,13 @@ export function monotonicMs(): number {
   return performance.now()
 }
 
+/** As `monotonicMs`, but all threads of the process count from the same moment. */
+export function processMs(): number {
+  return performance.now() + THREAD_STARTED_MS
+}
+
+/** The time of `hrtime` is that of the machine; `performance.now` begins anew in each thread. */
+const THREAD_STARTED_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+
 /** The clock of this thread. */
 export const systemClock: Clock = createClock({ wallMs: () => Date.now(), elapsedMs: monotonicMs })

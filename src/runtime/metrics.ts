@@ -1,6 +1,9 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
+import { createLoopMetrics } from './loop-metrics.ts'
+import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
+import { sumFigures } from './sum-figures.ts'
 import { createTally, type Figures } from './tally.ts'
 
 /** Who measures: which installation of the product on which machine, and which of its processes. */
@@ -23,49 +26,60 @@ export type WorkerCounts = {
   readonly busy?: number
   /** Grants that were reserved, one per service. */
   readonly reservations?: number
+  /** Requests that were not decided because they had been answered meanwhile. */
+  readonly late?: number
 }
 
-export type Metrics = RequestMetrics & {
-  /** One batch went to a worker with so many requests. */
-  batch(size: number): void
-  /** What the workers counted since they last told. */
-  workerCounts(counts: WorkerCounts): void
-  /** So many documents of the catalogue, by collection, cannot be used and are left out. */
-  catalogueSkipped(byCollection: Readonly<Record<string, number>>): void
-  /** Where to read the number of admitted, unanswered requests when somebody asks. */
-  readInFlight(read: () => number): void
-  /** Entries in the ledger's streams that are not recorded yet. */
-  streamBacklog(entries: number): void
-  /** Memory that the ledger's streams take, and the part of Redis' limit that it is (1: all). */
-  streamMemory(bytes: number, ratio: number): void
-  openSessions(count: number): void
-  /** So many ledger entries were written into MongoDB. */
-  entriesRecorded(count: number): void
-  /** So many ledger entries could not be read, or were refused; they stay in their stream. */
-  entriesUnreadable(count: number): void
-  /** So many abandoned sessions gave back what they held. */
-  sessionsExpired(count: number): void
-  readonly diameter: DiameterMetrics
-  snapshot(): Promise<MetricsSnapshot>
-}
+export type Metrics = RequestMetrics &
+  OverloadMetrics & {
+    /** One batch went to a worker with so many requests. */
+    batch(size: number): void
+    /** What the workers counted since they last told. */
+    workerCounts(counts: WorkerCounts): void
+    /** So many documents of the catalogue, by collection, cannot be used and are left out. */
+    catalogueSkipped(byCollection: Readonly<Record<string, number>>): void
+    /** Where to read the number of admitted, unanswered requests when somebody asks. */
+    readInFlight(read: () => number): void
+    /** Entries in the ledger's streams that are not recorded yet. */
+    streamBacklog(entries: number): void
+    /** Memory that the ledger's streams take, and the part of Redis' limit that it is (1: all). */
+    streamMemory(bytes: number, ratio: number): void
+    openSessions(count: number): void
+    /** So many ledger entries were written into MongoDB. */
+    entriesRecorded(count: number): void
+    /** So many ledger entries could not be read, or were refused; they stay in their stream. */
+    entriesUnreadable(count: number): void
+    /** So many abandoned sessions gave back what they held. */
+    sessionsExpired(count: number): void
+    readonly diameter: DiameterMetrics
+    /** Where to read the figures of further event loops, which are added to these. */
+    readLoops(read: () => Promise<readonly MetricsSnapshot[]>): void
+    snapshot(): Promise<MetricsSnapshot>
+  }
 
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 
-/** The metrics of this process: those of the product and those of Node. One per process. */
-export function createMetrics(origin: MetricsOrigin): Metrics {
+/**
+ * The metrics of this process: those of the product and those of Node. One per event loop; those of
+ * a further one (`loop` above 0) are without Node's, which are of the whole process.
+ */
+export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+  if (loop === 0) collectDefaultMetrics({ register: registry })
 
-  const { duration, ...requests } = createRequestMetrics(registry)
+  const { duration, answered, ...requests } = createRequestMetrics(registry)
+  createLoopMetrics(registry, loop, answered)
   const batchSize = createTally(
     'tollgate_batch_size',
     'Requests per batch sent to a worker',
     BATCH_BUCKETS,
   )
+  const overload = createOverloadMetrics(registry)
   let readInFlight = () => 0
+  let readLoops = async (): Promise<readonly MetricsSnapshot[]> => []
   new Gauge({
     name: 'tollgate_in_flight',
     help: 'Requests admitted and not yet answered',
@@ -78,15 +92,22 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
   return {
     ...requests,
     batch: (size) => batchSize.observe(size),
-    ...createWorkerMetrics(registry),
+    ...createWorkerMetrics(registry, overload),
     readInFlight(read) {
       readInFlight = read
     },
+    ...overload,
     ...createRecorderMetrics(registry),
     diameter: createDiameterMetrics(registry),
+    readLoops(read) {
+      readLoops = read
+    },
     snapshot: async () => {
-      const metrics = await registry.getMetricsAsJSON()
-      return { ...origin, metrics: finite([...metrics, duration.figures(), batchSize.figures()]) }
+      const others = await readLoops()
+      const own = await registry.getMetricsAsJSON()
+      const all = finite([...own, duration.figures(), batchSize.figures()])
+      const figures = others.map(({ metrics }) => metrics)
+      return { ...origin, metrics: others.length === 0 ? all : await sumFigures(all, figures) }
     },
   }
 }
@@ -94,6 +115,7 @@ export function createMetrics(origin: MetricsOrigin): Metrics {
 /** What worker threads count. */
 function createWorkerMetrics(
   registry: Registry,
+  { dropped }: Pick<OverloadMetrics, 'dropped'>,
 ): Pick<Metrics, 'workerCounts' | 'catalogueSkipped'> {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name, help, registers })
@@ -123,7 +145,8 @@ function createWorkerMetrics(
         skipped.set({ collection }, count)
       }
     },
-    workerCounts({ commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0 }) {
+    workerCounts({ commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0, late = 0 }) {
+      if (late > 0) dropped('late', late)
       reserved.inc(reservations)
       sent.inc(commits)
       conflicting.inc(conflicts)

@@ -38,8 +38,15 @@ const DURATION_BUCKETS_S = [
   0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
 ]
 
-/** What the thread of the sockets counts. The histogram is for the one who makes the snapshot. */
-export function createRequestMetrics(registry: Registry): RequestMetrics & { duration: Tally } {
+/** For the one who makes the snapshot. */
+interface RequestTotals {
+  readonly duration: Tally
+  /** How many requests were answered. */
+  answered(): number
+}
+
+/** What the thread of the sockets counts. */
+export function createRequestMetrics(registry: Registry): RequestMetrics & RequestTotals {
   const registers = [registry]
   const answered: Answered[] = []
   const countsOf = createCounts(answered)
@@ -83,6 +90,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & { dur
     },
     refused: (peer, cause) => refusals.inc({ peer, cause }),
     duration,
+    answered: () => answered.reduce((sum, { count }) => sum + count, 0),
   }
 }
 

@@ -31,6 +31,8 @@ export type Shutdown = {
    * defect that nobody caught does so with 1, and a second signal exits at once with 1.
    */
   listen(): void
+  /** Something has failed beyond repair: ends the process as a defect that nobody caught does. */
+  fail(error: unknown, what: string): void
 }
 
 type Step = {
@@ -56,9 +58,16 @@ export function createShutdown(options: ShutdownOptions): Shutdown {
   }
 
   let hasDefect = false
+  let isEnding = false
   const end = async (reason: string): Promise<void> => {
+    isEnding = true
     const left = await run(reason)
     host.exit(left.length > 0 || hasDefect ? 1 : 0)
+  }
+  const fail = (error: unknown, what: string): void => {
+    log.fatal({ err: error }, what)
+    hasDefect = true
+    void end(what)
   }
 
   return {
@@ -67,27 +76,17 @@ export function createShutdown(options: ShutdownOptions): Shutdown {
     },
     run,
     listen() {
-      let isEnding = false
       for (const signal of SIGNALS) {
         host.on(signal, () => {
           if (isEnding) {
             log.error({ signal }, 'second signal: exit without waiting')
             host.exit(1)
-            return
-          }
-          isEnding = true
-          void end(signal)
+          } else void end(signal)
         })
       }
-      for (const defect of DEFECTS) {
-        host.on(defect, (error) => {
-          log.fatal({ err: error }, defect)
-          isEnding = true
-          hasDefect = true
-          void end(defect)
-        })
-      }
+      for (const defect of DEFECTS) host.on(defect, (error) => fail(error, defect))
     },
+    fail,
   }
 }
 

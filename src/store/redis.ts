@@ -12,6 +12,7 @@ import {
   type RedisSettings,
   singleOptions,
 } from './redis-options.ts'
+import { ScriptCommand, type ScriptValue, scriptSha } from './script-command.ts'
 
 export type { RedisSettings } from './redis-options.ts'
 
@@ -19,8 +20,6 @@ export type { RedisSettings } from './redis-options.ts'
 export class StoreDownError extends Error {
   override name = 'StoreDownError'
 }
-
-type ScriptValue = string | number | Buffer
 
 export interface ScriptCall {
   name: string
@@ -114,19 +113,19 @@ function openSingle(settings: RedisSettings): Driver {
 
 async function runScript(
   client: DriverClient,
-  { name, text, keys, args, isDurable }: ScriptCall,
+  call: ScriptCall,
   { replicaAcks = 0, commandTimeoutMs }: RedisSettings,
 ): Promise<unknown> {
-  const method = `${name}Buffer`
-  const commands = client as unknown as Record<string, ScriptRunner | undefined>
-  if (commands[method] === undefined) client.defineCommand(name, { lua: text })
+  const { keys, args, isDurable } = call
   if (!isDurable || replicaAcks === 0) {
-    return commands[method]!.call(client, keys.length, ...keys, ...args)
+    if (client instanceof Redis) return sendScript(client, call)
+    return runnerOf(client, call).call(client, keys.length, ...keys, ...args)
   }
   // On one connection: WAIT counts the replicas that have what this connection wrote.
+  runnerOf(client, call)
   const pipeline = client.pipeline()
   const queue = pipeline as unknown as Record<string, ScriptRunner>
-  queue[method]!.call(pipeline, keys.length, ...keys, ...args)
+  queue[methodOf(call)]!.call(pipeline, keys.length, ...keys, ...args)
   pipeline.wait(replicaAcks, Math.ceil(commandTimeoutMs / 2))
   const [[failure, reply] = [null, null], [waitFailure, acks] = [null, 0]] =
     (await pipeline.exec()) ?? []
@@ -135,6 +134,37 @@ async function runScript(
   throw new StoreDownError(
     `redis: written, but ${acks} of ${replicaAcks} replicas have it (redis.replicaAcks)`,
   )
+}
+
+/** The driver's own way, which tells Redis the text where it has to. */
+function runnerOf(client: DriverClient, call: ScriptCall): ScriptRunner {
+  const method = methodOf(call)
+  const commands = client as unknown as Record<string, ScriptRunner | undefined>
+  if (commands[method] === undefined) client.defineCommand(call.name, { lua: call.text })
+  return commands[method]!
+}
+
+function methodOf({ name }: ScriptCall): string {
+  return `${name}Buffer`
+}
+
+const shas = new Map<string, string>()
+
+async function sendScript(client: Redis, call: ScriptCall): Promise<unknown> {
+  const { name, text, keys, args } = call
+  let sha = shas.get(text)
+  if (sha === undefined) {
+    sha = scriptSha(text)
+    shas.set(text, sha)
+  }
+  try {
+    return await client.sendCommand(new ScriptCommand(name, sha, keys, args))
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+    // Nothing has run yet; this time the text goes along.
+    const runner = runnerOf(client as unknown as DriverClient, call)
+    return runner.call(client, keys.length, ...keys, ...args)
+  }
 }
 
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */

@@ -5,7 +5,7 @@ import { findAnswer, misfit } from '../domain/replay.ts'
 import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
-import type { Item } from './account-work.ts'
+import type { Item } from './item.ts'
 
 export interface ClaimResolver {
   /**
@@ -29,8 +29,7 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
 /**
  * A new session id is taken for new: the directory objects if it is not. A refund is of an old one.
  */
-export function isTakenForNew({ identified, expectedHome }: Item): boolean {
-  const { request } = identified
+export function isTakenForNew({ request, expectedHome }: Item): boolean {
   return opens(request.kind) && !request.refund && expectedHome === ''
 }
 
@@ -39,7 +38,7 @@ async function standingClaims(
   items: readonly Item[],
   refusedKey: string,
 ): Promise<Claimed[]> {
-  const taken = items.filter(isTakenForNew).map((item) => item.identified.sessionKey)
+  const taken = items.filter(isTakenForNew).map((item) => item.sessionKey)
   const others = [...new Set(taken)].filter((sessionKey) => sessionKey !== refusedKey)
   if (others.length === 0) return []
   const homes = await ledger.findHomes(others)
@@ -56,7 +55,7 @@ async function resolveOne(
   { sessionKey, home }: Claimed,
   nowMs: number,
 ): Promise<void> {
-  const concerned = items.filter((item) => item.identified.sessionKey === sessionKey)
+  const concerned = items.filter((item) => item.sessionKey === sessionKey)
   const isElsewhere = concerned.some((item) => homeText(item) !== homeText(home))
   const session = isElsewhere ? await loadSession(ledger, home, sessionKey) : null
   const lives = session !== null && (session.state === 'open' || nowMs < session.expiresMs)
@@ -64,7 +63,7 @@ async function resolveOne(
     // From now on its session is looked for, and this home may be replaced.
     item.expectedHome = homeText(home)
     if (!lives) continue
-    const { request, digest } = item.identified
+    const { request, digest } = item
     const answer = findAnswer(session, request, digest)
     const problem = misfit(session, request)
     if (answer === null && problem === null) continue

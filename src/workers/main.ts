@@ -1,7 +1,7 @@
-/** Entry of a worker thread: builds what it needs once, then takes batches (piscina). */
+/** Entry of a worker thread (piscina): builds what it needs once, then takes batches. */
 
 import { randomInt } from 'node:crypto'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ENTITIES } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
@@ -11,13 +11,14 @@ import { findSubscriber } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
-import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import { type PackedResult, type PackedTask, packResult, unpackTask } from '../domain/hand-over.ts'
+import type { WorkerNews } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
 import { createTaxMappings } from '../rating/tax-mapping.ts'
-import { systemClock } from '../runtime/clock.ts'
+import { processMs, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
@@ -26,6 +27,7 @@ import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
 import { type ProfileReader, Profiles } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
+import { serve } from './serve.ts'
 import { watchSessionNews } from './session-news.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
@@ -79,9 +81,11 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     findRules: () => fileTypes.look(),
     needsPool,
     clock,
+    elapsedMs: processMs,
     context: (nowMs) => {
       const catalogue = feed.current()
-      return { ...context, catalogue, mapTax: mappingOf(catalogue.taxes), nowMs }
+      const { taxes } = catalogue
+      return { ...context, catalogue, finder, mapTax: mappingOf(taxes), profile: null, nowMs }
     },
     isCatalogueLoaded: () => feed.loaded(),
     refusal: backlog.refusal,
@@ -176,6 +180,12 @@ function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
 const ready = build(workerData as WorkerSettings)
 
 /** Takes one batch. Never rejects because of a request: each has its own outcome. */
-export default async function run(task: WorkerTask): Promise<WorkerResult> {
-  return (await ready).process(task)
+export async function charge(task: PackedTask): Promise<PackedResult> {
+  const processor = await ready
+  return packResult(await processor.process(unpackTask(task)))
+}
+
+/** The task of the thread (piscina). */
+export default function run({ port }: { port: MessagePort }): Promise<never> {
+  return serve(port, charge)
 }

@@ -1,11 +1,13 @@
 /**
  * Owners as this worker last saw them. Nothing here has to be right: a commit compares versions,
  * and what turns out stale is replaced by what the ledger reports.
+ *
+ * By account, because a request needs the subscriber and what its account shares. In two
+ * generations, as generations.ts has it, but bounded by the number of owners.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Session } from '../domain/session.ts'
 import type { Fence, LoadedOwner } from '../ledger/ledger.ts'
-import { GenerationCache } from './generations.ts'
 
 export interface CachedOwner {
   state: OwnerState
@@ -14,18 +16,42 @@ export interface CachedOwner {
   sessions: Map<string, Session | null>
 }
 
+export interface CachedAccount {
+  shared: CachedOwner | undefined
+  /** Most accounts have one subscriber. */
+  first: CachedOwner | undefined
+  others: Map<number, CachedOwner> | null
+}
+
 /** Sessions kept of one owner; beyond that they are read again. */
 export const SESSIONS_MAX = 1000
+/** Subscribers kept of one account; beyond that they are read again. */
+const OWNERS_PER_ACCOUNT_MAX = 10_000
 
 export class OwnerCache {
-  private readonly owners: GenerationCache<string, CachedOwner>
+  private young = new Map<number, CachedAccount>()
+  private old = new Map<number, CachedAccount>()
+  /** Owners that were added to the young generation. */
+  private added = 0
+  private readonly generationMax: number
 
   constructor(ownersMax: number) {
-    this.owners = new GenerationCache(ownersMax)
+    this.generationMax = Math.max(1, Math.ceil(ownersMax / 2))
+  }
+
+  account(aid: number): CachedAccount | undefined {
+    const account = this.young.get(aid)
+    if (account !== undefined) return account
+    const kept = this.old.get(aid)
+    if (kept === undefined) return undefined
+    this.old.delete(aid)
+    this.keep(aid, kept, sizeOf(kept))
+    return kept
   }
 
   get(aid: number, sid: number): CachedOwner | undefined {
-    return this.owners.get(`${aid}:${sid}`)
+    const account = this.account(aid)
+    return account === undefined ? undefined : ownerIn(account, sid)
   }
 
   /**
@@ -34,8 +60,7 @@ export class OwnerCache {
    */
   take(loaded: LoadedOwner, sessionKeys: readonly string[]): CachedOwner {
     const { aid, sid, version } = loaded.state
-    const name = `${aid}:${sid}`
-    const known = this.owners.get(name)
+    const known = this.get(aid, sid)
     const owner: CachedOwner =
       known !== undefined && known.state.version === version
         ? known
@@ -44,17 +69,58 @@ export class OwnerCache {
     for (const [index, sessionKey] of sessionKeys.entries()) {
       owner.sessions.set(sessionKey, loaded.sessions[index] ?? null)
     }
-    this.owners.set(name, owner)
+    if (owner !== known) this.set(aid, sid, owner)
     return owner
   }
 
   drop(aid: number, sid: number): void {
-    this.owners.delete(`${aid}:${sid}`)
+    const account = this.account(aid)
+    if (account === undefined) return
+    if (sid === 0) account.shared = undefined
+    else if (account.first?.state.sid === sid) account.first = undefined
+    else account.others?.delete(sid)
   }
 
   clear(): void {
-    this.owners.clear()
+    this.young.clear()
+    this.old.clear()
+    this.added = 0
   }
+
+  private set(aid: number, sid: number, owner: CachedOwner): void {
+    const known = this.account(aid)
+    const account = known ?? { shared: undefined, first: undefined, others: null }
+    if (sid === 0) account.shared = owner
+    else if (account.first === undefined && !account.others?.has(sid)) account.first = owner
+    else if (account.first?.state.sid === sid) account.first = owner
+    else {
+      account.others ??= new Map()
+      if (account.others.size >= OWNERS_PER_ACCOUNT_MAX) account.others.clear()
+      account.others.set(sid, owner)
+    }
+    this.keep(aid, account, 1)
+  }
+
+  private keep(aid: number, account: CachedAccount, owners: number): void {
+    if (this.added >= this.generationMax) {
+      this.old = this.young
+      this.young = new Map()
+      this.added = 0
+    }
+    this.added += owners
+    this.young.set(aid, account)
+  }
+}
+
+export function ownerIn(account: CachedAccount, sid: number): CachedOwner | undefined {
+  if (sid === 0) return account.shared
+  const { first, others } = account
+  if (first !== undefined && first.state.sid === sid) return first
+  return others === null ? undefined : others.get(sid)
+}
+
+function sizeOf({ others }: CachedAccount): number {
+  return 2 + (others === null ? 0 : others.size)
 }
 
 /** Forgets the sessions of an owner that has too many; never while something is decided on them. */

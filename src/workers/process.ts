@@ -5,24 +5,18 @@
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
-import { sessionKeyOf } from '../ledger/keys.ts'
 import type { Home, Ledger } from '../ledger/ledger.ts'
+import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
-import type { Item } from './account-work.ts'
 import { Homes } from './homes.ts'
+import { type Item, queriesOf } from './item.ts'
 import { type CachedOwner, OwnerCache } from './owner-cache.ts'
+import { Places } from './places.ts'
 import type { PoolCheck } from './pools.ts'
-import {
-  type HeldProfile,
-  type ProfileQuery,
-  type Profiles,
-  type SeenFences,
-  satisfies,
-} from './profiles.ts'
-import { type CommonContext, type CountName, type FencedOwners, Rounds } from './rounds.ts'
-import { queriesAt, type RoutedRequest, routed } from './routed.ts'
-import type { RuleBook, RuleSet } from './rule-book.ts'
+import { type HeldProfile, type Profiles, type SeenFences, satisfies } from './profiles.ts'
+import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
+import type { RuleBook } from './rule-book.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
@@ -33,7 +27,10 @@ export interface ProcessorOptions {
   /** Whether a profile without its account's pool is not enough. */
   needsPool: PoolCheck
   clock: Clock
-  context: (nowMs: number) => CommonContext
+  /** Milliseconds in which the deadlines of batches are given, `processMs`. */
+  elapsedMs: () => number
+  /** Of one attempt, without profile and finder of its requests. */
+  context: (nowMs: number) => ChargeContext
   /** False until the catalogue has been read once: an empty one would deny what is paid for. */
   isCatalogueLoaded: () => boolean
   /** Why new sessions and events are refused now; null while they are not. */
@@ -59,7 +56,14 @@ const UNRULED = 'the rules of its file type are not known'
 
 type Counts = Record<CountName, number>
 
-const noCounts = (): Counts => ({ commits: 0, conflicts: 0, loads: 0, busy: 0, reservations: 0 })
+const noCounts = (): Counts => ({
+  commits: 0,
+  conflicts: 0,
+  loads: 0,
+  busy: 0,
+  reservations: 0,
+  late: 0,
+})
 
 export function createProcessor(options: ProcessorOptions): Processor {
   return new BatchProcessor(options)
@@ -68,12 +72,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
 class BatchProcessor implements Processor {
   private readonly options: ProcessorOptions
   private readonly owners: OwnerCache
-  private readonly homes: Homes
+  private readonly places: Places
   private readonly rounds: Rounds
   private counts: Counts = noCounts()
 
   constructor(options: ProcessorOptions) {
-    const { ledger, clock, context, commitAttemptsMax, directoryTtlMs, onDefect } = options
+    const { ledger, clock, elapsedMs, context, commitAttemptsMax, directoryTtlMs, onDefect } =
+      options
     this.options = options
     this.owners = new OwnerCache(options.ownersCachedMax)
     ledger.onDataChanged((isAnother) => {
@@ -81,11 +86,13 @@ class BatchProcessor implements Processor {
       // The fences of another epoch begin anew, so that an old profile might satisfy them.
       if (isAnother) options.profiles.clear()
     })
-    this.homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
+    const homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
+    this.places = new Places(homes, options)
     this.rounds = new Rounds({
       ledger,
       owners: this.owners,
       clock,
+      elapsedMs,
       context,
       profileOf: (item, owners, nowMs) => this.profileOf(item, owners, nowMs),
       commitAttemptsMax,
@@ -97,173 +104,116 @@ class BatchProcessor implements Processor {
     })
   }
 
-  async process({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> {
-    const outcomes = this.refuse(requests)
-    const isUnknown = ({ rules }: ChargeRequest) => this.options.rules.of(rules) === undefined
-    if (mayLookUp && requests.some(isUnknown)) await this.options.findRules()
-    const isRuled = requests.map((request) => !isUnknown(request))
-    const admitted = requests.filter((_, index) => outcomes[index] === null && isRuled[index])
-    const charged = mayLookUp ? await this.slowly(admitted) : await this.fast(admitted)
-    let next = 0
-    for (const [index, refused] of outcomes.entries()) {
-      if (refused !== null) continue
-      if (isRuled[index]) outcomes[index] = charged[next++] ?? null
-      else if (mayLookUp) outcomes[index] = plainOutcome('storeDown', UNRULED)
+  async process(task: WorkerTask): Promise<WorkerResult> {
+    const { requests, mayLookUp } = task
+    const refused = this.refuse(requests)
+    let unruled = this.unruled(requests)
+    if (mayLookUp && unruled !== null) {
+      await this.options.findRules()
+      unruled = this.unruled(requests)
     }
-    const unruled = [...requests.keys()].filter((index) => !isRuled[index])
-    if (mayLookUp) await this.settleWithout(requests, outcomes, unruled)
+    const outcomes =
+      refused === null && unruled === null
+        ? await this.charge(requests, task)
+        : await this.chargeSome(task, refused ?? [], unruled)
     const stats = this.counts
     this.counts = noCounts()
     return { outcomes, stats }
   }
 
+  private charge(
+    requests: readonly ChargeRequest[],
+    { mayLookUp, deadlineMs }: WorkerTask,
+  ): Promise<(ChargeOutcome | null)[]> {
+    return mayLookUp ? this.slowly(requests, deadlineMs) : this.fast(requests, deadlineMs)
+  }
+
+  /** Those that are not refused; what has no rules is settled at least, once all was looked up. */
+  private async chargeSome(
+    task: WorkerTask,
+    refused: readonly (ChargeOutcome | null)[],
+    unruled: ReadonlySet<number> | null,
+  ): Promise<(ChargeOutcome | null)[]> {
+    const { requests, mayLookUp, deadlineMs } = task
+    const isCharged = (index: number) => !refused[index] && !unruled?.has(index)
+    const admitted = requests.filter((_, index) => isCharged(index))
+    const charged = await this.charge(admitted, task)
+    const outcomes: (ChargeOutcome | null)[] = []
+    for (const index of requests.keys()) {
+      if (isCharged(index)) outcomes.push(charged.shift() ?? null)
+      else if (refused[index]) outcomes.push(refused[index])
+      else outcomes.push(mayLookUp ? plainOutcome('storeDown', UNRULED) : null)
+    }
+    if (mayLookUp && unruled !== null) {
+      await this.settleWithout(requests, deadlineMs, outcomes, [...unruled])
+    }
+    return outcomes
+  }
+
+  /** Which requests name rules that are not known; null if none does. */
+  private unruled(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
+    let unruled: Set<number> | null = null
+    for (let index = 0; index < requests.length; index += 1) {
+      const { rules } = requests[index] as ChargeRequest
+      if (rules === '' || this.options.rules.of(rules) !== undefined) continue
+      unruled ??= new Set()
+      unruled.add(index)
+    }
+    return unruled
+  }
+
   /**
-   * Null for what is admitted. A start whose session is in memory is a repetition, which has its
+   * Null if all are admitted. A start whose session is in memory is a repetition, which has its
    * answer already; whether any other start or event is one, only the store could tell.
    */
-  private refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] {
+  private refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] | null {
     const refusal = this.options.refusal()
-    if (refusal === null) return requests.map(() => null)
+    if (refusal === null) return null
     const nowMs = this.options.clock.nowMs()
     return requests.map((request) => {
       if (!opens(request.kind) || request.pretend) return null
-      const sessionKey = sessionKeyOf(request.origin, request.sessionId)
-      const isKnown = this.homes.peek(sessionKey, nowMs) !== undefined
+      const isKnown = this.places.isKnown(request, nowMs)
       return isKnown ? null : plainOutcome('overloaded', refusal)
     })
   }
 
   /** From memory and Redis alone; null for what needs MongoDB. */
   private async fast(
-    requests: ChargeRequest[],
+    requests: readonly ChargeRequest[],
+    deadlineMs: number,
     isProfileAway = false,
   ): Promise<(ChargeOutcome | null)[]> {
     const nowMs = this.options.clock.nowMs()
-    const identified = requests.map((request) => this.route(request))
-    const homes = await this.findHomes(identified, nowMs)
-    const outcomes = await this.chargeAt(homes, identified, isProfileAway)
-    this.rememberHomes(identified, outcomes, nowMs)
-    return this.seekAgain(identified, outcomes, nowMs)
-  }
-
-  private chargeAt(
-    homes: readonly (Home | ChargeOutcome | undefined)[],
-    identified: readonly RoutedRequest[],
-    isProfileAway = false,
-  ): Promise<(ChargeOutcome | null)[]> {
     const items: Item[] = []
-    const { rules } = this.options
-    const answers = identified.map((entry, index) => {
-      const home = homes[index]
-      if (home === undefined) return null
-      if (!isHome(home)) return home
-      const { aid, sid } = home
-      const isAway = isProfileAway || rules.of(entry.request.rules) === undefined
-      return new Promise<ChargeOutcome | null>((resolve) => {
-        const item = { identified: entry, aid, sid, expectedHome: '', resolve }
-        items.push({ ...item, isProfileAway: isAway })
-      })
-    })
-    this.rounds.enqueue(items)
-    return Promise.all(answers)
-  }
-
-  /** A session that is not where memory has it may have been opened anew in another account. */
-  private async seekAgain(
-    identified: readonly RoutedRequest[],
-    outcomes: (ChargeOutcome | null)[],
-    nowMs: number,
-  ): Promise<(ChargeOutcome | null)[]> {
-    const lost = identified.flatMap((entry, index) => {
-      const isLost = outcomes[index]?.reason === 'unknownSession' && !opens(entry.request.kind)
-      const home = isLost ? this.homes.peek(entry.sessionKey, nowMs) : undefined
-      return home === undefined ? [] : [{ entry, index, home }]
-    })
-    if (lost.length === 0) return outcomes
-    for (const { entry } of lost) this.homes.forget(entry.sessionKey)
-    const entries = lost.map(({ entry }) => entry)
-    const found = await this.findHomes(entries, nowMs)
-    const moved = found.map((home, position) => {
-      const before = lost[position]?.home
-      const isSame = home && isHome(home) && home.aid === before?.aid && home.sid === before.sid
-      return isSame ? plainOutcome('unknownSession') : home
-    })
-    for (const [position, outcome] of (await this.chargeAt(moved, entries)).entries()) {
-      outcomes[lost[position]?.index ?? 0] = outcome
+    let unknown: Item[] | null = null
+    for (const request of requests) {
+      const item = this.places.itemOf(request, isProfileAway, nowMs)
+      items.push(item)
+      if (item.isPlaced || item.outcome !== null || opens(request.kind)) continue
+      unknown ??= []
+      unknown.push(item)
     }
-    return outcomes
+    if (unknown !== null) await this.places.ask(unknown)
+    await this.run(items, deadlineMs)
+    const lost = this.places.note(items, nowMs)
+    if (lost !== null) await this.seekAgain(lost, deadlineMs)
+    return items.map(({ outcome }) => outcome)
   }
 
-  /**
-   * Where each session is at home, or why it is nowhere; undefined: its subscriber is not in
-   * memory.
-   */
-  private async findHomes(
-    identified: readonly RoutedRequest[],
-    nowMs: number,
-  ): Promise<(Home | ChargeOutcome | undefined)[]> {
-    const unknown = new Set<string>()
-    const homes = identified.map(({ request, sessionKey, queries }) => {
-      if (opens(request.kind)) return this.subscriberHome(queries, nowMs)
-      const home = this.homes.peek(sessionKey, nowMs)
-      if (home === undefined) unknown.add(sessionKey)
-      return home
+  /** Resolves when all that have a home have their outcome. */
+  private run(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
+    const placed = items.filter(({ isPlaced }) => isPlaced)
+    if (placed.length === 0) return undefined
+    return new Promise((done) => {
+      const batch = { left: placed.length, deadlineMs, done }
+      for (const item of placed) item.join(batch)
+      this.rounds.enqueue(placed)
     })
-    if (unknown.size === 0) return homes
-    const found = new Map<string, Home | ChargeOutcome>()
-    try {
-      const sessionKeys = [...unknown]
-      for (const [index, home] of (await this.homes.find(sessionKeys)).entries()) {
-        const isDown = home instanceof StoreDownError
-        const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
-        found.set(sessionKeys[index] ?? '', home === null || isDown ? nowhere : home)
-      }
-    } catch (error) {
-      if (!(error instanceof StoreDownError)) throw error
-      for (const sessionKey of unknown) found.set(sessionKey, plainOutcome('storeDown'))
-    }
-    return homes.map((home, index) => home ?? found.get(identified[index]?.sessionKey ?? ''))
   }
 
-  private subscriberHome(
-    queries: readonly ProfileQuery[],
-    nowMs: number,
-  ): Home | ChargeOutcome | undefined {
-    if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
-    if (queries.length === 0) return plainOutcome('unknownSubscriber')
-    const held = this.peek(queries, nowMs)
-    if (held === undefined) return undefined
-    return held.profile ?? plainOutcome('unknownSubscriber')
-  }
-
-  /** The first that is somebody's; undefined if memory does not know it of all before, too. */
-  private peek(queries: readonly ProfileQuery[], nowMs: number): HeldProfile | undefined {
-    let unknown: HeldProfile | undefined
-    for (const query of queries) {
-      const held = this.options.profiles.peek(query, nowMs)
-      if (held === undefined || held.profile !== null) return held
-      unknown ??= held
-    }
-    return unknown
-  }
-
-  private route(request: ChargeRequest): RoutedRequest {
-    const { rules } = this.options
-    // Without its own it is only settled, which no rule has a part in.
-    return routed(request, rules.of(request.rules) ?? (rules.of('') as RuleSet))
-  }
-
-  private rememberHomes(
-    identified: readonly RoutedRequest[],
-    outcomes: readonly (ChargeOutcome | null)[],
-    nowMs: number,
-  ): void {
-    for (const [index, { request, sessionKey }] of identified.entries()) {
-      const outcome = outcomes[index]
-      if (outcome?.reason !== 'granted' || request.pretend) continue
-      if (request.kind === 'start') this.homes.remember(sessionKey, outcome, nowMs)
-      if (request.kind === 'release') this.homes.forget(sessionKey)
-    }
+  private async seekAgain(lost: readonly Item[], deadlineMs: number): Promise<void> {
+    await this.places.seekAgain(lost)
+    await this.run(lost, deadlineMs)
   }
 
   private profileOf(
@@ -273,16 +223,22 @@ class BatchProcessor implements Processor {
   ): HeldProfile | undefined {
     if (!this.options.isCatalogueLoaded()) return undefined
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
-    const { identified } = item
-    const held = this.peek(queriesAt(identified, item), nowMs)
-    if (held === undefined || !isOf(held, item, opens(identified.request.kind))) return undefined
+    const { request } = item
+    const isOpening = opens(request.kind)
+    const held = isOpening
+      ? this.places.peek(queriesOf(item), nowMs)
+      : this.options.profiles.peekSid(item.sid, request.eventTimeMs, nowMs)
+    if (held === undefined || !isOf(held, item, isOpening)) return undefined
     const { profile } = held
     if (profile?.pool === null && this.options.needsPool(profile)) return undefined
     return satisfies(held, subscriber.fence, account.fence) ? held : undefined
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
-  private async slowly(requests: ChargeRequest[]): Promise<ChargeOutcome[]> {
+  private async slowly(
+    requests: readonly ChargeRequest[],
+    deadlineMs: number,
+  ): Promise<ChargeOutcome[]> {
     const outcomes: ChargeOutcome[] = new Array(requests.length)
     let left = requests.map((_, index) => index)
     for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
@@ -295,8 +251,11 @@ class BatchProcessor implements Processor {
         outcomes[index] = failure
         return false
       })
-      await this.settleWithout(requests, outcomes, left)
-      const again = await this.fast(readable.map((index) => requests[index] as ChargeRequest))
+      await this.settleWithout(requests, deadlineMs, outcomes, left)
+      const again = await this.fast(
+        readable.map((index) => requests[index] as ChargeRequest),
+        deadlineMs,
+      )
       for (const [position, outcome] of again.entries()) {
         if (outcome !== null) outcomes[readable[position] as number] = outcome
       }
@@ -312,6 +271,7 @@ class BatchProcessor implements Processor {
    */
   private async settleWithout(
     requests: readonly ChargeRequest[],
+    deadlineMs: number,
     outcomes: (ChargeOutcome | null)[],
     tried: readonly number[],
   ): Promise<void> {
@@ -322,6 +282,7 @@ class BatchProcessor implements Processor {
     if (indexes.length === 0) return
     const settled = await this.fast(
       indexes.map((index) => requests[index] as ChargeRequest),
+      deadlineMs,
       true,
     )
     for (const [position, outcome] of settled.entries()) {
@@ -334,12 +295,14 @@ class BatchProcessor implements Processor {
     const nowMs = this.options.clock.nowMs()
     if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
     try {
-      const entry = this.route(request)
-      const [home] = await this.findHomes([entry], nowMs)
-      if (home !== undefined && !isHome(home)) return home
+      const item = this.places.itemOf(request, false, nowMs)
+      if (item.outcome === null && !item.isPlaced && !opens(request.kind)) {
+        await this.places.ask([item])
+      }
+      if (item.outcome !== null) return item.outcome
       // Fences that were seen before the read began are satisfied by what is read.
-      const seen = home === undefined ? null : await this.fencesAt(home, nowMs)
-      const queries = home === undefined ? entry.queries : queriesAt(entry, home)
+      const seen = item.isPlaced ? await this.fencesAt(item, nowMs) : null
+      const queries = queriesOf(item)
       for (const query of queries) {
         const { profile } = await this.options.profiles.lookUp(query, nowMs, seen)
         if (profile !== null) return null
@@ -373,10 +336,6 @@ class BatchProcessor implements Processor {
 
 function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
   return fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX
-}
-
-function isHome(value: Home | ChargeOutcome): value is Home {
-  return !('reason' in value)
 }
 
 /** An identifier may have gone to another subscriber since the request was routed. */

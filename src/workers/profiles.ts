@@ -55,15 +55,25 @@ export interface SeenFences {
 
 const UNKNOWN_MS_MIN = 100
 
-function unknownName(name: string): string {
-  return `unknown:${name}`
+function nameOf({ key, value }: ProfileQuery): string {
+  return `${key}:${value}`
+}
+
+/** 0 if it asks for something else, or by a number that is written in another way. */
+function sidOf({ key, value }: ProfileQuery): number {
+  if (key !== 'sid') return 0
+  const sid = Number(value)
+  return Number.isSafeInteger(sid) && sid > 0 && String(sid) === value ? sid : 0
 }
 
 /** Two nodes' clocks may differ by this much when a fence's age is judged, ms. */
 const CLOCK_SKEW_MS = 10_000
 
 export class Profiles {
-  private readonly held: GenerationCache<string, HeldProfile>
+  /** Of each subscriber the newest; the other identifiers lead to one that may be older. */
+  private readonly bySid: GenerationCache<number, HeldProfile>
+  private readonly byName: GenerationCache<string, HeldProfile>
+  private readonly unknown: GenerationCache<string, HeldProfile>
   private readonly underWay = new Map<string, Promise<HeldProfile>>()
   /** What was dropped while each read is under way: its result may be older than the drop. */
   private readonly drops = new Set<Set<number | 'all'>>()
@@ -76,26 +86,39 @@ export class Profiles {
   constructor(read: ProfileReader, settings: ProfileSettings) {
     this.read = read
     this.settings = settings
-    this.held = new GenerationCache(settings.entriesMax)
+    this.bySid = new GenerationCache(settings.entriesMax)
+    this.byName = new GenerationCache(settings.entriesMax)
+    this.unknown = new GenerationCache(settings.entriesMax)
   }
 
   /** What memory holds for the instant; undefined if it holds nothing. */
-  peek({ key, value, atMs }: ProfileQuery, nowMs: number): HeldProfile | undefined {
-    const name = `${key}:${value}`
-    return this.peekKnown(name, key, atMs) ?? this.peekUnknown(name, atMs, nowMs)
+  peek(query: ProfileQuery, nowMs: number): HeldProfile | undefined {
+    return this.peekKnown(query) ?? this.peekUnknown(nameOf(query), query.atMs, nowMs)
   }
 
-  private peekKnown(name: string, key: string, atMs: number): HeldProfile | undefined {
-    const held = this.held.get(name)
+  /** As `peek` by `sid`: the way of every request of an open session. */
+  peekSid(sid: number, atMs: number, nowMs: number): HeldProfile | undefined {
+    const held = this.bySid.get(sid)
+    if (held !== undefined && this.holdsAt(held, atMs)) return held
+    return this.peekUnknown(`sid:${sid}`, atMs, nowMs)
+  }
+
+  private peekKnown(query: ProfileQuery): HeldProfile | undefined {
+    const sid = sidOf(query)
+    const held = sid === 0 ? this.byName.get(nameOf(query)) : this.bySid.get(sid)
     if (held === undefined || held.profile === null) return undefined
     // Another identifier may have gone to somebody else since: its subscriber's entry decides.
-    if (key !== 'sid' && this.held.get(`sid:${held.profile.sid}`) !== held) return undefined
-    if (this.isOld(held.profile, held.begun)) return undefined
-    return atMs >= held.profile.fromMs && atMs < held.validUntilMs ? held : undefined
+    if (sid === 0 && this.bySid.get(held.profile.sid) !== held) return undefined
+    return this.holdsAt(held, query.atMs) ? held : undefined
+  }
+
+  private holdsAt({ profile, begun, validUntilMs }: HeldProfile, atMs: number): boolean {
+    if (profile === null || this.isOld(profile, begun)) return false
+    return atMs >= profile.fromMs && atMs < validUntilMs
   }
 
   private peekUnknown(name: string, atMs: number, nowMs: number): HeldProfile | undefined {
-    const held = this.held.get(unknownName(name))
+    const held = this.unknown.get(name)
     if (held === undefined || nowMs >= held.validUntilMs) return undefined
     return Math.abs(atMs - held.atMs) <= held.validUntilMs - held.readMs ? held : undefined
   }
@@ -105,7 +128,7 @@ export class Profiles {
    * `seen`: fences that what is read now satisfies, if they are of the subscriber that is found.
    */
   lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<HeldProfile> {
-    const name = `${query.key}:${query.value}`
+    const name = nameOf(query)
     // A read that began before the fence was seen would not do.
     const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
     const reading = `${name}@${query.atMs}@${fences}`
@@ -121,9 +144,10 @@ export class Profiles {
   /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
   drop(sid: number, identifiers: readonly string[]): void {
     for (const dropped of this.drops) dropped.add(sid)
+    this.bySid.delete(sid)
     for (const name of [`sid:${sid}`, ...identifiers]) {
-      this.held.delete(name)
-      this.held.delete(unknownName(name))
+      this.byName.delete(name)
+      this.unknown.delete(name)
     }
   }
 
@@ -144,7 +168,9 @@ export class Profiles {
   }
 
   clear(): void {
-    this.held.clear()
+    this.bySid.clear()
+    this.byName.clear()
+    this.unknown.clear()
     for (const dropped of this.drops) dropped.add('all')
   }
 
@@ -162,13 +188,13 @@ export class Profiles {
     const read = await this.read(query).finally(() => this.drops.delete(dropped))
     if (read === null) {
       // What memory has for this instant is not so any more.
-      if (this.peekKnown(name, query.key, atMs) !== undefined) this.held.delete(name)
+      if (this.peekKnown(query) !== undefined) this.forget(query)
       // Long enough for the request that has asked to find it.
       const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
       const read = { readMs: nowMs, begun, fence, accountFence, atMs }
       const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
-      if (dropped.size === 0) this.held.set(unknownName(name), unknown)
+      if (dropped.size === 0) this.unknown.set(name, unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
@@ -177,7 +203,7 @@ export class Profiles {
       const unbound = { fence: -1, accountFence: -1 }
       return { profile, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
     }
-    const known = this.held.get(`sid:${profile.sid}`)
+    const known = this.bySid.get(profile.sid)
     const fences = {
       fence: seen?.sid === profile.sid ? seen.subscriber : -1,
       accountFence: seen?.aid === profile.aid ? seen.account : -1,
@@ -185,9 +211,15 @@ export class Profiles {
     const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
-    this.held.set(name, held)
-    this.held.set(`sid:${profile.sid}`, held)
+    if (sidOf(query) === 0) this.byName.set(name, held)
+    this.bySid.set(profile.sid, held)
     return held
+  }
+
+  private forget(query: ProfileQuery): void {
+    const sid = sidOf(query)
+    if (sid === 0) this.byName.delete(nameOf(query))
+    else this.bySid.delete(sid)
   }
 }
 

@@ -6,20 +6,24 @@
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
-import type { Claimed, CommitReply, Ledger, OwnerWanted } from '../ledger/ledger.ts'
-import { CorruptValueError } from '../ledger/owner-packing.ts'
+import type { Claimed, CommitReply, Ledger } from '../ledger/ledger.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
 import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
-import { AccountDraft, type DirectoryTtl, type Item } from './account-work.ts'
-import { type ClaimResolver, createClaimResolver, isTakenForNew } from './claims.ts'
+import { AccountDraft, type DirectoryTtl } from './account-work.ts'
+import { type ClaimResolver, createClaimResolver } from './claims.ts'
+import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
+import { OwnerLoads } from './owner-loads.ts'
 import type { HeldProfile } from './profiles.ts'
 import type { Account, Drafted, Work } from './work.ts'
 
-/** `reservations`: grants that were committed, one per service. */
-export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations'
+/**
+ * `reservations`: grants that were committed, one per service. `late`: requests that were not
+ * decided because nobody waited for them any more.
+ */
+export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations' | 'late'
 
 /** The owners whose fences a profile has to satisfy. */
 export interface FencedOwners {
@@ -27,15 +31,14 @@ export interface FencedOwners {
   account: CachedOwner
 }
 
-/** What the requests of a round have in common. */
-export type CommonContext = Omit<ChargeContext, 'profile' | 'finder'>
-
 export interface RoundsOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
-  /** The context of a request, without profile and rules. */
-  context: (nowMs: number) => CommonContext
+  /** `processMs`. */
+  elapsedMs: () => number
+  /** The context of an attempt; each request puts in its profile and its rules. */
+  context: (nowMs: number) => ChargeContext
   /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => HeldProfile | undefined
   commitAttemptsMax: number
@@ -57,10 +60,19 @@ export class Rounds {
   private ready: Account[] = []
   private readonly options: RoundsOptions
   private readonly claims: ClaimResolver
+  private readonly loads: OwnerLoads
 
   constructor(options: RoundsOptions) {
+    const { ledger, owners, count } = options
     this.options = options
-    this.claims = createClaimResolver(options.ledger)
+    this.claims = createClaimResolver(ledger)
+    this.loads = new OwnerLoads({
+      ledger,
+      owners,
+      onLoads: (loads) => count('loads', loads),
+      onDown: (work, error) => this.fail([work], error),
+      onNothingLeft: (work) => this.release(work),
+    })
   }
 
   /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
@@ -80,16 +92,51 @@ export class Rounds {
   }
 
   private startReady(): void {
-    if (this.ready.length === 0) return
-    const works = this.ready.map((account): Work => {
-      const items = account.waiting.splice(0, ITEMS_PER_ROUND_MAX)
-      return { account, items, attempt: 1, isEnded: false, isFresh: false, held: new Map() }
-    })
+    const { ready } = this
+    if (ready.length === 0) return
     this.ready = []
+    const nowMs = this.options.elapsedMs()
+    const works: Work[] = []
+    for (const account of ready) {
+      const { waiting } = account
+      const isAll = waiting.length <= ITEMS_PER_ROUND_MAX
+      const items = isAll ? waiting : waiting.splice(0, ITEMS_PER_ROUND_MAX)
+      if (isAll) account.waiting = []
+      const work: Work = {
+        account,
+        items,
+        attempt: 1,
+        isEnded: false,
+        isFresh: false,
+        shared: null,
+      }
+      if (this.dropLate(work, nowMs)) works.push(work)
+    }
+    if (works.length === 0) return
     this.run(works).catch((error: unknown) => {
       this.options.onDefect(error)
       for (const work of works) this.finish(work, 'corrupt', 'defect')
     })
+  }
+
+  /**
+   * Answers what nobody waits for any more, of which nothing was sent to the ledger; false if
+   * nothing else is left.
+   */
+  private dropLate(work: Work, nowMs: number): boolean {
+    const { items } = work
+    let late = 0
+    for (const item of items) {
+      if (!item.isLate(nowMs)) continue
+      item.resolve(plainOutcome('timedOut'))
+      late += 1
+    }
+    if (late === 0) return true
+    this.options.count('late', late)
+    work.items = items.filter((item) => item.outcome === null)
+    if (work.items.length > 0) return true
+    this.release(work)
+    return false
   }
 
   /** Runs works to their end: attempts until each is committed, refused or given up. */
@@ -109,24 +156,37 @@ export class Rounds {
 
   private async attempt(works: Work[]): Promise<{ again: Work[]; isBusy: boolean }> {
     try {
-      const loaded = await this.load(works)
       const again: Work[] = []
-      const drafted = loaded.flatMap((work) => this.decideAlone(work, again))
-      const doubtful = drafted.filter((entry) => this.isDoubtful(entry))
-      again.push(...doubtful.map((entry) => this.refresh(entry.work)))
-      const sound = drafted.filter((entry) => !doubtful.includes(entry))
-      const writing = sound.filter((entry) => entry.commit !== null)
-      await this.answer(sound.filter((entry) => entry.commit === null))
+      const writing: Drafted[] = []
+      const read: Drafted[] = []
+      const loaded = await this.loaded(works)
+      const context = this.options.context(this.options.clock.nowMs())
+      for (const work of loaded) {
+        const drafted = this.decideAlone(work, context, again)
+        if (drafted === null) continue
+        if (!work.isFresh && drafted.draft.hasMisfit) again.push(this.refresh(work))
+        else if (drafted.commit === null) read.push(drafted)
+        else writing.push(drafted)
+      }
+      if (read.length > 0) await this.answer(read)
       if (writing.length === 0) return { again, isBusy: false }
-      const commits = writing.map((entry) => entry.commit as AccountCommit)
+      const commits = writing.map(({ commit }) => commit as AccountCommit)
       const replies = await this.options.ledger.commit(commits, this.options.clock.nowMs())
       this.options.count('commits', commits.length)
-      const refused = await this.takeReplies(writing, replies)
-      return { again: [...again, ...refused.again], isBusy: refused.isBusy }
+      const isBusy = await this.takeReplies(writing, replies, again)
+      return { again, isBusy }
     } catch (error) {
       this.fail(works, error)
       return { again: [], isBusy: false }
     }
+  }
+
+  /** Those that can be decided, with what they are decided on. */
+  private loaded(works: Work[]): Work[] | Promise<Work[]> {
+    const lacking = works.filter((work) => !this.loads.holds(work))
+    if (lacking.length === 0) return works
+    const held = works.filter((work) => !lacking.includes(work))
+    return this.loads.load(lacking).then((loaded) => [...held, ...loaded])
   }
 
   private fail(works: readonly Work[], error: unknown): void {
@@ -138,117 +198,48 @@ export class Rounds {
     }
   }
 
-  /** Loads what the cache lacks, in one call. Works of damaged owners end here. */
-  private async load(works: Work[]): Promise<Work[]> {
-    const asked = works.flatMap((work) => this.missing(work).map((wanted) => ({ work, wanted })))
-    if (asked.length === 0) return works
-    const { ledger, owners } = this.options
-    this.options.count('loads', asked.length)
-    const damaged = new Set<string>()
-    const replies = await ledger.loadEach(asked.map(({ wanted }) => wanted))
-    for (const [index, { work, wanted }] of asked.entries()) {
-      const loaded = present(replies[index], 'loaded owner')
-      const { aid, sid, sessionKeys } = wanted
-      if (loaded instanceof StoreDownError) this.fail([work], loaded)
-      else if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
-      else work.held.set(sid, owners.take(loaded, sessionKeys))
-    }
-    const here = works.filter((work) => !work.isEnded)
-    if (damaged.size === 0) return here
-    return here.filter((work) => this.keepSound(work, damaged))
-  }
-
-  /** Ends the items of damaged owners; false if none is left. */
-  private keepSound(work: Work, damaged: ReadonlySet<string>): boolean {
-    const { aid } = work.account
-    const isDamaged = (sid: number) => damaged.has(`${aid}:${sid}`) || damaged.has(`${aid}:0`)
-    for (const item of work.items) {
-      if (isDamaged(item.sid)) item.resolve(plainOutcome('corrupt', '', aid, item.sid))
-    }
-    work.items = work.items.filter((item) => !isDamaged(item.sid))
-    if (work.items.length > 0) return true
-    this.release(work)
-    return false
-  }
-
-  /**
-   * What has to be read. If anything of an owner has, then all that the items need of it: it may
-   * have gone on since the rest was read, and what is not there would be taken for absent.
-   */
-  private missing(work: Work): OwnerWanted[] {
-    const { owners } = this.options
-    const { aid } = work.account
-    const needed = new Map<number, Set<string>>([[0, new Set()]])
-    for (const item of work.items) {
-      const keys = needed.get(item.sid) ?? new Set()
-      if (!isTakenForNew(item)) keys.add(item.identified.sessionKey)
-      needed.set(item.sid, keys)
-    }
-    work.held.clear()
-    const wanted: OwnerWanted[] = []
-    for (const [sid, keys] of needed) {
-      const owner = owners.get(aid, sid)
-      if (owner !== undefined) work.held.set(sid, owner)
-      const sessionKeys = [...keys]
-      const isComplete = owner && sessionKeys.every((key) => owner.sessions.has(key))
-      if (!isComplete) wanted.push({ aid, sid, sessionKeys })
-    }
-    return wanted
-  }
-
   /**
    * A session that names a bucket which is not there: its owners in memory may be of different
    * times, so they are read together first. If it is a defect of the account, it ends alone.
    */
-  private decideAlone(work: Work, again: Work[]): Drafted[] {
+  private decideAlone(work: Work, context: ChargeContext, again: Work[]): Drafted | null {
     try {
-      return [this.decide(work)]
+      return this.decide(work, context)
     } catch (error) {
       if (!work.isFresh) {
         again.push(this.refresh(work))
-        return []
+        return null
       }
       this.options.onDefect(error)
       this.forget(work)
       this.finish(work, 'corrupt')
-      return []
+      return null
     }
   }
 
   /** Decides the items of one account on its cached states. */
-  private decide(work: Work): Drafted {
-    const { clock, profileOf, directoryTtl } = this.options
-    const nowMs = clock.nowMs()
-    const base = this.options.context(nowMs)
-    const shared = present(work.held.get(0), 'shared owner')
-    const draft = new AccountDraft(work.account.aid, shared, directoryTtl)
+  private decide(work: Work, context: ChargeContext): Drafted {
+    const shared = present(work.shared, 'shared owner')
+    const draft = new AccountDraft(work.account.aid, shared, this.options.directoryTtl)
     for (const item of work.items) {
-      const owner = present(work.held.get(item.sid), 'owner')
-      const { request, sessionKey } = item.identified
-      const { subscriber, shared: account, session } = draft.state(owner, sessionKey)
+      const owner = present(item.owner, 'owner')
+      const { request, isProfileAway } = item
+      const view = draft.view(owner, item.sessionKey)
       let profile: HeldProfile | null = null
-      const { isProfileAway } = item
-      if (needsProfile(request, session, isProfileAway)) {
+      if (needsProfile(request, view.session, isProfileAway)) {
         const owners = { subscriber: owner, account: shared }
-        const held = isProfileAway ? undefined : profileOf(item, owners, nowMs)
+        const held = isProfileAway ? undefined : this.options.profileOf(item, owners, context.nowMs)
         if (held === undefined) {
-          draft.defer()
+          draft.defer(item)
           continue
         }
         profile = held
       }
-      const view = { subscriber, account, session }
-      const { finder } = item.identified.rules
-      const context = { ...base, finder, profile: profile?.profile ?? null }
-      const decision = chargeSession(view, item.identified, context)
-      draft.add(item, owner, decision, profile)
+      context.finder = item.rules.finder
+      context.profile = profile === null ? null : profile.profile
+      draft.add(item, chargeSession(view, item, context), profile)
     }
     return { work, draft, commit: draft.commit(work.attempt >= TURN_FROM_ATTEMPT) }
-  }
-
-  /** A request that does not fit its session, by a cached state that no commit will compare. */
-  private isDoubtful({ work, draft }: Drafted): boolean {
-    return !work.isFresh && draft.hasMisfit()
   }
 
   private refresh(work: Work): Work {
@@ -273,22 +264,28 @@ export class Rounds {
       draft.accept(commit)
       this.options.count('reservations', draft.reservations)
     }
-    for (const [index, item] of work.items.entries()) item.resolve(draft.outcomes[index] ?? null)
+    for (const item of work.items) item.resolve(item.drafted)
     this.release(work)
   }
 
+  /** Whether a worker has to wait for the turn of another. */
   private async takeReplies(
     writing: readonly Drafted[],
     replies: readonly CommitReply[],
-  ): Promise<{ again: Work[]; isBusy: boolean }> {
-    const again: Work[] = []
-    let isBusy = false
-    for (const [index, entry] of writing.entries()) {
-      if (replies[index]?.kind === 'committed') this.accept(entry)
+    again: Work[],
+  ): Promise<boolean> {
+    let refused: number[] | null = null
+    for (let index = 0; index < writing.length; index += 1) {
+      if (replies[index]?.kind === 'committed') this.accept(writing[index] as Drafted)
+      else {
+        refused ??= []
+        refused.push(index)
+      }
     }
-    for (const [index, entry] of writing.entries()) {
+    let isBusy = false
+    for (const index of refused ?? []) {
+      const entry = writing[index] as Drafted
       const reply = present(replies[index], 'reply')
-      if (reply.kind === 'committed') continue
       isBusy ||= reply.kind === 'busy'
       try {
         again.push(...(await this.refused(entry, reply)))
@@ -296,7 +293,7 @@ export class Rounds {
         this.fail([entry.work], error)
       }
     }
-    return { again, isBusy }
+    return isBusy
   }
 
   /** What is to be tried again after a commit that wrote nothing. */
@@ -357,7 +354,7 @@ export class Rounds {
       const items = work.items.filter((item) => item.sid === sid)
       const account = { aid: work.account.aid, waiting: [], isBusy: true }
       const { attempt } = work
-      return { account, items, attempt, isEnded: false, isFresh: true, held: new Map() }
+      return { account, items, attempt, isEnded: false, isFresh: true, shared: null }
     })
     this.release(work)
     return parts
@@ -381,7 +378,7 @@ export class Rounds {
   private release(work: Work): void {
     if (work.isEnded) return
     work.isEnded = true
-    for (const owner of work.held.values()) trimSessions(owner)
+    for (const { owner } of work.items) if (owner !== null) trimSessions(owner)
     const { account } = work
     if (account.waiting.length === 0) {
       account.isBusy = false

@@ -1,6 +1,7 @@
 /** What a round has in hand. */
 import type { AccountCommit } from '../ledger/commit-layout.ts'
-import type { AccountDraft, Item } from './account-work.ts'
+import type { AccountDraft } from './account-work.ts'
+import type { Item } from './item.ts'
 import type { CachedOwner } from './owner-cache.ts'
 
 export interface Account {
@@ -18,8 +19,8 @@ export interface Work {
   isEnded: boolean
   /** Its states were read from the ledger in this round, all at once. */
   isFresh: boolean
-  /** What this attempt is decided on, by sid: the cache may forget it meanwhile. */
-  held: Map<number, CachedOwner>
+  /** What its subscribers share, as this attempt is decided on it. */
+  shared: CachedOwner | null
 }
 
 export interface Drafted {

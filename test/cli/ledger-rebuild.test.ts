@@ -295,7 +295,7 @@ describe('is refused', () => {
 
   it('where redis was emptied meanwhile: nothing begins on half of the accounts', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
-    const slow = run({ settleMs: 500 })
+    const slow = run({ settleMs: 2_000 })
     const { client } = stores.ledger.redis
     const lock = stores.ledger.keys.rebuildLock
     await waitUntil('it has the lock', async () => (await client.exists(lock)) === 1)

@@ -218,6 +218,23 @@ describe('what is wrong', () => {
     expect(problems[0]?.reason).toContain('must be more than 60')
   })
 
+  it('event loops that share a port are refused where HTTP is in JavaScript', () => {
+    const file = fileWith('realtime: { listeners: 2 }')
+    const env = { TOLLGATE_REALTIME_HTTP_SERVER: 'javascript' }
+    expect(problemsOf({ file, env }).problems).toEqual([
+      {
+        key: 'realtime.listeners',
+        source: file,
+        reason:
+          'must be 1, for realtime.httpServer (TOLLGATE_REALTIME_HTTP_SERVER) is javascript, and ' +
+          'that shares no port',
+      },
+    ])
+    expect(loadConfig({ file, env: {} }).realtime.listeners).toBe(2)
+    const alone = { ...env, TOLLGATE_REALTIME_LISTENERS: '1' }
+    expect(loadConfig({ file, env: alone }).realtime.httpServer).toBe('javascript')
+  })
+
   it.each([
     ['url', '', 'must be a URL, as in https://shop.example.net/'],
     ['url', 'ftp://shop.example.net/', 'must be a URL, as in https://shop.example.net/'],

@@ -43,6 +43,63 @@ describe('the digest of a request', () => {
     expect(digestOf({ ...silent, eventTimeMs: 99 })).toBe(digestOf(silent))
   })
 
+  /** Of sessions that were open before an update: their repetitions must still be recognised. */
+  it.each<[string, Partial<ChargeRequest>, number]>([
+    ['an update', {}, 2958379466941397],
+    ['an unnumbered start', { kind: 'start', requestNumber: -1 }, 1985616017686811],
+    ['no event time', { kind: 'release', eventTimeGiven: false }, 108088108374219],
+    [
+      'another identifier',
+      { eventTimeMs: 1784282399123, subscriberKey: 'msisdn', subscriberValue: '491710000001' },
+      4767023906411476,
+    ],
+    [
+      'flags',
+      { kind: 'event', pretend: true, refund: true, requestNumber: 2147483648 },
+      3501925495528263,
+    ],
+    ['a stamp', { stamp: 'ab-1', fields: { not: 'mixed' } }, 1683706945803542],
+    [
+      'volumes',
+      {
+        requestNumber: 4294967295,
+        services: [serviceRequest({ ratingGroup: 10, requested: 10485760, used: 7340032 })],
+      },
+      1731153089577165,
+    ],
+    [
+      'the largest volumes, and text beyond ASCII',
+      {
+        services: [
+          serviceRequest({ used: 9007199254740991, usedBefore: 9007199254740990 }),
+          serviceRequest({
+            ...{ usaget: 'call', usedBefore: 0, calledNumber: '+44é𝄞', rateKey: 'CALL_1' },
+          }),
+        ],
+      },
+      2215973408237962,
+    ],
+    ['fields', { services: [], fields: { b: '2', a: '1', 10: 'x' } }, 7554528271349139],
+    [
+      'fields of a service',
+      {
+        services: [serviceRequest({ fields: { mcc: '262', apn: 'internet' } })],
+        fields: { z: '' },
+      },
+      22187523374756,
+    ],
+    [
+      'what is no whole number, or below zero',
+      {
+        services: [serviceRequest({ requested: 1.5, used: -7 })],
+        eventTimeMs: -62135596800000,
+      },
+      1921153861112327,
+    ],
+  ])('stays what it always was: %s', (_what, more, digest) => {
+    expect(digestOf(requestOf(more))).toBe(digest)
+  })
+
   it('is a safe integer, equal for equal requests, without a collision among thousands', () => {
     const seen = new Map<number, string>()
     const drawn = fc.record({

@@ -19,6 +19,7 @@ import type { CategoryPrice, Segment, ServiceSession } from '../../src/domain/se
 import { settle } from '../../src/domain/settle.ts'
 import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
+import { frozen } from './frozen.ts'
 import { priceOf } from './model-price.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
 import { startOf } from './programs.ts'
@@ -117,13 +118,10 @@ class Trial {
     const order = credit === null ? bucketOrder(subscriber, account, paysFor('data'), 0) : []
     const service = this.services[index]!
     this.hasOverUse ||= used > service.reservation.units
-    const settled = settle(
-      { subscriber, account, service },
-      {
-        ...{ used, requested: asked, exact: false, next, atMs: 0, end },
-        ...{ order, nextOrder: order },
-      },
-    )
+    const settled = settle(frozen({ subscriber, account, service }), {
+      ...{ used, requested: asked, exact: false, next, atMs: 0, end },
+      ...{ order, nextOrder: order },
+    })
     this.subscriber = settled.subscriber
     this.account = settled.account!
     this.services[index] = settled.service

@@ -15,6 +15,7 @@ import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf } from './arbitraries.ts'
+import { frozen } from './frozen.ts'
 import {
   ModelAccount,
   type ModelBucket,
@@ -176,13 +177,10 @@ class Trial {
     )
     const next = startOf(tariff, { key, rateKey: key })
     const { now: atMs } = this
-    const settled = settle(
-      { ...this.owners, service: before },
-      {
-        ...{ used, requested: asked, exact, order, nextOrder: order, atMs, end },
-        next: isKept ? null : next,
-      },
-    )
+    const settled = settle(frozen({ ...this.owners, service: before }), {
+      ...{ used, requested: asked, exact, order, nextOrder: order, atMs, end },
+      next: isKept ? null : next,
+    })
     const judged = this.modelServices[index]!
     const modelStep = { used, asked, exact, key, tariff: modelTariff(tariff), at: atMs, end }
     const answer = this.model.settle(judged, modelStep)

@@ -115,7 +115,7 @@ describe('an import is allowed', () => {
     ['src/ledger/b.ts', "import { Redis } from 'ioredis'"],
     ['src/catalog/b.ts', "import { MongoClient } from 'mongodb'"],
     ['src/realtime/http/b.ts', "import uws from 'uWebSockets.js'"],
-    ['src/realtime/pool.ts', "import { Piscina } from 'piscina'"],
+    ['src/realtime/worker-thread.ts', "import { Piscina } from 'piscina'"],
     ['src/embedded/mongo/b.ts', "import net from 'node:net'\nimport { x } from '../a.ts'"],
     ['src/rating/b.ts', "import { Decimal } from 'decimal.js'"],
     ['src/config/b.ts', "import { readFileSync } from 'node:fs'"],

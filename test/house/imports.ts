@@ -43,7 +43,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
-  piscina: ['realtime/pool.ts'],
+  piscina: ['realtime/worker-thread.ts'],
   re2js: ['rating/rule-regex.ts'],
   'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
   'node:tls': ['realtime/diameter/', 'embedded/'],

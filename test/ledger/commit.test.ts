@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Bucket } from '../../src/domain/bucket.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { indexMember } from '../../src/ledger/keys.ts'
 import { commitScript } from '../../src/ledger/scripts.ts'
@@ -136,6 +137,8 @@ describe('a commit', () => {
 })
 
 describe('conservation', () => {
+  const pair = (second: Partial<Bucket>) =>
+    writing(ownerOf(1, 2, [bucketOf(600), bucketOf(400, { id: 2, ...second })]))
   const refusals: [string, AccountCommit, RegExp][] = [
     [
       'a sum that does not hold',
@@ -164,6 +167,10 @@ describe('conservation', () => {
       writing({ ...ownerOf(1, 2, [bucketOf(1000)]), repaid: 1 }),
       /repaid/,
     ],
+    ['a sum of two', pair({ spent: 1 }), /bucket 2: credited/],
+    ['negative use of two', pair({ spent: -1, free: 401 }), /bucket 2: negative/],
+    ['a negative hold of two', pair({ reserved: -1, free: 401 }), /bucket 2: negative/],
+    ['less than nothing of two', pair({ spent: 401, free: -1 }), /bucket 2: negative/],
     [
       'what is no number',
       writing(ownerOf(1, 2, [bucketOf(1000, { free: Number.NaN })])),
@@ -182,6 +189,8 @@ describe('conservation', () => {
     await seed(ledger, 1, 1000)
     const limited = bucketOf(1000, { spent: 1500, free: -500, limit: 10 })
     expect(await reply(writing(ownerOf(1, 2, [limited])))).toEqual({ kind: 'committed' })
+    const two = [bucketOf(600), bucketOf(400, { id: 2, spent: 500, free: -100, limit: 10 })]
+    expect(await reply(writing(ownerOf(1, 3, two)))).toEqual({ kind: 'committed' })
     const operation = { id: 'o', result: operationOf('o', 1) }
     const beyond = bucketOf(2 ** 53, { free: 2 ** 53 })
     const answer = await reply(writing(ownerOf(2, 1, [beyond]), { operation }))
@@ -243,10 +252,14 @@ describe('in a batch', () => {
       expect(first).toMatchObject({ kind: 'corrupt', detail: expect.stringContaining('WRONGTYPE') })
       expect(second).toEqual({ kind: 'committed' })
       const after = await contents(ledger)
-      for (const other of [ledger.keys.owner(2, 1), ledger.keys.stream(2)]) {
-        expect(after.get(other)).not.toBe(before.get(other))
-        after.delete(other)
-        before.delete(other)
+      const other = ledger.keys.owner(2, 1)
+      expect(after.get(other)).not.toBe(before.get(other))
+      // A call writes one stream: the first account's, unless that is what is damaged.
+      const stream = ledger.keys.stream(name === 'stream' ? 2 : 1)
+      expect(after.get(stream)).not.toBe(before.get(stream))
+      for (const written of [other, stream]) {
+        after.delete(written)
+        before.delete(written)
       }
       expect(after).toEqual(before)
     },

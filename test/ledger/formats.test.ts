@@ -1,4 +1,4 @@
-/** What stands in Redis from before counters: it is read, with defaults for what is new. */
+/** What stands in Redis from before: it is read, with defaults for what is new. */
 import { describe, expect, it } from 'vitest'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
@@ -21,6 +21,19 @@ const SESSION_3 =
   'mgOiZ3ejYWJjAM0FeM0jKAMEkZoDY6dncmFudGVkoWQBB6F0kpcKpGRhdGGnZ3JhbnRlZM0B/s0CWMNGlxSjc21zpm5v' +
   'UmF0ZQAAwgDARpGbCqRkYXRhoMIAwJDCAAxG'
 
+/** In format 4, of a session that has begun and been updated once; and its owner in format 2. */
+const SESSION_4 =
+  'mgSkaHR0cKVndzEtNQDLQnogCPXCsADLQnogDHnAMAABApGaActDO5Zm5hnkO6dncmFudGVkoM0D7s4AAYam2SFGVEt6' +
+  'TFlWaUp2Ull3OHRFVmpuZlRHLW13cjJvYjNmLTKRlwqkZGF0YadncmFudGVkzgCgAADOADbugMIAwACRmwqkZGF0YaDC' +
+  'AJ3ZMTVlZWQwMDAwMDAwMDAwMDAwMDAwMDAwNC4zfERFTU9fUFJFUEFJRHwyMDI2MTJ8fHynREFUQV8xMKxERU1PX1BS' +
+  'RVBBSUSmMjAyNjEykwAAkZTLQz/////////OABAAAM0H0MOVAQHDzgBwAAAAlAAAAADLQnogCPW+EADLQnogCPwyEACR' +
+  'lQACAgDOAHAAAMKQy0J6Iu5rAAAAk84AoAAAkZPOAKAAAAACkMIAzgBwAAAA'
+
+const OWNER_2 =
+  'AgAAAAAAABBAAAAAAAAACEAAAAAAAAAAAAAAAAAAAAAAAAAAypo7OUIAAAAAAAAAQAAAAAAAAPA/AAAAAGXNzUEAAAAA' +
+  'AAAAAAAAAAAAAAAAAAAAAGXNzUEAAAAAAAAAAAAAAAAAAABAAAAAAAAAOUIAAAAAAABcQQAAAAAAAGRBAAAAAPD+OEIA' +
+  'AAAAAAAAAAAAgG7m9XZCAADwB/v1lkIKAAAAAQAAAAIAAAAAAIBu5vV2QgAA8Af79ZZCMgAAAAIAAAAABGRhdGEAAA=='
+
 const RECORD =
   'kwGR3gAXpXN0YW1woXOndmVyc2lvbgOjYWlkAaNzaWQHpm9yaWdpbqJnd6lzZXNzaW9uSWSjYWJjq3JhdGluZ0dyb3Vw' +
   'CqZ1c2FnZXSkY2FsbKxjYWxsZWROdW1iZXKiNDmncmF0ZUtleaNUMDGkcGxhbqRHT0xEpWN5Y2xlpjIwMjYxMqR1c2Vk' +
@@ -29,6 +42,7 @@ const RECORD =
   'sHByZXBhaWRJbmNsdWRlSWQEpGtpbmSlbW9uZXmmYW1vdW50PKdmaXJzdE1zzQXcpmxhc3RNc80GpKVzdGF0ZaRvcGVu' +
   'pGxhdGXCkA=='
 
+const KEY = 'FTKzLYViJvRYw8tEVjnfTG'
 const bytes = (text: string) => Buffer.from(text, 'base64')
 
 const PAYMENTS = [
@@ -69,7 +83,7 @@ describe('format 1', () => {
   })
 
   it('of a session has a plain price, and what it holds is of prepaid buckets', () => {
-    const session = unpackSession(1, 7, bytes(SESSION))
+    const session = unpackSession(1, 7, KEY, bytes(SESSION))
     expect(session).toMatchObject({
       ...{ aid: 1, sid: 7, origin: 'gw', sessionId: 'abc', state: 'open', openedMs: 1400 },
       ...{ expiresMs: 9000, lastNumber: 3, processed: 4 },
@@ -118,7 +132,7 @@ describe('format 1', () => {
       money: [{ payer: { owner: 0, id: 1, isGroup: false, alsoIn: null }, micros: 10 }],
     })
     expect(sms).toMatchObject({ usaget: 'sms', segment: null, accessBorne: true })
-    expect(unpackSession(1, 7, packSession(session))).toEqual(session)
+    expect(unpackSession(1, 7, KEY, packSession(session, KEY))).toEqual(session)
   })
 
   it('of a record does not say how a price came about', () => {
@@ -138,7 +152,7 @@ describe('format 1', () => {
 })
 
 it('format 3 of a session tells of no tariff change', () => {
-  const session = unpackSession(1, 7, bytes(SESSION_3))
+  const session = unpackSession(1, 7, KEY, bytes(SESSION_3))
   const [answered] = session.answered
   expect(answered).toMatchObject({ requestNumber: 3, digest: 99, outcome: { cost: 70 } })
   expect(answered?.outcome.services).toEqual([
@@ -152,12 +166,56 @@ it('format 3 of a session tells of no tariff change', () => {
     },
   ])
   expect(session.services).toMatchObject([{ usedTotal: 12, endedMicros: 70 }])
-  expect(unpackSession(1, 7, packSession(session))).toEqual(session)
+  expect(unpackSession(1, 7, KEY, packSession(session, KEY))).toEqual(session)
 })
 
-it('a session that uses nothing new is hardly larger than it was', () => {
-  const session = unpackSession(1, 7, bytes(SESSION))
-  session.answered = []
-  // Packed in format 1 it took 147 bytes; what comes to it is the end of its cycle, and totals.
-  expect(packSession(session).length).toBeLessThanOrEqual(147 + 20)
+describe('what the product wrote with sessions of format 4', () => {
+  it('a session has all that it had, in half the bytes', () => {
+    const session = unpackSession(1006, 100_006, KEY, bytes(SESSION_4))
+    const openedMs = 1_795_305_724_971
+    expect(session).toMatchObject({
+      ...{ aid: 1006, sid: 100_006, origin: 'http', sessionId: 'gw1-5', state: 'open', openedMs },
+      ...{ expiresMs: openedMs + 3_686_360, lastNumber: 1, processed: 2 },
+    })
+    expect(session.answered).toEqual([
+      {
+        ...{ requestNumber: 1, digest: 7_765_193_062_474_811 },
+        outcome: {
+          ...{ reason: 'granted', detail: '', aid: 1006, sid: 100_006, cost: 0, balances: null },
+          transactionId: `${KEY}-mwr2ob3f-2`,
+          services: [
+            {
+              ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 10_485_760 },
+              ...{ validityMs: 3_600_000, tariffChangeMs: 0, finalUnit: false, cost: 0 },
+              quote: null,
+            },
+          ],
+        },
+      },
+    ])
+    const [data] = session.services
+    expect(data).toMatchObject({ ratingGroup: 10, usaget: 'data', usedTotal: 7_340_032 })
+    expect(data?.segment).toMatchObject({
+      ...{ key: '5eed00000000000000000004.3|DEMO_PREPAID|202612|||', rateKey: 'DATA_10' },
+      ...{ plan: 'DEMO_PREPAID', cycle: '202612', endMs: Date.UTC(2026, 11), number: 1 },
+      ...{ version: 1, access: true, used: 7_340_032, firstMs: openedMs - 74 },
+    })
+    const packed = packSession(session, KEY)
+    expect(unpackSession(1006, 100_006, KEY, packed)).toEqual(session)
+    expect(packed.length).toBeLessThanOrEqual(bytes(SESSION_4).length / 2)
+  })
+
+  it('an owner has all that it had, and the scripts find its amounts where they were', () => {
+    const old = bytes(OWNER_2)
+    const owner = unpackOwner(1006, 100_006, old)
+    expect(owner).toMatchObject({ version: 4, nextBucketId: 3, owed: 0, repaid: 0 })
+    expect(owner.buckets).toMatchObject([
+      { id: 1, kind: 'totalCost', usaget: '', priority: 10, free: 1_000_000_000 },
+      { id: 2, kind: 'units', usaget: 'data', priority: 50, reserved: 10_485_760 },
+    ])
+    const packed = packOwner(owner)
+    expect(unpackOwner(1006, 100_006, packed)).toEqual(owner)
+    expect(packed.subarray(1, 145)).toEqual(old.subarray(1, 145))
+    expect(packed.length).toBeLessThanOrEqual(170)
+  })
 })

@@ -133,6 +133,40 @@ it('takes more sessions of one owner at once than a script can hand on', async (
   expect(await openSessions(scene.ledger)).toBe(MANY)
 })
 
+it('hands on as many accounts at once as it is asked for, the rest without waiting', async () => {
+  const reader = await openStreamReader(scene.ledger, 'one')
+  const sids = Array.from({ length: 300 }, (_, index) => index + 1)
+  const commits = sids.map((sid) => writing(ownerOf(sid, 1, [], sid)))
+  await scene.ledger.commit([...commits], 0)
+  const read = async () => {
+    const { entries } = await reader.read(2, 60_000)
+    return entries.flatMap(({ owners }) => owners.map(({ sid }) => sid))
+  }
+  // Entries are taken whole.
+  const whole = 4096 / 32
+  const found: number[] = []
+  while (found.length < sids.length) {
+    const sidsOfOne = await read()
+    expect(sidsOfOne.length).toBeGreaterThan(0)
+    expect(sidsOfOne.length).toBeLessThanOrEqual(whole)
+    found.push(...sidsOfOne)
+  }
+  expect(found.sort((one, two) => one - two)).toEqual(sids)
+})
+
+it('gives the accounts of an entry of which another is damaged', async () => {
+  const reader = await openStreamReader(scene.ledger, 'one')
+  const stream = scene.ledger.keys.stream(0)
+  for (const sid of [1, 2]) await scene.ledger.commit([writing(ownerOf(sid, 1, [], sid))], 0)
+  await scene.redis.client.hset(scene.ledger.keys.owner(2, 2), 's', 'damage')
+  await reader.acknowledge((await reader.read(100, 1)).entries)
+  const fields = ['1:1', '', 'r', 'damage', '2:2', '', '1:1', '']
+  const id = await scene.redis.client.xadd(stream, '*', ...fields)
+  const { entries, unreadable } = await reader.read(100, 1)
+  expect(unreadable.map((one) => one.id)).toEqual([id, id])
+  expect(entries.map((one) => one.owners.map(({ sid }) => sid))).toEqual([[1], [1]])
+})
+
 it('passes over what an older Redis has as deleted, and says if it cannot forget', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.credit(1, MONEY, 100)

@@ -1,7 +1,7 @@
 /** Prices of tariff categories beside retail that are added to what the customer pays. */
 import { describe, expect, it } from 'vitest'
 import type { PlanRevision, RateRevision, TimeBand } from '../../src/domain/catalogue.ts'
-import { moneyOf } from '../domain/owners.ts'
+import { bucketOf, moneyOf } from '../domain/owners.ts'
 import { serviceRequest } from '../domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
 import { groupOf } from './offers.ts'
@@ -12,8 +12,15 @@ const HOUR = 3_600_000
 const ALL = { filters: [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }] }
 
 /** Calls at 10 micros a unit, and `wholesale` on top. */
-function sceneOf(wholesale: RateRevision, plan: Partial<PlanRevision>, money: number): Scene {
-  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) } })
+function sceneOf(
+  wholesale: RateRevision,
+  plan: Partial<PlanRevision>,
+  credit: number | ConstructorParameters<typeof Scene>[0],
+): Scene {
+  const money = (micros: number) => moneyOf(micros, { toMs: FAR.toMs })
+  const scene = new Scene(
+    typeof credit === 'number' ? { MONEY: { slot: 0, bucket: money(credit) } } : credit,
+  )
   const rates = [rateOf('CALL', 'call', '10/1', FAR), wholesale]
   scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
   scene.calculators = { wholesale: { call: { priorities: [ALL] } } }
@@ -57,5 +64,17 @@ describe('an added category', () => {
     const scene = sceneOf(wholesaleOf('1/1+7'), { groups: [groupOf('G', 62)] }, 100_000)
     const end = START_MS + 62 * 24 * HOUR
     expect(chargedFor(scene, 62, 62, end)).toEqual([31 + 7, 31])
+  })
+
+  it('ends with the money that pays for it, though units are left', () => {
+    const unit = bucketOf({ id: 2, usaget: 'call', credited: 100, priority: 9, toMs: FAR.toMs })
+    const money = { slot: 0, bucket: moneyOf(10, { toMs: FAR.toMs }) } as const
+    const scene = sceneOf(wholesaleOf('1/1'), {}, { MONEY: money, PACK: { slot: 0, bucket: unit } })
+    const last = [9, 10].map((requested) => {
+      const services = [serviceRequest({ usaget: 'call', requested })]
+      const { outcome } = scene.decide({ kind: 'start', services })
+      return outcome.services.map(({ granted, finalUnit }) => [granted, finalUnit])
+    })
+    expect(last).toEqual([[[9, false]], [[10, true]]])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
-import { emptyService } from '../../src/domain/segment.ts'
+import { emptyService, startedService } from '../../src/domain/segment.ts'
 import {
   buildProgram,
   needsRating,
@@ -95,13 +95,13 @@ describe('the catalogue', () => {
     ['nothing happens', {}, idle, false],
     ['zero units are asked for', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
-    expect(needsRating(serviceRequest(request), service, false, 9)).toBe(needed)
+    const { requested, used } = serviceRequest(request)
+    expect(needsRating(requested, used, service, false, 9)).toBe(needed)
   })
 
   it('is not needed for late usage of a service whose price the session kept', () => {
-    const used = serviceRequest({ used: 1 })
-    expect(needsRating(used, { ...idle, segment }, true, 9)).toBe(false)
-    expect(needsRating(used, idle, true, 9)).toBe(true)
+    expect(needsRating(0, 1, { ...idle, segment }, true, 9)).toBe(false)
+    expect(needsRating(0, 1, idle, true, 9)).toBe(true)
   })
 })
 
@@ -122,5 +122,19 @@ describe('a charge program', () => {
       nextOrder: [payer(0, 2), payer(1, 3), payer(0, 1)],
     })
     expect(program(100).nextOrder).toEqual([payer(1, 3), payer(0, 1)])
+  })
+
+  it.each([
+    ['nobody, if only what is held is used', { used: 3, held: 3 }, []],
+    ['who is there for one unit more', { used: 4, held: 3 }, [1]],
+    ['who is there for all of it', { used: 1 }, [1]],
+  ])('names %s', (_what, use, ids) => {
+    const owners = { subscriber: ownerOf([moneyOf(5)]), account: null }
+    const start = startOf(tariffFrom('1/1'))
+    const segment = startedService(emptyService(-1, 'data', ''), start, 0).segment
+    const rest = { usaget: 'data', requested: 0, atMs: 1, end: 'none', exact: false } as const
+    const catalogue = catalogueOf([], [])
+    const { order } = buildProgram(catalogue, owners, segment, null, { ...rest, ...use })
+    expect(order.map(({ id }) => id)).toEqual(ids)
   })
 })

@@ -8,9 +8,11 @@ import { credit } from '../../src/domain/credit.ts'
 import { digestOf } from '../../src/domain/digest.ts'
 import { expireSession } from '../../src/domain/expire.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { lineOf, serviceTagOf } from '../../src/domain/lines.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { chargeSession } from '../../src/rating/charge-session.ts'
 import type { Decision } from '../../src/rating/decision.ts'
+import { frozen } from '../domain/frozen.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { requestOf, serviceRequest } from '../domain/requests.ts'
 import { readTable } from '../domain/table.ts'
@@ -71,7 +73,7 @@ export class Scene {
     const { subscriber, account, catalogue, profile, nowMs } = this
     const session = this.sessions.get(request.sessionId) ?? null
     return chargeSession(
-      { subscriber, account, session },
+      frozen({ subscriber, account, session }),
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
         ...{ ...contextOf(catalogue, this.calculators), isFreeNumber: this.isFreeNumber },
@@ -83,10 +85,11 @@ export class Scene {
   send(more: Partial<ChargeRequest>): ChargeOutcome {
     const { outcome, commit } = this.decide(more)
     if (commit === null) return outcome
+    const before = this.sessions.get(commit.session.sessionId) ?? null
     this.subscriber = commit.subscriber
     this.account = commit.account!
     this.sessions.set(commit.session.sessionId, commit.session)
-    this.lines.push(...commit.lines)
+    this.lines.push(...commit.lines, ...grownLines(before, commit.session))
     assertConserved(this.subscriber)
     assertConserved(this.account)
     return outcome
@@ -172,6 +175,19 @@ export class Scene {
       Number(row['debt']),
     )
   }
+}
+
+/** Lines of segments that have grown and go on: read off the session, as the recorder does. */
+function grownLines(before: Session | null, session: Session): Line[] {
+  if (session.state !== 'open') return []
+  return session.services.flatMap((service, index) => {
+    const { segment } = service
+    const known = before?.services[index]?.segment ?? null
+    const hasGrown = segment !== null && segment.used > 0 && segment.version !== known?.version
+    if (!hasGrown) return []
+    const tag = serviceTagOf(session.sessionId, session, index)
+    return [lineOf(session, service, { segment, state: 'open' }, tag)]
+  })
 }
 
 function serviceFrom(row: Record<string, string>): ServiceRequest {

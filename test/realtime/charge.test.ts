@@ -1,18 +1,19 @@
 import { expect, it } from 'vitest'
-import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcome.ts'
+import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
 import type { Codec } from '../../src/realtime/codecs/codec.ts'
+import type { TakeOutcome } from '../../src/realtime/lane.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from './codecs/settings.ts'
 
 /** The stages before and after the worker; the worker's part is played by the test. */
 function chargeOf(inFlightMax: number) {
-  const submitted: { request: ChargeRequest; done: (outcome: ChargeOutcome) => void }[] = []
+  const submitted: { request: ChargeRequest; done: TakeOutcome }[] = []
   const counted: string[] = []
   const answers: { reason: string; code: number }[] = []
-  const admission = createAdmission(inFlightMax)
+  const admission = createAdmission({ inFlightMax })
   const charge = createCharge({
     limits: {
       servicesMax: 4,
@@ -35,7 +36,8 @@ function chargeOf(inFlightMax: number) {
   const send = (message: object | string, codec: Codec<unknown> = jsonCodec) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
-    const from = { fileType: 'json', origin: 'element', peer: 'PGW' }
+    const client = { isGone: false }
+    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client }
     charge({ body, codec, ...from }, (reason, answer) => {
       answers.push({ reason, code: answer === null ? 0 : JSON.parse(answer).returnCode })
     })
@@ -51,7 +53,7 @@ it('answers what the worker said', () => {
   expect(submitted[0]?.request).toMatchObject({ origin: 'element', eventTimeMs: 5_000_000 })
   expect(admission.inFlight).toBe(1)
   expect(answers).toEqual([])
-  submitted[0]?.done(plainOutcome('noCredit'))
+  submitted[0]?.done(plainOutcome('noCredit'), false)
   expect(answers).toEqual([{ reason: 'noCredit', code: -1 }])
   expect(counted).toEqual(['denied -1 PGW json'])
   expect(admission.inFlight).toBe(0)
@@ -70,7 +72,7 @@ it('answers overloaded at once when there is no slot, and admits again when ther
   send(update)
   expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
   expect(counted).toEqual(['failed -90 PGW json'])
-  submitted[0]?.done(plainOutcome('granted'))
+  submitted[0]?.done(plainOutcome('granted'), false)
   send(update)
   expect(submitted).toHaveLength(2)
 })
@@ -78,7 +80,7 @@ it('answers overloaded at once when there is no slot, and admits again when ther
 it('answers timedOut to an outcome that cannot be encoded', () => {
   const { send, submitted, answers, admission } = chargeOf(1)
   send(update)
-  submitted[0]?.done({ ...plainOutcome('granted'), reason: 'nonsense' as 'granted' })
+  submitted[0]?.done({ ...plainOutcome('granted'), reason: 'nonsense' as 'granted' }, false)
   expect(answers).toEqual([{ reason: 'timedOut', code: -92 }])
   expect(admission.inFlight).toBe(0)
 })
@@ -92,7 +94,7 @@ it('answers without a text where nothing can be encoded, and lets the others go 
     },
   }
   send(update, broken)
-  expect(() => submitted[0]?.done(plainOutcome('granted'))).not.toThrow()
+  expect(() => submitted[0]?.done(plainOutcome('granted'), false)).not.toThrow()
   send(update)
   send(update, broken)
   expect(() => send('{}', { ...broken, decode: skipped })).not.toThrow()

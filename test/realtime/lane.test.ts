@@ -4,15 +4,20 @@ import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { type BatchWorker, Lane, type Pending } from '../../src/realtime/lane.ts'
 import { requestOf } from './requests.ts'
 
-type Call = { ids: string[]; end: (result: WorkerResult) => void; fail: (error: Error) => void }
+type Call = {
+  ids: string[]
+  deadlineMs: number
+  end: (result: WorkerResult) => void
+  fail: (error: Error) => void
+}
 
 /** A worker whose batches end when the test says so. */
 function workerOf() {
   const calls: Call[] = []
   const worker: BatchWorker = {
-    run: ({ requests }: WorkerTask) =>
+    run: ({ requests, deadlineMs }: WorkerTask) =>
       new Promise((end, fail) => {
-        calls.push({ ids: requests.map(({ sessionId }) => sessionId), end, fail })
+        calls.push({ ids: requests.map(({ sessionId }) => sessionId), deadlineMs, end, fail })
       }),
   }
   return { worker, calls }
@@ -28,13 +33,17 @@ function laneOf() {
     batchesInFlightMax: 2,
     mayLookUp: false,
     elapsedMs: () => time.nowMs,
+    onDropped: ({ request }) => events.push(`dropped ${request.sessionId}`),
     onBatch: (size) => events.push(`batch of ${size}`),
     onResult: (batch) => events.push(`result ${ids(batch)}`),
     onFailure: (batch) => events.push(`failure ${ids(batch)}`),
   })
-  const push = (id: string): Pending => {
+  const push = (id: string, deadlineMs = 1_000): Pending => {
     const done = () => {}
-    const pending = { request: requestOf(id), done, deadlineMs: 0, earlier: null, later: null }
+    const pending: Pending = {
+      ...{ request: requestOf(id), client: { isGone: false }, done, isAside: false },
+      ...{ deadlineMs, earlier: null, later: null },
+    }
     lane.push(pending)
     return pending
   }
@@ -94,6 +103,26 @@ it('forgets what was answered while it waited', async () => {
   await turn()
   await turn()
   expect(calls[2]?.ids).toEqual(['e'])
+})
+
+it('does not send what nobody waits for, and tells so', async () => {
+  const { calls, push, events, time } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  push('answered').done = null
+  push('late', time.nowMs + 5)
+  ;(push('gone').client as { isGone: boolean }).isGone = true
+  for (const id of ['c', 'd', 'e', 'f']) push(id)
+  time.nowMs += 5
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd', 'e']])
+  const dropped = events.filter((event) => event.startsWith('dropped'))
+  expect(dropped).toEqual(['dropped answered', 'dropped late', 'dropped gone'])
+  expect(calls[2]?.deadlineMs).toBe(1_000)
 })
 
 it('goes on with another worker; what comes late from the old one is dropped', async () => {

@@ -1,5 +1,7 @@
 // A worker with the contract of the product's: what it does with a request is in its session id.
 import { parentPort, workerData } from 'node:worker_threads'
+import { packResult, unpackTask } from '../../dist/src/domain/hand-over.js'
+import { serve } from '../../dist/src/workers/serve.js'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')
 
@@ -11,7 +13,10 @@ const release = new Promise((resolve) => {
   released = resolve
 })
 
-export default async function work({ requests, mayLookUp }) {
+export default ({ port }) => serve(port, work)
+
+async function work(task) {
+  const { requests, mayLookUp } = unpackTask(task)
   const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
   if (does('release')) released()
   if (does('exit')) process.exit(3)
@@ -25,14 +30,13 @@ export default async function work({ requests, mayLookUp }) {
     sid: 0,
     transactionId: request.sessionId,
     services: [],
+    cost: 0,
     balances: null,
   }))
   if (does('miscount')) outcomes.pop()
   for (const [index, { sessionId }] of requests.entries()) {
     if (sessionId.startsWith('look-up') && !mayLookUp) outcomes[index] = null
   }
-  return {
-    outcomes,
-    stats: { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) },
-  }
+  const stats = { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) }
+  return packResult({ outcomes, stats })
 }

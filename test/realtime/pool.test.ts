@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import type { Client } from '../../src/realtime/lane.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { waitUntil } from '../support/wait.ts'
 import { requestOf } from './requests.ts'
+
+const WAITING = { isGone: false }
 
 const open: Pool[] = []
 afterEach(async () => {
@@ -27,9 +30,9 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
     ...options,
   })
   open.push(pool)
-  const ask = (request: ChargeRequest | string) =>
+  const ask = (request: ChargeRequest | string, client: Client = WAITING) =>
     new Promise<ChargeOutcome>((resolve) => {
-      pool.submit(typeof request === 'string' ? requestOf(request) : request, resolve)
+      pool.submit(typeof request === 'string' ? requestOf(request) : request, resolve, client)
     })
   return { pool, ask, batches, stats }
 }
@@ -40,7 +43,7 @@ const reasonsOf = (outcomes: ChargeOutcome[]) => outcomes.map(({ reason }) => re
 it('hands over in batches and brings every outcome to its request', async () => {
   const { ask, batches, stats } = await poolOf()
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
-  expect(ids(await Promise.all(names.map(ask)))).toEqual(names)
+  expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
   expect(batches).toEqual([4, 2])
   expect(stats).toEqual([
     { requests: 4, conflicts: 1 },
@@ -108,10 +111,11 @@ describe('time-out', () => {
     const { pool, ask } = await poolOf({ requestTimeoutMs: 100, batchSizeMax: 1 })
     const answers: ChargeOutcome[] = []
     await new Promise<void>((resolve) => {
-      pool.submit(requestOf('wait'), (outcome) => {
+      const take = (outcome: ChargeOutcome) => {
         answers.push(outcome)
         resolve()
-      })
+      }
+      pool.submit(requestOf('wait'), take, WAITING)
     })
     expect(reasonsOf(answers)).toEqual(['timedOut'])
     await ask('release')
@@ -131,6 +135,21 @@ describe('time-out', () => {
     await turn()
     asked.push(ask('queued-1'), ask('queued-2'))
     expect(reasonsOf(await Promise.all(asked))).toEqual(Array(4).fill('timedOut'))
+    expect(batches).toEqual([1, 1])
+  })
+
+  it('of a client that has gone: it is answered and not sent', async () => {
+    const dropped: string[] = []
+    const { ask, batches } = await poolOf({
+      batchSizeMax: 1,
+      batchesInFlightMax: 1,
+      onDropped: (cause) => dropped.push(cause),
+    })
+    const first = ask('first')
+    await new Promise((resolve) => setImmediate(resolve))
+    const [gone, behind] = await Promise.all([ask('gone', { isGone: true }), ask('behind')])
+    expect(reasonsOf([await first, gone, behind])).toEqual(['granted', 'timedOut', 'granted'])
+    expect(dropped).toEqual(['gone'])
     expect(batches).toEqual([1, 1])
   })
 

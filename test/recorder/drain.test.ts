@@ -3,17 +3,20 @@ import { openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
+import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeRound } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { writing } from '../ledger/fixture.ts'
 import { startStoreProxy } from '../support/store-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   commitOwner,
   lineOf,
   loadOwner,
+  NOW_MS,
   silent,
   startTestStores,
   type TestStores,
@@ -79,14 +82,24 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
   )
 }
 
+/** The next state of a subscriber, unchanged. */
+async function nextOf(sid: number): Promise<AccountCommit> {
+  const state = await loadOwner(stores.ledger, sid, sid)
+  return writing({ ...state, version: state.version + 1 })
+}
+
+async function projectedVersion(sid: number): Promise<number | undefined> {
+  return (await stores.catalog.balances.findOne({ sid }))?.v
+}
+
 /** An owner that the ledger takes and MongoDB does not. */
-async function oddOwner(aid: number, sid: number): Promise<OwnerState> {
-  await topUp(stores.ledger, aid, sid, 1_000, `op-${sid}`)
+async function oddOwner(aid: number, sid: number, version = 2): Promise<OwnerState> {
+  if (version === 2) await topUp(stores.ledger, aid, sid, 1_000, `op-${sid}`)
   const state = await loadOwner(stores.ledger, aid, sid)
   const [bucket] = state.buckets
   // The usage type becomes the name of a field, and no name may have a zero in it.
   const odd = { ...bucket!, id: 2, usaget: 'a\u0000b', credited: 0, free: 0 }
-  const broken = { ...state, version: 2, nextBucketId: 3, buckets: [...state.buckets, odd] }
+  const broken = { ...state, version, nextBucketId: 3, buckets: [...state.buckets, odd] }
   await commitOwner(stores.ledger, broken, [])
   return broken
 }
@@ -163,6 +176,31 @@ describe('the recorder', () => {
     expect(await streamBacklog(stores.ledger)).toBe(2)
     await expectRecorded(4, 42, [line])
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
+  })
+
+  it('leaves an entry that it can take but for one account, and records the others', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    const sids = [83, 84, 85, 86]
+    for (const sid of sids) await topUp(stores.ledger, sid, sid, 1_000, `op-${sid}`)
+    const beside = await startTestDrain({ consumer: 'beside' })
+    await isEmpty()
+    await beside.stop(1_000)
+    const commits = await Promise.all(sids.map((sid) => nextOf(sid)))
+    await stores.ledger.commit(commits, NOW_MS)
+    expect(await streamBacklog(stores.ledger)).toBe(1)
+    await stores.ledger.redis.client.hset(stores.ledger.keys.owner(84, 84), 's', 'damage')
+    await oddOwner(86, 86, 3)
+    const drain = await startTestDrain({}, counts)
+    for (const sid of [83, 85]) {
+      await expect.poll(() => projectedVersion(sid), { timeout: 10_000 }).toBe(2)
+    }
+    await expect.poll(() => counts.unreadable).toBeGreaterThan(0)
+    await drain.stop(1_000)
+    expect(counts.recorded).toBe(0)
+    expect(await streamBacklog(stores.ledger)).toBe(2)
+    for (const stream of await stores.ledger.redis.client.keys('*:l')) {
+      await stores.ledger.redis.client.del(stream)
+    }
   })
 
   it('names no subscriber when it tells of an entry that it leaves', async () => {

@@ -1,10 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import type { DiameterMetrics } from '../../src/runtime/diameter-metrics.ts'
-import { createMetrics, mergeSnapshots, parseSnapshot } from '../../src/runtime/metrics.ts'
+import {
+  createMetrics,
+  type Metrics,
+  mergeSnapshots,
+  parseSnapshot,
+} from '../../src/runtime/metrics.ts'
 
 const origin = (role: string) => ({ node: 'n1', role })
 const linesOf = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name))
+
+function countOverload({ readAdmission, dropped, workerCounts }: Metrics): void {
+  const refused = { refusedNew: 3, refusedQueue: 2, refusedInFlight: 1 }
+  readAdmission(() => ({ limit: 99.9, delayMs: 25, ...refused }))
+  dropped('gone', 4)
+  dropped('late', 1)
+  workerCounts({ late: 6 })
+}
 
 function countDiameter(diameter: DiameterMetrics): void {
   const ofPeer = { peerName: 'PGW', state: 'open' }
@@ -96,6 +109,24 @@ describe('metrics', () => {
     expect(linesOf(text, 'process_cpu_seconds_total')).toHaveLength(1)
   })
 
+  it('tell of overload', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    countOverload(metrics)
+    const text = await mergeSnapshots([await metrics.snapshot()])
+    const labels = 'node="n1",role="realtime"'
+    for (const line of [
+      `tollgate_admission_limit{${labels}} 99`,
+      `tollgate_admission_delay_seconds{${labels}} 0.025`,
+      `tollgate_overload_refused_total{cause="new",${labels}} 3`,
+      `tollgate_overload_refused_total{cause="queue",${labels}} 2`,
+      `tollgate_overload_refused_total{cause="in_flight",${labels}} 1`,
+      `tollgate_requests_dropped_total{cause="gone",${labels}} 4`,
+      `tollgate_requests_dropped_total{cause="late",${labels}} 7`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+  })
+
   it('of several processes stand side by side in one text, after a way through JSON', async () => {
     const realtime = createMetrics(origin('realtime'))
     const admin = createMetrics(origin('admin'))
@@ -127,6 +158,51 @@ describe('metrics', () => {
     const text = await mergeSnapshots(received ? [received] : [])
     expect(linesOf(text, 'tollgate_stream_backlog_entries')).toEqual([])
     expect(linesOf(text, 'tollgate_open_sessions')).toHaveLength(1)
+  })
+
+  it('of several event loops are added up, and stand for one process', async () => {
+    const first = createMetrics(origin('realtime'))
+    const second = createMetrics(origin(''), 1)
+    first.readLoops(async () => [await second.snapshot()])
+    for (const [index, metrics] of [first, second].entries()) {
+      metrics.request('granted', 1, 0.15)
+      metrics.batch(3 + index * 20)
+      metrics.workerCounts({ conflicts: 2 })
+      metrics.readInFlight(() => 5)
+      const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0 }
+      metrics.readAdmission(() => ({ limit: 100, delayMs: 500 + 1000 * index, ...refused }))
+    }
+    second.request('granted', 1, 7)
+    second.request('denied', -1, 7, 'PGW', 'gy')
+    // Only the first event loop has it.
+    first.catalogueSkipped({ rates: 3 })
+    const received = parseSnapshot(JSON.stringify(await first.snapshot()))
+    const text = await mergeSnapshots(received ? [received] : [])
+    const labels = 'node="n1",role="realtime"'
+    for (const line of [
+      `tollgate_requests_total{outcome="granted",code="1",${labels}} 3`,
+      `tollgate_requests_total{outcome="denied",code="-1",${labels}} 1`,
+      `tollgate_request_duration_seconds_bucket{le="0.0002",${labels}} 2`,
+      `tollgate_request_duration_seconds_count{${labels}} 4`,
+      `tollgate_batch_size_sum{${labels}} 26`,
+      `tollgate_commit_conflicts_total{${labels}} 4`,
+      `tollgate_in_flight{${labels}} 10`,
+      `tollgate_admission_limit{${labels}} 200`,
+      `tollgate_admission_delay_seconds{${labels}} 1.5`,
+      `tollgate_overload_refused_total{cause="new",${labels}} 2`,
+      `tollgate_catalogue_skipped{collection="rates",${labels}} 3`,
+      `tollgate_loop_requests_total{loop="0",${labels}} 1`,
+      `tollgate_loop_requests_total{loop="1",${labels}} 3`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+    const busy = linesOf(text, 'tollgate_loop_busy_seconds_total')
+    expect(busy.map((line) => /loop="(\d)"/.exec(line)?.[1])).toEqual(['0', '1'])
+    // What Node says is of the whole process, once.
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes']) {
+      expect(linesOf(text, name)).toHaveLength(1)
+      expect((await second.snapshot()).metrics.map((metric) => metric.name)).not.toContain(name)
+    }
   })
 
   it('of two processes in one address space do not mix', async () => {

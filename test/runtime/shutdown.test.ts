@@ -120,6 +120,7 @@ describe('shutdown by real signals', () => {
        shutdown.add(process.argv[2], steps[process.argv[2]])
        shutdown.listen()
        setInterval(() => {}, 1000)
+       if (process.argv[3] === 'fail') setImmediate(() => shutdown.fail(new Error('no'), 'a part'))
        if (process.argv[3] === 'defect') setImmediate(() => { throw new Error('defect') })
        console.log('ready')`,
     )
@@ -173,6 +174,12 @@ describe('shutdown by real signals', () => {
 
   it('a defect that nobody catches runs the steps too, and ends with 1', async () => {
     const { said, ended } = start('quick', 'defect')
+    await said('shutdown ends')
+    expect(await ended).toEqual([1, null])
+  })
+  it('a part that has failed for good does so too, and is named', async () => {
+    const { said, ended } = start('quick', 'fail')
+    await said('a part')
     await said('shutdown ends')
     expect(await ended).toEqual([1, null])
   })

@@ -1,5 +1,5 @@
 /** Stands between a client and its store, and plays the outages that networks have. */
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 export interface StoreProxy {
@@ -49,11 +49,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
     join(client, upstream, false)
     join(upstream, client, true)
   })
-  const listen = (port: number) =>
-    new Promise<number>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-    })
+  const listen = (port: number) => listenOn(server, port)
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -73,7 +69,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
     async restore() {
       isHanging = false
       delayMs = 0
-      if (!server.listening) await listen(port)
+      if (!server.listening) await listenAgain(server, port)
     },
     close: async () => {
       if (server.listening) await stop()
@@ -100,4 +96,25 @@ function proxiedUrl(url: string, port: number): string {
   const hasPath = url.replace(/^[^/]*\/\//, '').includes('/')
   const query = url.includes('?') ? '&' : hasPath ? '?' : '/?'
   return `${url.replace(mongoHost, address)}${query}directConnection=true`
+}
+
+function listenOn(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve((server.address() as { port: number }).port)
+    })
+  })
+}
+
+/** While nobody listened, the port may have become somebody else's for a moment. */
+async function listenAgain(server: Server, port: number, attemptsLeft = 200): Promise<void> {
+  try {
+    await listenOn(server, port)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attemptsLeft === 0) throw error
+    await pause(50)
+    await listenAgain(server, port, attemptsLeft - 1)
+  }
 }

@@ -37,6 +37,8 @@ let books: Books
 beforeAll(async () => {
   const environment = {
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: String(IN_FLIGHT_MAX),
+    // Starts may take all of it.
+    TOLLGATE_REALTIME_NEW_SESSIONS_PERCENT: '100',
     // What waits for a Redis that is stopped shall not be given up meanwhile.
     TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '30000',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '40000',

@@ -64,7 +64,9 @@ it('goes on telling after it was replaced', async () => {
   for (const sessionId of ['x1', 'x2', 'x3', 'x4']) {
     const fault = { sessionId, what: 'exits', when: 'before' }
     writeFileSync(join(folder, 'fault.json'), JSON.stringify(fault))
-    const outcome = await new Promise((resolve) => pool.submit(requestOf(sessionId), resolve))
+    const outcome = await new Promise((resolve) =>
+      pool.submit(requestOf(sessionId), resolve, { isGone: false }),
+    )
     expect(outcome).toMatchObject({ reason: 'timedOut' })
   }
   await hint('replaced')

@@ -1,13 +1,20 @@
 /** A mass expiry while the product charges, swept by two processes (SWEEP_SESSIONS: how many). */
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Abandoned,
+  MIB_PRICE,
+  openAbandoned,
+  sessionIdOf,
+  USED,
+  usedOf,
+} from '../../bench/abandoned.ts'
 import { populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
-import { type Abandoned, MIB_PRICE, openAbandoned, sessionIdOf, USED, usedOf } from './abandoned.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
 import { audit } from './auditor.ts'
 import { type Books, openBooks, post } from './exchange.ts'

@@ -215,15 +215,18 @@ class NetworkElement {
   private async exchange(body: string, truth: SessionTruth): Promise<Reply> {
     const twin = this.random.chance(3) ? this.ask(body) : null
     const again = this.random.chance(3)
-    const { text: answer, reply, wasLost } = await this.ask(body)
+    const first = await this.ask(body)
     const other = await (twin ?? (again ? this.ask(body) : null))
     if (other !== null) truth.repeated += 1
-    // A repetition that was overtaken by a later request may be told so; nothing else may differ.
-    if (other !== null && other.text !== answer && !isOvertaken(other.reply)) {
-      truth.complaints.push(`repeated ${body}: ${answer} and ${other.text}`)
+    // Of two that were sent at once either may be the one that a later request has overtaken.
+    const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
+    const [told, repeated] = isSecond ? [other, first] : [first, other]
+    // A repetition that was overtaken may be told so; nothing else may differ.
+    if (repeated !== null && repeated.text !== told.text && !isOvertaken(repeated.reply)) {
+      truth.complaints.push(`repeated ${body}: ${told.text} and ${repeated.text}`)
     }
-    const isUnknowable = isOvertaken(reply) && (wasLost || twin !== null)
-    return { ...reply, isUnknowable }
+    const isUnknowable = isOvertaken(told.reply) && (told.wasLost || twin !== null)
+    return { ...told.reply, isUnknowable }
   }
 
   /** Repeats the request, on whatever connection is free, until its outcome is known. */

@@ -86,6 +86,7 @@ describe('a backlog of 60 % of the memory', () => {
     const { outcomes } = await scene.processor.process({
       requests: [start(2), update(1, 1), event(2, 'event')],
       mayLookUp: false,
+      deadlineMs: Number.POSITIVE_INFINITY,
     })
     expect(outcomes.map((one) => one?.reason)).toEqual(['overloaded', 'granted', 'overloaded'])
     expect(reads).toEqual(['1'])

@@ -91,9 +91,8 @@ describe('rules of a file type', () => {
 
   it('are looked for on the slow lane, and missed for an outage', async () => {
     const unknown = event('a')
-    expect(
-      (await scene.processor.process({ requests: [unknown], mayLookUp: false })).outcomes,
-    ).toEqual([null])
+    const task = { requests: [unknown], mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY }
+    expect((await scene.processor.process(task)).outcomes).toEqual([null])
     const [down] = await scene.charge(unknown)
     expect(down).toMatchObject({ reason: 'storeDown' })
     expect(down?.detail).toContain('rules')

@@ -172,6 +172,9 @@ const readProfile: ProfileReader = async ({ value }) => {
   return found === null ? null : { found, validUntilMs: found.toMs }
 }
 
+/** On the slow lane, for as long as it takes. */
+const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
+
 export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
   const { commandTimeoutMs = 2000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
   const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000, replicaAcks }, log)
@@ -205,12 +208,14 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     rules: book,
     findRules: options.findRules ?? (async () => undefined),
     needsPool: createPoolCheck(() => catalogue),
-    clock,
+    ...{ clock, elapsedMs: clock.nowMs },
     context: (nowMs) => ({
       catalogue,
       cycleAt: createCycleFinder('UTC', 1),
       ...{ zone: 'UTC', defaultTax: 'DEFAULT_VAT', mapTax: () => null },
       isFreeNumber: () => false,
+      finder,
+      profile: null,
       settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
       nowMs,
     }),
@@ -225,7 +230,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   return {
     ...{ ledger, redis, processor, profiles, clock, defects },
     async charge(...requests) {
-      const { outcomes } = await processor.process({ requests, mayLookUp: true })
+      const { outcomes } = await processor.process({ requests, ...PATIENT })
       return outcomes.map((outcome) => {
         if (outcome === null) throw new Error('the slow lane left a request unanswered')
         return outcome

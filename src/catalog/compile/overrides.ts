@@ -19,13 +19,15 @@ import { compilePrices } from './price.ts'
 
 const TYPES = ['plan', 'service', 'discount'] as const
 
+const NO_OVERRIDES: readonly Override[] = []
+
 /** Those of plans and services, in their order. Those of discounts do not matter for usage. */
 export function overridesAt(
   value: unknown,
   path: string,
   options: CompileOptions,
 ): readonly Override[] {
-  if (isEmpty(value)) return []
+  if (isEmpty(value)) return NO_OVERRIDES
   return arrayAt(value, path).flatMap((entry, index) => {
     const at = `${path}.${index}`
     const override = objectAt(entry, at)

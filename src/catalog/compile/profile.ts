@@ -7,7 +7,12 @@ import { type SubscriberDocument, SubscriberSchema } from '../entities/subscribe
 import { CompileError } from '../errors.ts'
 import { arrayAt, dateAt, isEmpty, isUnset, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
 import { type RawDocument, revisionOf, STORED } from './document.ts'
+import { createInterned } from './interned.ts'
 import { overridesAt } from './overrides.ts'
+
+/** What nearly all have is one value for all of them: charging looks at it each time. */
+const NO_SERVICES: readonly HeldService[] = []
+const planNames = createInterned<string>(10_000)
 
 /** The profile without what the account adds. Throws `CompileError` with the path of the field. */
 export function compileSubscriber(document: RawDocument, options = STORED): SubscriberProfile {
@@ -20,7 +25,7 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
     ...revision,
     aid: subscriber.aid,
     sid: subscriber.sid,
-    plan: subscriber.plan,
+    plan: planNames.of(subscriber.plan, () => subscriber.plan),
     barred: subscriber.barred ?? false,
     activeFromMs: activeFromMs ?? 0,
     activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
@@ -29,7 +34,7 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
       revision.fromMs,
     ),
     services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
-    accountServices: [],
+    accountServices: NO_SERVICES,
     overrides: overridesAt(subscriber.overrides, 'overrides', options),
     creditLimit: limitAt(subscriber.credit_limit),
     accountCreditLimit: null,
@@ -65,14 +70,17 @@ export function withAccount(
     // Prices go by it, so that they end with the overrides that made them.
     id: account.overrides.length === 0 ? subscriber.id : `${subscriber.id}+${account.id}`,
     accountServices: account.services,
-    overrides: [...account.overrides, ...subscriber.overrides],
+    overrides:
+      account.overrides.length === 0
+        ? subscriber.overrides
+        : [...account.overrides, ...subscriber.overrides],
     accountCreditLimit: account.creditLimit,
   }
 }
 
 /** `sinceMs`: begin of a service that names none. */
 function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
-  if (isEmpty(value)) return []
+  if (isEmpty(value)) return NO_SERVICES
   return arrayAt(value, path).map((entry, index) => {
     const at = `${path}.${index}`
     const service = typeof entry === 'string' ? { name: entry } : objectAt(entry, at)

@@ -1,241 +1,377 @@
 -- Writes what workers have settled, account by account, if nobody else has committed meanwhile.
 --
--- KEYS  [1] epoch of the data, then every key that the accounts below name by its index
+-- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that should not be
+--       there, then every other key that the accounts below name by its index
 -- ARGV  [1] epoch that the worker knows
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
---       d now (ms), H accounts; then per account:
---         I4 bytes of this account after this field
+--       d now (ms), d token of the worker's turn, H accounts, H shared owners that should not be
+--       there; then per account:
+--         I4 bytes of this account after this field,
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
---         profile (-1: any), d token of the worker's turn (negative: it wants the turn upon a
---         conflict), H keys of shared owner, expiry, tombstones, stream,
---         H owners, H claims, H operations (0 or 1), H 1 if the shared state is written
---         per owner:  H key, d expected version, d expected profile fence (-1: any), H sessions,
---                     (name), (state); per session: d expiry (0: as it is, -1: none),
---                     d end of tombstone (likewise), (field), (packed session)
---         shared:     (name), (state), if it is written
---         per claim:  H key, d ttl (ms), (home), (expected home)
---         operation:  H key, d ttl (ms), (result)
+--         profile (-1: any), H key of the shared owner, H owners, H 1 if there is more than owners
+--         more, if there is: H 1 if it wants the turn upon a conflict; then the counts of what
+--                     follows the owners: H shared states, H operations, H moves, H claims,
+--                     H records
+--         per owner:  H key, d expected profile fence (-1: any), H sessions, (name), (state);
+--                     per session: (field), (packed session)
+--         shared:     (name), (state)
+--         operation:  H key, (ttl, ms), (result)
+--         per move:   H key of expiry or tombstones, (place, ms; empty: none), (member)
+--         per claim:  H key, (ttl, ms), (home), (expected home)
 --         record:     (packed record)
--- REPLY an error EPOCH if the data is another's, or per account: COMMITTED, or { code, ... } as
---       replies.ts says;
+--       An owner was read with the version before that of its state.
+-- REPLY an error EPOCH if the data is another's; COMMITTED if every account is; or per account:
+--       COMMITTED, or { code, ... } as replies.ts says;
 --       CONFLICT carries the shared state and its fence, then per owner: state, fence, sessions;
 --       CLAIMED carries the home and the directory key;
---       REPEATED the stored result, CORRUPT the reason, BUSY nothing
--- EFFECTS states, sessions, sorted sets, directory, operation and one stream entry per account, or
---       nothing for that account. Everything is read and checked before the first write, which is
---       the one that may still fail. If Redis itself refuses to write, the whole call fails.
+--       REPEATED the stored result, CORRUPT and UNWRITTEN the reason, BUSY nothing
+-- EFFECTS states, sessions, sorted sets, directory and operation of an account and its part of a
+--       stream entry, or nothing for that account. Everything is read and checked before the first
+--       write, which is the one that may still fail. If Redis itself refuses to write, the whole
+--       call fails.
 
 -- @include epoch
 -- @include owner
 -- @include directory
 
 local TURN_MS = 50
-local call, unpack_at = redis.call, struct.unpack
-local batch = ARGV[2]
-local now, accounts, at = unpack_at('<dH', batch)
+-- An entry of that size takes no further account.
+local ENTRY_BYTES = 4096
+-- What a name or a session takes there.
+local NAME_BYTES = 32
+local ACCOUNT = '<I4ddHHH'
+local MORE = '<HHHHHH'
+local OWNER = '<HdHI4c0I4c0'
+local SESSION = '<I4c0I4c0'
+local SHARED = '<I4c0I4c0'
+local OPERATION = '<HI4c0I4c0'
+local MOVE = '<HI4c0I4c0'
+local CLAIM = '<HI4c0I4c0I4c0'
+local call, unpack_at, keys = redis.call, struct.unpack, KEYS
 
--- The account at hand; the tables are used again for the next one.
-local shared_key, expiry_key, tombstones_key, stream_key
-local owners, claims, operations, shared_name, shared_state, token, turn
-local keys, names, states, stored, fences, sessions = {}, {}, {}, {}, {}, {}
+local batch = ARGV[2]
+local now, token, accounts, absent, at = unpack_at('<ddHH', batch)
+local index, replies, refused = 1, {}, 0
+
+-- What is decided and waits to be written, from the account `waits_from` on. The lists are flat: a
+-- table for each account would cost more than all else. What lies behind their lengths is void.
+local waits_from, waiting = 1, {}
+local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
+local states, states_length, owner_ends, owners_length = {}, 0, {}, 0
+local moves, moves_length, values, values_length, claimed = {}, 0, {}, 0, {}
+local turns, sorted_sets = {}, {}
 
 local function fits_fence(packed, expected)
   return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
 end
 
-local function read_owner(index)
-  local key, expected, fence, count, name, state
-  key, expected, fence, count, at = unpack_at('<HddH', batch, at)
-  name, state, at = unpack_at('<I4c0I4c0', batch, at)
-  local list = {}
-  for position = 1, count * 4, 4 do
-    list[position], list[position + 1], list[position + 2], list[position + 3], at =
-      unpack_at('<ddI4c0I4c0', batch, at)
-  end
-  key = KEYS[key]
-  local found = call('HMGET', key, 's', 'p')
-  keys[index], names[index], states[index], sessions[index] = key, name, state, list
-  stored[index], fences[index] = found[1], found[2]
-  local version, credited = stored_totals(found[1])
-  if version ~= expected then return false, expected, credited end
-  return fits_fence(found[2], fence), expected, credited
-end
-
 -- A turn that ends later than any that begins now was taken by a clock that is ahead.
-local function is_taken()
+local function is_taken(turn)
   if not turn then return false end
   local holder, until_ms = unpack_at('<dd', turn)
   return holder ~= token and until_ms > now and until_ms <= now + TURN_MS
 end
 
-local function check_state(state, expected, credited)
-  local version, total = check_owner(state)
-  if version ~= expected + 1 then error('owner: version does not follow', 0) end
-  if total ~= credited and operations == 0 then
-    error('owner: credit changed without operation', 0)
-  end
-end
-
-local function conflict(shared, fence, wants_turn)
-  local reply = { CONFLICT, shared, fence }
-  for index = 1, owners do
-    reply[#reply + 1] = stored[index]
-    reply[#reply + 1] = fences[index]
-    local list = sessions[index]
-    for position = 3, #list, 4 do
-      reply[#reply + 1] = call('HGET', keys[index], list[position])
+-- Reads the account once more, with its sessions.
+local function conflict(position, owners, shared_key, wants_turn)
+  local found = call('HMGET', shared_key, 's', 'p')
+  local reply = { CONFLICT, found[1], found[2] }
+  for _ = 1, owners do
+    local key, _, count, _, _, sessions_at = unpack_at(OWNER, batch, position)
+    local fields = { 's', 'p' }
+    position = sessions_at
+    for session = 3, count + 2 do
+      fields[session], _, position = unpack_at(SESSION, batch, position)
+    end
+    for _, value in ipairs(call('HMGET', keys[key], unpack(fields))) do
+      reply[#reply + 1] = value
     end
   end
-  if wants_turn then
+  if wants_turn == 1 then
     call('HSET', shared_key, 't', struct.pack('<dd', token, now + TURN_MS))
   end
   return reply
 end
 
--- Reads the account and decides; returns a reply if it is not to be written.
+-- Whether a state is the next one after what is stored.
+local function follows(state, stored, operations)
+  local version, total = check_owner(state)
+  local before, credited = stored_totals(stored)
+  if version ~= before + 1 then return false end
+  if total ~= credited and operations == 0 then
+    error('owner: credit changed without operation', 0)
+  end
+  return true
+end
+
+-- Several sessions of an owner; gives their fields, and where they end.
+local function put_sessions(count, position)
+  local fields, packed = {}
+  for session = 1, count do
+    fields[session], packed, position = unpack_at(SESSION, batch, position)
+    states[states_length + 1], states[states_length + 2] = fields[session], packed
+    states_length = states_length + 2
+  end
+  return table.concat(fields, ' '), position
+end
+
+local function put_owner(key, name, state, sessions, position)
+  local length, fields = states_length + 3, ''
+  states[length - 2], states[length - 1], states[length] = key, 's', state
+  states_length = length
+  if sessions == 1 then
+    fields, states[length + 2], position = unpack_at(SESSION, batch, position)
+    states[length + 1] = fields
+    states_length = length + 2
+  elseif sessions > 1 then
+    fields, position = put_sessions(sessions, position)
+  end
+  entry[entry_length + 1], entry[entry_length + 2] = name, fields
+  entry_length = entry_length + 2
+  entry_bytes = entry_bytes + NAME_BYTES * (1 + sessions)
+  owners_length = owners_length + 1
+  owner_ends[owners_length] = states_length
+  return position
+end
+
+-- Gives whether the owner stands as the worker had read it, and where it ends.
+local function take_owner(position, operations)
+  local key, fence, sessions, name, state, sessions_at = unpack_at(OWNER, batch, position)
+  local stored, fits = nil, true
+  if fence < 0 then
+    stored = call('HGET', keys[key], 's')
+  else
+    local found = call('HMGET', keys[key], 's', 'p')
+    stored, fits = found[1], fits_fence(found[2], fence)
+  end
+  fits = follows(state, stored, operations) and fits
+  return fits, put_owner(keys[key], name, state, sessions, sessions_at)
+end
+
+local function put_value(key, value, ttl)
+  local length = values_length + 3
+  values[length - 2], values[length - 1], values[length] = key, value, ttl
+  values_length = length
+end
+
+-- Raises an error if something else is in the place of a sorted set: that is found out before
+-- anything is written.
+local function take_moves(count, position)
+  for _ = 1, count do
+    local key, length = nil, moves_length + 3
+    key, moves[length - 1], moves[length], position = unpack_at(MOVE, batch, position)
+    if not sorted_sets[key] then
+      call('ZCARD', keys[key])
+      sorted_sets[key] = true
+    end
+    moves[length - 2] = keys[key]
+    moves_length = length
+  end
+  return position
+end
+
+-- Gives where the claims end, or the reply to one that is refused. A session that was claimed
+-- before in this call is at home there.
+local function take_claims(count, position)
+  for _ = 1, count do
+    local key, ttl, home, expected, next_at = unpack_at(CLAIM, batch, position)
+    key = keys[key]
+    local place, standing = claimed[key], nil
+    if place and place <= values_length and values[place] == key then
+      standing = values[place + 1] ~= expected and values[place + 1]
+    else
+      standing = standing_home(key, expected)
+    end
+    if standing then return position, { CLAIMED, standing, key } end
+    claimed[key] = values_length + 1
+    put_value(key, home, ttl)
+    position = next_at
+  end
+  return position
+end
+
+local function put_record(position)
+  local record = unpack_at('<I4c0', batch, position)
+  entry[entry_length + 1], entry[entry_length + 2] = record_field, record
+  entry_bytes = entry_bytes + #record
+  entry_length = entry_length + 2
+  record_field = 'r+'
+end
+
+-- Decides the account at `at`. Gives the reply if it is refused, false if one of the same account
+-- must be written first.
 local function decide()
-  local shared_version, shared_fence, signed, written
-  local shared_index, expiry_index, tombstones_index, stream_index
-  shared_version, shared_fence, signed, shared_index, expiry_index, tombstones_index, stream_index,
-    owners, claims, operations, written, at = unpack_at('<dddHHHHHHHH', batch, at)
-  shared_key, expiry_key = KEYS[shared_index], KEYS[expiry_index]
-  tombstones_key, stream_key = KEYS[tombstones_index], KEYS[stream_index]
-  token, shared_state = math.abs(signed), false
-  local current, expected, credited = true, {}, {}
-  for index = 1, owners do
-    local fits
-    fits, expected[index], credited[index] = read_owner(index)
+  local length, shared_before, shared_fence, shared, owners, has_more, owners_at =
+    unpack_at(ACCOUNT, batch, at)
+  if waiting[shared] then return false end
+  local shared_key, position, stored, turn, current, fits = keys[shared], owners_at
+  local wants_turn, states_shared, operations, moved, claims, records = 0, 0, 0, 0, 0, 0
+  if has_more == 1 then
+    wants_turn, states_shared, operations, moved, claims, records, position =
+      unpack_at(MORE, batch, position)
+    owners_at = position
+  end
+  if shared <= absent then
+    current = shared_before <= 0 and shared_fence <= 0
+  else
+    local found = call('HMGET', shared_key, 's', 't', 'p')
+    stored, turn = found[1], found[2]
+    current = (shared_before < 0 or stored_totals(stored) == shared_before)
+      and fits_fence(found[3], shared_fence)
+  end
+  for _ = 1, owners do
+    fits, position = take_owner(position, operations)
     current = current and fits
   end
-  local found = call('HMGET', shared_key, 's', 't', 'p')
-  turn = found[2]
-  -- Only for their types: an index that cannot be written is found out before anything is.
-  call('ZCARD', expiry_key)
-  call('ZCARD', tombstones_key)
-  if written == 1 then shared_name, shared_state, at = unpack_at('<I4c0I4c0', batch, at) end
-  local version, shared_credited = stored_totals(found[1])
-  current = current and (shared_version < 0 or version == shared_version)
-    and fits_fence(found[3], shared_fence)
-  local claims_at = at
-  for _ = 1, claims do at = select(5, unpack_at('<HdI4c0I4c0', batch, at)) end
+  if states_shared == 1 then
+    local name, state
+    name, state, position = unpack_at(SHARED, batch, position)
+    current = follows(state, stored, operations) and current
+    put_owner(shared_key, name, state, 0)
+  end
   if operations == 1 then
-    local done = call('GET', KEYS[unpack_at('<H', batch, at)])
+    local key, ttl, result
+    key, ttl, result, position = unpack_at(OPERATION, batch, position)
+    local done = call('GET', keys[key])
     if done then return { REPEATED, done } end
+    put_value(keys[key], result, ttl)
   end
-  if is_taken() then return { BUSY } end
-  if not current then return conflict(found[1], found[3], signed < 0) end
-  at = claims_at
-  for _ = 1, claims do
-    local key, _, _, expected_home, next_at = unpack_at('<HdI4c0I4c0', batch, at)
-    local home = standing_home(KEYS[key], expected_home)
-    if home then return { CLAIMED, home, KEYS[key] } end
-    at = next_at
+  if is_taken(turn) then return { BUSY } end
+  if not current then return conflict(owners_at, owners, shared_key, wants_turn) end
+  if moved > 0 then position = take_moves(moved, position) end
+  if claims > 0 then
+    local refusal
+    position, refusal = take_claims(claims, position)
+    if refusal then return refusal end
   end
-  for index = 1, owners do check_state(states[index], expected[index], credited[index]) end
-  if shared_state then check_state(shared_state, version, shared_credited) end
-  at = claims_at
+  if records == 1 then put_record(position) end
+  waiting[shared] = true
+  if turn then turns[#turns + 1] = shared_key end
+  at = at + 4 + length
 end
 
 -- Names what changed; the recorder reads the states themselves, which are absolute. What ends here
--- and will not stand in a state any more is in the record.
-local function append_record()
-  local position = at
-  for _ = 1, claims do position = select(5, unpack_at('<HdI4c0I4c0', batch, position)) end
-  if operations == 1 then position = select(4, unpack_at('<HdI4c0', batch, position)) end
-  local record = unpack_at('<I4c0', batch, position)
-  local entry = {}
-  for index = 1, owners do
-    local list, fields = sessions[index], {}
-    for session = 3, #list, 4 do fields[#fields + 1] = list[session] end
-    entry[#entry + 1] = names[index]
-    entry[#entry + 1] = table.concat(fields, ' ')
-  end
-  if shared_state then
-    entry[#entry + 1] = shared_name
-    entry[#entry + 1] = ''
-  end
-  if record ~= '' then
-    entry[#entry + 1] = 'r'
-    entry[#entry + 1] = record
-  end
-  return call('XADD', stream_key, '*', unpack(entry))
-end
-
-local function index_in(key, score, name, field)
-  if score == 0 then return end
-  local member = name .. ':' .. field
-  if score < 0 then return call('ZREM', key, member) end
-  call('ZADD', key, string.format('%d', score), member)
-end
-
-local function index_sessions()
-  for index = 1, owners do
-    local list = sessions[index]
-    for session = 1, #list, 4 do
-      index_in(expiry_key, list[session], names[index], list[session + 2])
-      index_in(tombstones_key, list[session + 1], names[index], list[session + 2])
-    end
+-- and will not stand in a state any more is in the records.
+local function append()
+  if entry_bytes > 0 then entry_ends[#entry_ends + 1] = entry_length end
+  local first = 1
+  for _, last in ipairs(entry_ends) do
+    call('XADD', KEYS[2], '*', unpack(entry, first, last))
+    first = last + 1
   end
 end
 
 -- Nothing here can fail any more: the types of these keys were seen when they were read.
 local function write()
-  for index = 1, owners do
-    local fields, list = { 's', states[index] }, sessions[index]
-    for session = 1, #list, 4 do
-      fields[#fields + 1] = list[session + 2]
-      fields[#fields + 1] = list[session + 3]
-    end
-    call('HSET', keys[index], unpack(fields))
+  local first = 1
+  for owner = 1, owners_length do
+    call('HSET', unpack(states, first, owner_ends[owner]))
+    first = owner_ends[owner] + 1
   end
-  if shared_state then call('HSET', shared_key, 's', shared_state) end
-  if turn then call('HDEL', shared_key, 't') end
-  for _ = 1, claims do
-    local key, ttl, home, _, next_at = unpack_at('<HdI4c0I4c0', batch, at)
-    call('SET', KEYS[key], home, 'PX', string.format('%d', ttl))
-    at = next_at
+  for place = 1, moves_length, 3 do
+    local key, score, member = moves[place], moves[place + 1], moves[place + 2]
+    if score == '' then call('ZREM', key, member) else call('ZADD', key, score, member) end
   end
-  if operations == 1 then
-    local key, ttl, result = unpack_at('<HdI4c0', batch, at)
-    call('SET', KEYS[key], result, 'PX', string.format('%d', ttl))
+  for place = 1, values_length, 3 do
+    call('SET', values[place], values[place + 1], 'PX', values[place + 2])
   end
+  for _, key in ipairs(turns) do call('HDEL', key, 't') end
 end
 
 -- What Redis refuses for want of memory or disk is an outage, not damage. Only the first write of a
 -- call can meet it, so that nothing has been written when the call fails.
-local outage = false
-local function corrupt(failure)
-  local message = type(failure) == 'table' and failure.err or tostring(failure)
+local function outage_in(message)
   for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
     -- Redis 6 puts it behind its place in the script.
     local isOurs = string.find(message, 'user_script: ?%d+: %-' .. refusal)
     if isOurs or string.find(message, '^' .. refusal) then
-      outage = string.match(message, refusal .. '.*')
+      return string.match(message, refusal .. '.*')
     end
   end
-  return { CORRUPT, message }
 end
 
-local function process()
-  local readable, reply = pcall(decide)
-  if not readable then return corrupt(reply) end
-  if reply then return reply end
-  local appended, failure = pcall(append_record)
-  if not appended then return corrupt(failure) end
-  index_sessions()
-  write()
-  return COMMITTED
+local function message_of(failure)
+  return type(failure) == 'table' and failure.err or tostring(failure)
+end
+
+local function refuse(account, reply)
+  replies[account] = reply
+  refused = refused + 1
+end
+
+-- Writes what waits. Gives the error if Redis does not.
+local function settle()
+  local appended, failure = pcall(append)
+  if appended then
+    write()
+  else
+    local message = message_of(failure)
+    local outage = outage_in(message)
+    if outage then return redis.error_reply(outage) end
+    for account = waits_from, index - 1 do
+      if not replies[account] then refuse(account, { UNWRITTEN, message }) end
+    end
+  end
+  waits_from, waiting, claimed, absent = index, {}, {}, 0
+  entry_length, entry_bytes, entry_ends, record_field = 0, 0, {}, 'r'
+  states_length, owners_length, moves_length, values_length, turns = 0, 0, 0, 0, {}
+end
+
+-- Where the lists ended before the account at hand.
+local entry_mark, bytes_mark, states_mark, owners_mark, moves_mark, values_mark
+
+local function drop()
+  entry_length, entry_bytes = entry_mark, bytes_mark
+  states_length, owners_length = states_mark, owners_mark
+  moves_length, values_length = moves_mark, values_mark
+end
+
+local function pass_over(reply)
+  drop()
+  refuse(index, reply)
+  local length, start = unpack_at('<I4', batch, at)
+  at = start + length
+  index = index + 1
+end
+
+-- Decides account after account, up to one that must wait for another.
+local function decide_on()
+  while index <= accounts do
+    entry_mark, bytes_mark, states_mark = entry_length, entry_bytes, states_length
+    owners_mark, moves_mark, values_mark = owners_length, moves_length, values_length
+    local reply = decide()
+    if reply == false then return end
+    if reply then
+      pass_over(reply)
+    else
+      if entry_bytes >= ENTRY_BYTES then
+        entry_ends[#entry_ends + 1] = entry_length
+        entry_bytes, record_field = 0, 'r'
+      end
+      index = index + 1
+    end
+  end
 end
 
 local stale = epoch_error(KEYS[1], ARGV[1])
 if stale then return stale end
 
-local replies = {}
-for index = 1, accounts do
-  local length, start = unpack_at('<I4', batch, at)
-  at = start
-  replies[index] = process()
-  if outage then return redis.error_reply(outage) end
-  at = start + length
+if absent > 0 then
+  if call('EXISTS', unpack(keys, 3, absent + 2)) == 0 then absent = absent + 2 else absent = 0 end
 end
+while index <= accounts do
+  local readable, failure = pcall(decide_on)
+  if not readable then
+    local message = message_of(failure)
+    local outage = outage_in(message)
+    if outage then return redis.error_reply(outage) end
+    pass_over({ CORRUPT, message })
+  end
+  if readable or index > accounts then
+    local unwritable = settle()
+    if unwritable then return unwritable end
+  end
+end
+if refused == 0 then return COMMITTED end
+for account = 1, accounts do replies[account] = replies[account] or COMMITTED end
 return replies

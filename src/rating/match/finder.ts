@@ -30,6 +30,11 @@ const BY_CALLED_NUMBER: Priority = [
   },
 ]
 
+/** No prefix begins what was not called. */
+function called(step: Step): Step {
+  return (usage, atMs) => (usage.calledNumber === '' ? null : step(usage, atMs))
+}
+
 export class RateFinder {
   private readonly rates = new Map<string, readonly RateRevision[]>()
   private readonly indexes: RateIndex[] = []
@@ -52,7 +57,7 @@ export class RateFinder {
     this.others = [...this.configured.keys()].filter((category) => category !== RETAIL)
     this.unconfigured = rateKeys.map((template) =>
       template === CALLED_NUMBER
-        ? this.indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER)
+        ? called(this.indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER))
         : this.byKey(compileRateKey(template)),
     )
   }

@@ -33,13 +33,36 @@ export function compileRateKey(template: string): RateKeyTemplate {
         return () => part
     }
   })
-  return (fields) => {
+  return remembering((fields) => {
     let key = ''
     for (const make of makers) {
       const text = make(fields)
       if (text === null) return null
       key += text
     }
+    return key
+  })
+}
+
+/** Keys that a template remembers. */
+const KEYS_MAX = 1000
+
+/** Few keys are made again and again: the same text is found faster than a new one. */
+function remembering(make: RateKeyTemplate): RateKeyTemplate {
+  const usagets = new Map<string, Map<number, string | null>>()
+  let count = 0
+  return (fields) => {
+    const { usaget, ratingGroup } = fields
+    const known = usagets.get(usaget)?.get(ratingGroup)
+    if (known !== undefined) return known
+    const key = make(fields)
+    if (count >= KEYS_MAX) {
+      usagets.clear()
+      count = 0
+    }
+    const groups = usagets.get(usaget) ?? new Map<number, string | null>()
+    usagets.set(usaget, groups.set(ratingGroup, key))
+    count += 1
     return key
   }
 }

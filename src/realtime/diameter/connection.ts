@@ -100,13 +100,17 @@ export class PeerConnection implements DiameterConnection {
     socket.on('close', () => this.#closed())
   }
 
+  get isGone(): boolean {
+    return this.#hasEnded || this.state === 'closing'
+  }
+
   get peerName(): string {
     return this.peer?.name ?? ''
   }
 
   send(answer: Buffer): void {
     if (this.#underWay > 0) this.#underWay -= 1
-    if (this.#hasEnded || this.state === 'closing') this.#around.metrics.answerDropped()
+    if (this.isGone) this.#around.metrics.answerDropped()
     else this.#write(answer)
     this.#whenAnswered()
   }
@@ -142,8 +146,7 @@ export class PeerConnection implements DiameterConnection {
     this.#pending.expire(nowMs)
     // Who does not read has a time of its own.
     if (this.#isPaused) return
-    const underWay = this.#underWay
-    const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay }
+    const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
     const event = dueEvent(this.state, this.#around.settings, at)
     if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
     if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()

@@ -62,7 +62,8 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { moment } = registry
-    charge({ body: bytes, codec, fileType, origin, peer }, (_reason, answer, outcome) => {
+    const arrival = { body: bytes, codec, fileType, origin, peer, client: connection }
+    charge(arrival, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })
       }

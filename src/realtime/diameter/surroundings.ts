@@ -14,6 +14,8 @@ import type { OwnRequest } from './server-requests.ts'
 /** What others may know of a connection, and do with it. */
 export interface DiameterConnection {
   readonly state: PeerState
+  /** Nothing more can be sent to it. */
+  readonly isGone: boolean
   /** Origin-Host and Origin-Realm as the peer has said them; '' before it has. */
   readonly originHost: string
   readonly originRealm: string

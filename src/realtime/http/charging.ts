@@ -168,7 +168,8 @@ export class Charging {
     body: Buffer,
   ): void {
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
-    const arrival = { body, codec, fileType, origin, peer: peer === null ? '' : origin }
+    const name = peer === null ? '' : origin
+    const arrival = { body, codec, fileType, origin, peer: name, client: exchange }
     this.#options.charge(arrival, (reason, text) =>
       this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )

@@ -1,5 +1,7 @@
 /** One HTTP request and its answer, whichever server has taken it. */
 export interface Exchange {
+  /** The client has gone, or has its answer. */
+  readonly isGone: boolean
   /**
    * Collects the body, up to `bytesMax`, and hands it over once; valid during the call only. A
    * longer one is reported once: by its declared length, or when it grows too long.

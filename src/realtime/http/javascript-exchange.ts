@@ -28,6 +28,10 @@ export class JavaScriptExchange implements Exchange {
     response.on('error', () => undefined)
   }
 
+  get isGone(): boolean {
+    return this.#response === null
+  }
+
   readBody(
     bytesMax: number,
     onBody: (body: Buffer) => void,

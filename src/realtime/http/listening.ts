@@ -2,10 +2,20 @@
 import type { Logger } from '../../runtime/log.ts'
 import type { EncodeRefusal } from './refusals.ts'
 
+/** What event loops know of each other that listen on one port (`realtime.listeners`). */
+export interface PortSharing {
+  /** The first one sees to it that the port is nobody else's. */
+  readonly isFirst: boolean
+  /** File descriptor from which the connections of the process, which are those of all, count. */
+  readonly firstDescriptor: number
+}
+
 export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
+  /** Null: the port is for this thread alone. */
+  readonly sharing: PortSharing | null
   readonly connectionsMax: number
   readonly encodeRefusal: EncodeRefusal
   readonly log: Pick<Logger, 'warn' | 'error'>

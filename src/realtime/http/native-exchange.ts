@@ -39,6 +39,10 @@ export class NativeExchange implements Exchange {
     this.#isArriving = false
   }
 
+  get isGone(): boolean {
+    return this.#response === null
+  }
+
   readBody(
     bytesMax: number,
     onBody: (body: Buffer) => void,

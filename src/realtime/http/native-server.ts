@@ -22,7 +22,7 @@ export async function startNativeServer(
 ): Promise<HttpServer> {
   const app = uws.App() as App
   addRoutes(app, endpoints)
-  const first = await listen(app, options.host, options.port)
+  const first = await listenFirst(uws, app, options)
   if (first === false) {
     app.close()
     throw new ListenError(options, 'the port is in use, or the system does not allow it')
@@ -69,8 +69,8 @@ const REOPEN_AT = 0.9
  * New connections are then refused by the system, and those that there are go on.
  */
 function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
-  const { host, port, connectionsMax, log } = options
-  const base = nextDescriptor()
+  const { host, port, sharing, connectionsMax, log } = options
+  const base = sharing?.firstDescriptor ?? nextDescriptor()
   const ceiling = descriptorCeiling(base, connectionsMax)
   const reopenBelow = base + (ceiling - base) * REOPEN_AT
   let socket: us_listen_socket | null = first
@@ -83,7 +83,7 @@ function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen
   }
   const open = async () => {
     isOpening = true
-    const opened = await listen(app, host, port)
+    const opened = await listen(app, host, port, sharing === null ? EXCLUSIVELY : SHARED)
     isOpening = false
     if (opened === false) log.error({ port }, 'port cannot be listened on again')
     else {
@@ -110,23 +110,48 @@ function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen
   }
 }
 
-type ListenExclusively = (
+/**
+ * Who shares a port cannot hold it for himself, and other programs that share theirs would get in
+ * unnoticed. So the first one takes it for itself, and at once again as one that is shared.
+ */
+async function listenFirst(
+  uws: Uws,
+  app: App,
+  { host, port, sharing }: ListenOptions,
+): Promise<us_listen_socket | false> {
+  if (sharing === null) return listen(app, host, port, EXCLUSIVELY)
+  if (!sharing.isFirst) return listen(app, host, port, SHARED)
+  const probe = await listen(app, host, port, EXCLUSIVELY)
+  if (probe === false) return false
+  // Of any free port it is the one that was found: the system gives none that could be shared.
+  const found = uws.us_socket_local_port(probe)
+  uws.us_listen_socket_close(probe)
+  return listen(app, host, found, SHARED)
+}
+
+type ListenWithOption = (
   host: string,
   port: number,
-  options: number,
+  option: number,
   done: (socket: us_listen_socket | false) => void,
 ) => void
 
-/**
- * Without the option a second process would share the port (SO_REUSEPORT) and silently take half of
- * the connections. The form with host and option exists but is not in the library's types.
- */
-function listen(app: App, host: string, port: number): Promise<us_listen_socket | false> {
-  const exclusively = app.listen.bind(app) as unknown as ListenExclusively
+/** The form with host and option exists but is not in the library's types. */
+function listen(
+  app: App,
+  host: string,
+  port: number,
+  option: number,
+): Promise<us_listen_socket | false> {
+  const listenWith = app.listen.bind(app) as unknown as ListenWithOption
   return new Promise((resolve) => {
-    exclusively(host, port, EXCLUSIVE_PORT, resolve)
+    listenWith(host, port, option, resolve)
   })
 }
 
-/** `LIBUS_LISTEN_EXCLUSIVE_PORT`; the types have it as a const of an enum. */
-const EXCLUSIVE_PORT = 1
+/**
+ * `LIBUS_LISTEN_EXCLUSIVE_PORT` and `LIBUS_LISTEN_DEFAULT`; the types have them as a const of an
+ * enum. Shared (SO_REUSEPORT), a second process would silently take half of the connections.
+ */
+const EXCLUSIVELY = 1
+const SHARED = 0

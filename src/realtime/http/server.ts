@@ -13,15 +13,24 @@ export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
 /** Listens for charge requests. Throws `ListenError`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const endpoints = createEndpoints(options)
-  if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
-  const uws = await loadNative()
+  const uws = options.httpServer === 'javascript' ? null : await loadNative()
+  const lonely = options.sharing === null ? null : whyNotShared(uws)
+  if (lonely !== null) throw new ListenError(options, `realtime.listeners must be 1: ${lonely}`)
   if (uws !== null) return startNativeServer(uws, options, endpoints)
+  if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
   const node = process.versions.node
   if (options.httpServer === 'native') {
     throw new ListenError(options, `uWebSockets.js has no binary for Node ${node} on this system`)
   }
   options.log.warn({ node }, 'no binary of uWebSockets.js for this Node: HTTP is in JavaScript')
   return startJavaScriptServer(options, endpoints)
+}
+
+/** Null where several event loops can listen on one port. */
+function whyNotShared(uws: Uws | null): string | null {
+  if (uws === null) return 'HTTP in JavaScript, as it is here, shares no port'
+  // Others let several listen, and give all connections to one of them.
+  return process.platform === 'linux' ? null : 'only Linux divides the connections of a port'
 }
 
 /**

@@ -21,6 +21,17 @@ describe('a rate key template', () => {
     expect(compileRateKey(row['template']!)(fields) ?? 'none').toBe(row['key'])
   })
 
+  it('makes the same key again, also when it has made more than it remembers', () => {
+    const keyOf = compileRateKey('{USAGET}_{rating_group}')
+    for (let round = 0; round < 2; round += 1) {
+      for (let ratingGroup = -1; ratingGroup < 1500; ratingGroup += 1) {
+        const key = ratingGroup < 0 ? null : `DATA_${ratingGroup}`
+        expect(keyOf({ usaget: 'data', ratingGroup })).toBe(key)
+      }
+    }
+    expect(keyOf({ usaget: 'call', ratingGroup: 7 })).toBe('CALL_7')
+  })
+
   it.each(['{msisdn}', 'A{Usaget}', '{}', 'A{called_number}'])(
     'names the placeholder that it does not know: %s',
     (text) => {

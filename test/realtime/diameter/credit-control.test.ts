@@ -25,7 +25,7 @@ const gy = { name: 'GY', parser: 'diameter', wire } as Dialect
 const json = { name: 'json', parser: 'json', wire: null } as Dialect
 const unread: MissingDialect = { missing: 'notLoaded', why: 'is not known' }
 
-let arrivals: Omit<Arrival<unknown>, 'body' | 'codec'>[]
+let arrivals: Omit<Arrival<unknown>, 'body' | 'codec' | 'client'>[]
 let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
 let answer: Buffer | null
@@ -38,7 +38,7 @@ beforeEach(() => {
 })
 
 const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
-  const { body: _, codec: __, ...rest } = arrival
+  const { body: _, codec: __, client: ___, ...rest } = arrival
   arrivals.push(rest)
   take('granted', answer, outcome)
 }) as Charge
@@ -63,6 +63,7 @@ function connectionOf(settings?: object): DiameterConnection {
   const listed = { name: 'pgw', keys: [], diameter: { origin_host: 'pgw.a.test' }, ...settings }
   const [peer = null] = settings === undefined ? [] : compilePeers([listed]).all
   return {
+    isGone: false,
     ...{ state: 'open', originHost: 'pgw.a.test', originRealm: 'A.test', remoteAddress: '' },
     ...{ peer, peerName: peer?.name ?? '' },
     send: (bytes) => sent.push(namedAvps(readMessage(bytes).avps)),

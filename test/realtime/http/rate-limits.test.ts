@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
+import { createRateLimits, createRateTable } from '../../../src/realtime/http/rate-limits.ts'
 
 /** Limits, and a clock that the test sets. */
 function limitsOf() {
@@ -59,4 +59,25 @@ it('knows each peer, whatever the others do, and follows a new rate', () => {
 it('bounds nothing without a rate', () => {
   const { take } = limitsOf()
   expect(new Set(take(10_000, { requestsPerSecond: 0, burst: 0 }))).toEqual(new Set([0]))
+})
+
+it('is one rate for all threads that share it, and another for each peer', () => {
+  const clock = { ms: 5 }
+  const table = createRateTable()
+  const [one, two] = [0, 1].map(() => createRateLimits(() => clock.ms, table))
+  const rate = { name: 'PGW', requestsPerSecond: 4, burst: 4 }
+  const takenBy = (limits = one) => limits?.take(rate)
+  expect([takenBy(), takenBy(two), takenBy(), takenBy(two)]).toEqual([0, 0, 0, 0])
+  expect([takenBy(), takenBy(two)]).toEqual([1, 1])
+  expect(two?.take({ ...rate, name: 'other' })).toBe(0)
+  clock.ms += 250
+  expect([takenBy(two), takenBy(), takenBy(two)]).toEqual([0, 1, 1])
+})
+
+it('lets peers share a rate where they are more than it has places for', () => {
+  const limits = createRateLimits(() => 5, createRateTable(2))
+  const rate = { requestsPerSecond: 1, burst: 1 }
+  const names = ['a', 'b', 'c', 'd']
+  expect(names.map((name) => limits.take({ ...rate, name }))).toEqual([0, 0, 1, 1])
+  expect(names.map((name) => limits.take({ ...rate, name }))).toEqual([1, 1, 1, 1])
 })

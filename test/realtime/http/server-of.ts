@@ -94,6 +94,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
   const server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
+    sharing: null,
     httpServer,
     connectionsMax: 1000,
     log: createLogger({ name: 'test', level: 'silent' }),

@@ -241,3 +241,10 @@ describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
     await new Promise((resolve) => other.close(resolve))
   })
 })
+
+it('shares no port where HTTP is in JavaScript', async () => {
+  const sharing = { isFirst: true, firstDescriptor: 0 }
+  await expect(serverOf('javascript', { sharing })).rejects.toThrow(
+    'realtime.listeners must be 1: HTTP in JavaScript, as it is here, shares no port',
+  )
+})

@@ -30,6 +30,8 @@ export function openSocket(port: number) {
     send: (bytes: string | Buffer) =>
       new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
     destroy: () => socket.destroy(),
+    /** Not only its half: nothing that comes would be read. */
+    reset: () => socket.resetAndDestroy(),
     /** The next answer; null if the connection ends before there is one. */
     async answer(): Promise<RawAnswer | null> {
       for (;;) {

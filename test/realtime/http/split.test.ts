@@ -80,8 +80,8 @@ function answerTo({ fileType, type, body }: Message): string {
 
 async function chargingServer(kind: Kind) {
   const charge = createCharge({
-    ...{ limits, admission: createAdmission(100), clock: { nowMs: () => nowMs } },
-    pool: { submit: (request, done) => void setImmediate(() => done(outcomeOf(request))) },
+    ...{ limits, admission: createAdmission({ inFlightMax: 100 }), clock: { nowMs: () => nowMs } },
+    pool: { submit: (request, done) => void setImmediate(() => done(outcomeOf(request), false)) },
     metrics: { request: () => undefined },
     log: createLogger({ name: 'test', level: 'silent' }),
   })

@@ -9,7 +9,9 @@ const machineNow = Date.now
 let offsetMs = 0
 Date.now = () => machineNow() + offsetMs
 
-const { default: run } = await import('../../../dist/src/workers/main.js')
+const { unpackTask } = await import('../../../dist/src/domain/hand-over.js')
+const { charge } = await import('../../../dist/src/workers/main.js')
+const { serve } = await import('../../../dist/src/workers/serve.js')
 
 function readNote(name) {
   try {
@@ -36,11 +38,14 @@ function fail(fault) {
   while (performance.now() < until);
 }
 
-export default async function work(task) {
+export default ({ port }) => serve(port, work)
+
+async function work(task) {
   offsetMs = readNote('clock.json')?.offsetMs ?? 0
-  fail(faultFor(task.requests, 'before'))
-  const fault = faultFor(task.requests, 'after')
-  const result = await run(task)
+  const { requests } = unpackTask(task)
+  fail(faultFor(requests, 'before'))
+  const fault = faultFor(requests, 'after')
+  const result = await charge(task)
   fail(fault)
   return result
 }

@@ -17,8 +17,8 @@ import {
 import { withCatalog } from '../exchange.ts'
 import { GRANTED, MIB_PRICE, money, session, startNode, type TestNode } from './node.ts'
 
-const ENTRIES = 100_000
-/** One subscriber of each account: each update is an entry. */
+const COMMITS = 100_000
+/** One subscriber of each account: those of one call share an entry. */
 const ACCOUNTS = 100
 const MILLION = 1_000_000
 const PRICE = 10_000
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const sids = Array.from({ length: ACCOUNTS }, (_, index) => index * 100 + 1)
 
-/** Sessions that a worker charges, an entry for each request; gives how many updates each had. */
+/** Sessions that a worker charges, a commit for each request; gives how many updates each had. */
 async function writeEntries(): Promise<number> {
   for (const sid of sids) {
     expect(aidOf(sid)).toBe((sid - 1) / 100 + 1)
@@ -48,7 +48,7 @@ async function writeEntries(): Promise<number> {
     expect(new Set(reasons)).toEqual(new Set(['granted']))
   }
   await granted(sids.map((sid) => request('start', sid, 0, [service(MILLION)])))
-  const updates = Math.ceil(ENTRIES / ACCOUNTS)
+  const updates = Math.ceil(COMMITS / ACCOUNTS)
   for (let number = 1; number <= updates; number += 1) {
     const used = [service(MILLION, MILLION)]
     await granted(sids.map((sid) => request('update', sid, number, used)))
@@ -57,12 +57,12 @@ async function writeEntries(): Promise<number> {
   return updates + 1
 }
 
-describe('a recorder that is 100,000 entries behind', () => {
+describe('a recorder that is 100,000 commits behind', () => {
   it('catches up while charging goes on; every line is exact', async () => {
     const { product, books, send, moneyOf } = node
     await product.start('realtime')
     const reports = await writeEntries()
-    expect(await streamBacklog(books.ledger)).toBeGreaterThanOrEqual(ENTRIES)
+    expect(await streamBacklog(books.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
 
     let isBehind = true
     const one = session('meanwhile', FIRST_SID)

@@ -1,24 +1,22 @@
-local OWNER_FORMAT_MAX = 2
+local OWNER_FORMAT_MAX = 3
 local OWNER_HEADER = '<Bdddddd'
 local OWNER_HEADER_BYTES = 49
 local OWNER_AMOUNTS = '<dddddd'
 local OWNER_AMOUNTS_BYTES = 48
+local OWNER_PAIR = '<dddddddddddd'
 local SAFE_INTEGER_MAX = 9007199254740991
+local unpack_owner = struct.unpack
 
--- Formats 1 and 2 differ only behind the amounts.
+-- All formats differ only behind the amounts.
 local function check_format(format)
   if format < 1 or format > OWNER_FORMAT_MAX then error('owner: unknown format', 0) end
 end
 
--- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
--- Returns version and total credited, or raises an error that says what is damaged.
-local function check_owner(packed)
-  local format, version, _, owed, repaid, total, count = struct.unpack(OWNER_HEADER, packed)
-  check_format(format)
-  if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
+-- The sum of what is credited to the buckets. Raises an error that says which is damaged.
+local function check_buckets(packed, count)
   local sum, at = 0, OWNER_HEADER_BYTES + 1
   for _ = 1, count do
-    local id, credited, spent, reserved, free, limit = struct.unpack(OWNER_AMOUNTS, packed, at)
+    local id, credited, spent, reserved, free, limit = unpack_owner(OWNER_AMOUNTS, packed, at)
     if spent + reserved + free ~= credited then
       error(string.format('bucket %d: credited is not spent + reserved + free', id), 0)
     end
@@ -31,14 +29,36 @@ local function check_owner(packed)
     sum = sum + credited
     at = at + OWNER_AMOUNTS_BYTES
   end
-  if sum ~= total then error('owner: total is not the sum of its buckets', 0) end
+  return sum
+end
+
+-- Most owners have two buckets and no limits: whether they are sound is seen at one look.
+local function is_sound_pair(packed, total)
+  local _, credited, spent, reserved, free, _, _, credited2, spent2, reserved2, free2 =
+    unpack_owner(OWNER_PAIR, packed, OWNER_HEADER_BYTES + 1)
+  return spent + reserved + free == credited and spent2 + reserved2 + free2 == credited2
+    and spent >= 0 and reserved >= 0 and free >= 0 and credited <= SAFE_INTEGER_MAX
+    and spent2 >= 0 and reserved2 >= 0 and free2 >= 0 and credited2 <= SAFE_INTEGER_MAX
+    and credited + credited2 == total
+end
+
+-- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
+-- Returns version and total credited, or raises an error that says what is damaged.
+local function check_owner(packed)
+  local format, version, _, owed, repaid, total, count = unpack_owner(OWNER_HEADER, packed)
+  check_format(format)
+  if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
+  if count == 2 and is_sound_pair(packed, total) then return version, total end
+  if check_buckets(packed, count) ~= total then
+    error('owner: total is not the sum of its buckets', 0)
+  end
   return version, total
 end
 
 -- Version and total credited of what is stored; 0 and 0 for an owner that is new.
 local function stored_totals(packed)
   if not packed then return 0, 0 end
-  local format, version, _, _, _, total = struct.unpack(OWNER_HEADER, packed)
+  local format, version, _, _, _, total = unpack_owner(OWNER_HEADER, packed)
   check_format(format)
   return version, total
 end

@@ -3,19 +3,19 @@
  * many over HTTP would take longer than all else. Each holds units; every tenth has used some
  * before, and so has a line.
  */
-import { bucketOrder, emptyOwner, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
-import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
-import { credit } from '../../src/domain/credit.ts'
-import { cycleAt } from '../../src/domain/cycle.ts'
-import type { OperationLine } from '../../src/domain/line.ts'
-import { emptyService } from '../../src/domain/segment.ts'
-import type { SegmentStart, Session } from '../../src/domain/session.ts'
-import { settle } from '../../src/domain/settle.ts'
-import { UNLIMITED } from '../../src/domain/tariff.ts'
-import { FOREVER_MS } from '../../src/domain/time.ts'
-import type { AccountCommit, SessionCommit } from '../../src/ledger/commit-layout.ts'
-import { sessionKeyOf } from '../../src/ledger/keys.ts'
-import { homeText, type Ledger } from '../../src/ledger/ledger.ts'
+import { bucketOrder, emptyOwner, type OwnerState, paysFor } from '../src/domain/bucket.ts'
+import type { PrepaidInclude } from '../src/domain/catalogue.ts'
+import { credit } from '../src/domain/credit.ts'
+import { cycleAt } from '../src/domain/cycle.ts'
+import type { OperationLine } from '../src/domain/line.ts'
+import { emptyService } from '../src/domain/segment.ts'
+import type { SegmentStart, Session } from '../src/domain/session.ts'
+import { settle } from '../src/domain/settle.ts'
+import { UNLIMITED } from '../src/domain/tariff.ts'
+import { FOREVER_MS } from '../src/domain/time.ts'
+import type { AccountCommit, SessionCommit } from '../src/ledger/commit-layout.ts'
+import { sessionKeyOf } from '../src/ledger/keys.ts'
+import { homeText, type Ledger } from '../src/ledger/ledger.ts'
 
 export const MIB = 1024 * 1024
 /** Micros for a MiB, as the demo catalogue has it. */

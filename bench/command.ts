@@ -1,0 +1,33 @@
+/** A command as an operator runs it, beside the processes. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { type Product, ROOT } from './product.ts'
+
+const BIN = join(ROOT, 'bin/tollgate.mjs')
+
+export interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs `tollgate` on the stores of the product; `environment` replaces some of that. */
+export function tollgate(
+  product: Product,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_DATA_DIR: product.folder,
+    TOLLGATE_REDIS_URL: product.redisUrl,
+    TOLLGATE_MONGO_URL: product.mongoUrl,
+    TOLLGATE_MONGO_DATABASE: product.database,
+    ...environment,
+  }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}

@@ -1,0 +1,49 @@
+/**
+ * `npm run bench:docs -- FILE...`: writes the tables of docs/PERFORMANCE.md between their markers,
+ * and the plots beside it, from results of `npm run bench -- --json FILE`. Of a scenario that
+ * several files have, the last counts.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './product.ts'
+import { resultMarkdown } from './report/markdown.ts'
+import { partsOf, replacePart } from './report/markers.ts'
+import { type Plotted, plotsOf } from './report/plots.ts'
+import { type Results, readResults } from './report/results.ts'
+
+const DOCUMENT = join(ROOT, 'docs/PERFORMANCE.md')
+const PLOTS = join(ROOT, 'docs/performance')
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+function main(files: readonly string[]): void {
+  if (files.length === 0) throw new Error('npm run bench:docs -- FILE... (from --json FILE)')
+  const all = files.map(readResults)
+  const parts = contents(all)
+  let document = readFileSync(DOCUMENT, 'utf8')
+  for (const name of partsOf(document)) {
+    const text = parts.get(name)
+    if (text === undefined) say(`${name}: no result, left as it is`)
+    else document = replacePart(document, name, text)
+  }
+  writeFileSync(DOCUMENT, document)
+  mkdirSync(PLOTS, { recursive: true })
+  for (const { file, svg } of all.flatMap(plotted)) writeFileSync(join(PLOTS, file), svg)
+  say(`${DOCUMENT} is written`)
+}
+
+/** Text of each part by its name: one per scenario, and where they were measured. */
+function contents(all: readonly Results[]): Map<string, string> {
+  const parts = new Map<string, string>()
+  for (const { at, machine, scenarios } of all) {
+    const { processor, cores, node } = machine
+    parts.set('machine', `${cores} cores, ${processor}, Node ${node}, last written from ${at}.`)
+    for (const [name, result] of Object.entries(scenarios)) parts.set(name, resultMarkdown(result))
+  }
+  return parts
+}
+
+function plotted({ scenarios }: Results): Plotted[] {
+  return Object.values(scenarios).flatMap(({ curves = {} }) => plotsOf(curves))
+}
+
+main(process.argv.slice(2))

@@ -1,0 +1,121 @@
+/**
+ * Kept-alive connections with one request under way on each. Written for little processor time:
+ * the generator shares the machine with what it measures.
+ */
+import { connect, type Socket } from 'node:net'
+import { answerLength, fateOf, type HttpDialect, readAnswer } from './http-messages.ts'
+import type { Link, LinkOptions } from './link.ts'
+import { answerNumber } from './tally.ts'
+
+const BUFFER_BYTES = 16 * 1024
+const LOST = answerNumber(0, 0)
+
+export class HttpLink implements Link {
+  readonly slots: number
+  private readonly connections: Connection[]
+
+  constructor(dialect: HttpDialect, options: LinkOptions) {
+    this.slots = options.connections
+    this.connections = Array.from(
+      { length: this.slots },
+      (_, slot) => new Connection(slot, dialect, options),
+    )
+  }
+
+  async open(): Promise<void> {
+    await Promise.all(this.connections.map((connection) => connection.open()))
+  }
+
+  send(slot: number, session: number): void {
+    this.connections[slot]?.send(session)
+  }
+
+  abandon(slot: number): void {
+    this.connections[slot]?.close()
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close()
+  }
+}
+
+class Connection {
+  private readonly slot: number
+  private readonly dialect: HttpDialect
+  private readonly options: LinkOptions
+  private readonly head: string
+  private readonly buffer = Buffer.allocUnsafe(BUFFER_BYTES)
+  private socket: Socket | null = null
+  private isBusy = false
+  /** What has come of an answer that is not complete. */
+  private received = ''
+
+  constructor(slot: number, dialect: HttpDialect, options: LinkOptions) {
+    this.slot = slot
+    this.dialect = dialect
+    this.options = options
+    const headers = `Host: localhost\r\nContent-Type: ${dialect.contentType}\r\n`
+    this.head = `POST ${dialect.path} HTTP/1.1\r\n${headers}Content-Length: `
+  }
+
+  open(): Promise<void> {
+    const socket = this.connected()
+    if (!socket.connecting) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    })
+  }
+
+  send(session: number): void {
+    const { ring, firstSubscriber, run } = this.options
+    const body = this.dialect.body(ring, session, firstSubscriber, run)
+    this.isBusy = true
+    this.connected().write(`${this.head}${body.length}\r\n\r\n${body}`, 'latin1')
+  }
+
+  close(): void {
+    this.isBusy = false
+    this.received = ''
+    const { socket } = this
+    this.socket = null
+    socket?.destroy()
+  }
+
+  private connected(): Socket {
+    if (this.socket !== null) return this.socket
+    const callback = (bytes: number, buffer: Uint8Array) => {
+      if (this.socket === socket) this.take((buffer as Buffer).toString('latin1', 0, bytes))
+      return true
+    }
+    const onread = { buffer: this.buffer, callback }
+    const socket = connect({ port: this.options.port, host: '127.0.0.1', noDelay: true, onread })
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.lost(socket))
+    this.socket = socket
+    return socket
+  }
+
+  private take(text: string): void {
+    const whole = this.received === '' ? text : this.received + text
+    const length = answerLength(whole)
+    if (length === 0 || whole.length < length) {
+      this.received = whole
+      return
+    }
+    this.received = ''
+    if (!this.isBusy) return
+    this.isBusy = false
+    const answer = readAnswer(whole, this.dialect.codeMark)
+    this.options.onAnswer(this.slot, fateOf(answer), answer)
+  }
+
+  private lost(socket: Socket): void {
+    if (this.socket !== socket) return
+    this.socket = null
+    this.received = ''
+    if (!this.isBusy) return
+    this.isBusy = false
+    this.options.onAnswer(this.slot, 'failed', LOST)
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Ticks finer than a millisecond, which timers of an event loop cannot: a thread that sleeps for
+ * most of the time, where polling would cost a whole core.
+ */
+import { Worker } from 'node:worker_threads'
+
+const TICK_MS = 0.2
+
+const THREAD = `
+const { workerData, parentPort } = require('node:worker_threads')
+const { flags, tickMs } = workerData
+while (Atomics.load(flags, 0) === 0) {
+  Atomics.wait(flags, 0, 0, tickMs)
+  if (Atomics.exchange(flags, 1, 1) === 0) parentPort.postMessage(0)
+}
+`
+
+export interface Metronome {
+  stop(): void
+}
+
+/** Calls `onTick` until it is stopped; a tick that was not taken yet is not followed by another. */
+export function startMetronome(onTick: () => void): Metronome {
+  const flags = new Int32Array(new SharedArrayBuffer(8))
+  const thread = new Worker(THREAD, { eval: true, workerData: { flags, tickMs: TICK_MS } })
+  thread.on('message', () => {
+    Atomics.store(flags, 1, 0)
+    onTick()
+  })
+  return {
+    stop() {
+      Atomics.store(flags, 0, 1)
+      Atomics.notify(flags, 0)
+    },
+  }
+}

@@ -1,0 +1,101 @@
+/** The process of the load generator: runs one job after the other, by messages of its parent. */
+import { performance } from 'node:perf_hooks'
+import { DiameterLink } from './diameter-link.ts'
+import { FlowRun } from './flow-run.ts'
+import { HttpLink } from './http-link.ts'
+import { json, keyValue } from './http-messages.ts'
+import type { Flow, Job, JobResult, Order, Report, Reports } from './job.ts'
+import type { Link, LinkOptions } from './link.ts'
+import { startMetronome } from './metronome.ts'
+import { SessionRing } from './session-ring.ts'
+
+/** Sessions and connections of a flow; both outlive the job. */
+interface Standing {
+  flow: Flow
+  ring: SessionRing
+  link: Link
+}
+
+const standing = new Map<string, Standing>()
+const RELEASE_SECONDS = 60
+/** Looks after the end of a closed loop that got no answer. */
+const LOOK_MS = 100
+
+function standingOf(flow: Flow): Standing {
+  const key = `${flow.name} ${flow.port} ${flow.connections} ${flow.outstanding}`
+  const found = standing.get(key)
+  if (found !== undefined) return { ...found, flow }
+  const { sessions, subscribers, onlyStarts = false } = flow
+  const ring = new SessionRing({ sessions, subscribers, onlyStarts })
+  const run = `${flow.name}-${process.pid.toString(36)}-${standing.size}`
+  const link = linkOf(flow, {
+    ...flow,
+    ...{ ring, run },
+    onAnswer: (slot, fate, answer) => running.get(ring)?.answered(slot, fate, answer),
+  })
+  const one = { flow, ring, link }
+  standing.set(key, one)
+  return one
+}
+
+/** By ring: who takes the answers of a link now. */
+const running = new Map<SessionRing, FlowRun>()
+
+function linkOf({ protocol }: Flow, options: LinkOptions): Link {
+  if (protocol === 'diameter') return new DiameterLink(options)
+  return new HttpLink(protocol === 'json' ? json : keyValue, options)
+}
+
+async function run(job: Job): Promise<JobResult> {
+  const all = job.flows.map(standingOf)
+  await Promise.all(all.map(({ link }) => link.open()))
+  const before = process.cpuUsage()
+  const startedMs = performance.now()
+  const runs = all.map(({ flow, ring, link }) => {
+    const one = new FlowRun(flow, ring, link)
+    running.set(ring, one)
+    return one
+  })
+  const pumpAll = () => {
+    for (const one of runs) one.pump()
+  }
+  const isOpen = job.flows.some(({ phases }) => phases.some(({ perSecond }) => perSecond > 0))
+  const metronome = isOpen ? startMetronome(pumpAll) : null
+  const timer = setInterval(pumpAll, LOOK_MS)
+  await Promise.all(runs.map((one) => one.run()))
+  clearInterval(timer)
+  metronome?.stop()
+  running.clear()
+  const { user, system } = process.cpuUsage(before)
+  const seconds = (performance.now() - startedMs) / 1000
+  return { flows: runs.map((one) => one.result()), cpuMicros: user + system, seconds }
+}
+
+function reports(): Reports[] {
+  return [...standing.values()].map(({ flow, ring }) => ({
+    name: flow.name,
+    firstSubscriber: flow.firstSubscriber,
+    reports: [...ring.reports],
+  }))
+}
+
+function release(): Promise<JobResult> {
+  const flows = [...standing.values()].map(({ flow, ring }) => {
+    ring.drain()
+    return { ...flow, phases: [{ perSecond: 0, seconds: RELEASE_SECONDS }] }
+  })
+  return run({ flows })
+}
+
+async function obey(order: Order): Promise<Report> {
+  if (order.type === 'reports') return { type: 'reports', flows: reports() }
+  const result = order.type === 'run' ? run(order.job) : release()
+  return { type: 'result', result: await result }
+}
+
+const tell = (report: Report) => process.send?.(report)
+process.on('message', (order: Order) => {
+  obey(order).then(tell, (error: unknown) => tell({ type: 'error', message: String(error) }))
+})
+process.on('disconnect', () => process.exit(0))
+tell({ type: 'ready' })

@@ -1,0 +1,88 @@
+/**
+ * When the requests of an open loop are due, whatever becomes of those before. Latency is counted
+ * from then: a server that stalls is charged with all that should have been sent meanwhile.
+ */
+
+/** One stretch of a load. */
+export interface Phase {
+  /** Requests per second; 0: a closed loop, each answer is followed by the next request. */
+  perSecond: number
+  seconds: number
+}
+
+export interface Due {
+  /** Milliseconds since the beginning; infinite when all phases are over. */
+  atMs: number
+  /** Index of the phase that it belongs to. */
+  phase: number
+}
+
+export class Schedule {
+  private readonly phases: readonly Phase[]
+  private readonly random: (() => number) | null
+  private phase = 0
+  /** Of the present phase, ms. */
+  private beginMs = 0
+  private nextMs = 0
+
+  /** `random`: gaps as of independent subscribers (Poisson); null: all the same. */
+  constructor(phases: readonly Phase[], random: (() => number) | null) {
+    if (phases.some(({ perSecond }) => !(perSecond > 0))) throw new Error('a rate must be positive')
+    this.phases = phases
+    this.random = random
+    this.nextMs = this.gapMs()
+    this.advance()
+  }
+
+  /** The next that is due; the same until `take`. */
+  get due(): Due {
+    return { atMs: this.nextMs, phase: this.phase }
+  }
+
+  get dueMs(): number {
+    return this.nextMs
+  }
+
+  get duePhase(): number {
+    return this.phase
+  }
+
+  /** Goes on to the one after. */
+  take(): void {
+    this.nextMs += this.gapMs()
+    this.advance()
+  }
+
+  private gapMs(): number {
+    const { perSecond } = this.phases[this.phase] ?? { perSecond: 1 }
+    const mean = 1000 / perSecond
+    return this.random === null ? mean : -Math.log(1 - this.random()) * mean
+  }
+
+  /** Into the phase in which the next is due; it begins anew there, with the rate of that phase. */
+  private advance(): void {
+    for (;;) {
+      const phase = this.phases[this.phase]
+      if (phase === undefined) {
+        this.nextMs = Number.POSITIVE_INFINITY
+        return
+      }
+      const endMs = this.beginMs + phase.seconds * 1000
+      if (this.nextMs < endMs) return
+      this.beginMs = endMs
+      this.phase += 1
+      this.nextMs = endMs + this.gapMs()
+    }
+  }
+}
+
+/** Numbers from 0 to below 1 that are the same in each run (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Sessions of 1 start, 10 updates and 1 release, taken in turn. A session that has a request under
+ * way is not in the ring, so that no two of its requests are ever under way together.
+ */
+
+export const UPDATES = 10
+const RELEASE = UPDATES + 1
+
+/** What became of a request. */
+export type Fate =
+  /** Charged: the session goes on. */
+  | 'admitted'
+  /** Refused for want of capacity: the same request is sent again later. */
+  | 'refused'
+  /** Anything else: whether it was charged is not known, and the session is left. */
+  | 'failed'
+
+export interface RingOptions {
+  /** Sessions at the same time; at most as many as subscribers. */
+  sessions: number
+  subscribers: number
+  /** Only starts: every session stays open. Then the ring ends when each subscriber has one. */
+  onlyStarts?: boolean
+}
+
+export class SessionRing {
+  /** Index of the subscriber of each session, from 0. */
+  readonly subscriber: Int32Array
+  /** How many sessions there were before it in its place. */
+  readonly generation: Int32Array
+  /** 0: start; 1 to 10: updates; 11: release. */
+  readonly step: Uint8Array
+  /** Usage reports that were charged, of each subscriber. */
+  readonly reports: Float64Array
+  private readonly waiting: Int32Array
+  private head = 0
+  private length: number
+  private readonly options: Required<RingOptions>
+  private nextSubscriber: number
+  private isDraining = false
+
+  constructor({ sessions, subscribers, onlyStarts = false }: RingOptions) {
+    const size = Math.min(sessions, subscribers)
+    this.options = { sessions: size, subscribers, onlyStarts }
+    this.subscriber = Int32Array.from({ length: size }, (_, index) => index)
+    this.waiting = Int32Array.from({ length: size }, (_, index) => index)
+    this.generation = new Int32Array(size)
+    this.step = new Uint8Array(size)
+    this.reports = new Float64Array(subscribers)
+    this.length = size
+    this.nextSubscriber = size
+  }
+
+  /** Sessions that nothing is under way of. */
+  get free(): number {
+    return this.length
+  }
+
+  /** The session that has waited longest; -1 if all have a request under way. */
+  take(): number {
+    if (this.length === 0) return -1
+    const session = this.waiting[this.head] ?? -1
+    this.head = (this.head + 1) % this.waiting.length
+    this.length -= 1
+    return session
+  }
+
+  /** Puts a session back whose request has ended; not if only starts are wanted and all are. */
+  release(session: number, fate: Fate): void {
+    if (fate === 'admitted') this.goOn(session)
+    if (fate === 'failed') this.begin(session)
+    if (this.isDraining && fate !== 'refused') return
+    if ((this.subscriber[session] ?? 0) >= this.options.subscribers) return
+    this.waiting[(this.head + this.length) % this.waiting.length] = session
+    this.length += 1
+  }
+
+  /** From now on each open session is only released. Nothing may be under way. */
+  drain(): void {
+    const open = [...this.step.keys()].filter((session) => (this.step[session] ?? 0) > 0)
+    for (const [index, session] of open.entries()) {
+      this.step[session] = RELEASE
+      this.waiting[index] = session
+    }
+    this.head = 0
+    this.length = open.length
+    this.isDraining = true
+  }
+
+  private goOn(session: number): void {
+    const step = this.step[session] ?? 0
+    const subscriber = this.subscriber[session] ?? 0
+    if (step > 0) this.reports[subscriber] = (this.reports[subscriber] ?? 0) + 1
+    if (step === RELEASE || this.options.onlyStarts) this.begin(session)
+    else this.step[session] = step + 1
+  }
+
+  /** The next session in this place: of another subscriber, who has none. */
+  private begin(session: number): void {
+    const { sessions, subscribers, onlyStarts } = this.options
+    this.step[session] = 0
+    this.generation[session] = (this.generation[session] ?? 0) + 1
+    if (onlyStarts) {
+      this.subscriber[session] = this.nextSubscriber
+      this.nextSubscriber += 1
+      return
+    }
+    // Each place walks through subscribers of its own.
+    const next = (this.subscriber[session] ?? 0) + sessions
+    this.subscriber[session] = next < subscribers ? next : session % sessions
+  }
+}

@@ -1,0 +1,76 @@
+/** Counts what becomes of the requests of one phase. */
+import { Histogram } from './histogram.ts'
+import type { PhaseResult } from './job.ts'
+import type { Fate } from './session-ring.ts'
+
+const SLICE_MS = 100
+
+/** An answer as one number, so that counting makes no texts: HTTP status and return code. */
+export function answerNumber(status: number, code: number): number {
+  return status * 100_000 + code + 50_000
+}
+
+function answerText(answer: number): string {
+  const status = Math.floor(answer / 100_000)
+  const code = (answer % 100_000) - 50_000
+  return status === 0 ? String(code) : `${status} ${code}`
+}
+
+export class PhaseTally {
+  admitted = 0
+  refused = 0
+  failed = 0
+  unanswered = 0
+  private startsAdmitted = 0
+  private startsRefused = 0
+  private readonly latency = new Histogram()
+  private readonly refusedLatency = new Histogram()
+  private readonly lateness = new Histogram()
+  private readonly answers = new Map<number, number>()
+  private readonly slices: { refused: number; worst: number }[] = []
+
+  sent(lateMs: number): void {
+    this.lateness.record(lateMs * 1000)
+  }
+
+  /** `sinceMs`: when it was due, since the begin of the phase. */
+  answer(fate: Fate, answer: number, isStart: boolean, sinceMs: number, latencyMs: number): void {
+    const micros = latencyMs * 1000
+    const slice = this.sliceAt(sinceMs)
+    this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1)
+    if (fate === 'admitted') {
+      this.admitted += 1
+      if (isStart) this.startsAdmitted += 1
+      this.latency.record(micros)
+      if (micros > slice.worst) slice.worst = micros
+      return
+    }
+    this.refusedLatency.record(micros)
+    slice.refused += 1
+    if (fate === 'failed') this.failed += 1
+    else this.refused += 1
+    if (fate === 'refused' && isStart) this.startsRefused += 1
+  }
+
+  result(seconds: number): PhaseResult {
+    const { admitted, refused, failed, unanswered, startsAdmitted, startsRefused } = this
+    const counts = { admitted, refused, failed, unanswered, startsAdmitted, startsRefused }
+    const named = [...this.answers].map(([answer, count]) => [answerText(answer), count] as const)
+    return {
+      ...counts,
+      seconds,
+      answered: admitted + refused + failed,
+      latency: this.latency.pack(),
+      refusedLatency: this.refusedLatency.pack(),
+      lateness: this.lateness.pack(),
+      answers: Object.fromEntries(named),
+      slices: this.slices,
+    }
+  }
+
+  private sliceAt(sinceMs: number): { refused: number; worst: number } {
+    const index = Math.max(0, Math.floor(sinceMs / SLICE_MS))
+    while (this.slices.length <= index) this.slices.push({ refused: 0, worst: 0 })
+    return this.slices[index] ?? { refused: 0, worst: 0 }
+  }
+}

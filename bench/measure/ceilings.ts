@@ -1,0 +1,77 @@
+/** What the HTTP server and Redis could do at most, in the same run and by the same generator. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import type { Generator } from '../generator/generator.ts'
+import type { Bench } from '../scenario.ts'
+import { median, windowOf } from './load.ts'
+import { withOwnRedis } from './own-redis.ts'
+import { measureScript } from './raw-script.ts'
+import { cpuOf } from './threads.ts'
+
+export interface Ceiling {
+  perSecond: number
+  /** µs per request of the process itself, and of the generator. */
+  cpu: number
+  generator: number
+}
+
+export interface Echo {
+  port: number
+  pid: number
+  close(): Promise<void>
+}
+
+/** The same HTTP server, in a process of its own, which parses a body and answers at once. */
+export async function startEcho(): Promise<Echo> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const program = fileURLToPath(new URL(`../echo-server.${extension}`, import.meta.url))
+  const child: ChildProcess = fork(program)
+  const [message] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    port: message.port,
+    pid: child.pid ?? 0,
+    async close() {
+      child.disconnect()
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** The closed loop of the scenario on the echo. */
+export async function measureEcho(bench: Bench, generator: Generator): Promise<Ceiling> {
+  const { connections, subscribers, seconds } = bench.settings
+  const echo = await startEcho()
+  try {
+    const sizes = { connections, outstanding: connections, sessions: connections * 16 }
+    const flow = {
+      ...{ name: 'echo', protocol: 'json' as const, port: echo.port, gaps: 'even' as const },
+      ...{ ...sizes, firstSubscriber: 0, subscribers },
+    }
+    await generator.run({ ...flow, phases: [{ perSecond: 0, seconds: Math.min(1, seconds / 2) }] })
+    const before = cpuOf(echo.pid)
+    const window = windowOf(
+      await generator.run({ ...flow, phases: [{ perSecond: 0, seconds: Math.min(3, seconds) }] }),
+    )
+    const cpu = (cpuOf(echo.pid) - before) / window.answered
+    return { perSecond: window.perSecond, cpu, generator: window.cpu.generator }
+  } finally {
+    await echo.close()
+  }
+}
+
+const ROUNDS = 3
+
+/** Calls per second of the single-request script, 64 in a pipeline: medians of three rounds. */
+export async function measureRawScript(): Promise<Pick<Ceiling, 'perSecond' | 'cpu'>> {
+  return withOwnRedis(async ({ url, pid }) => {
+    const rounds: { perSecond: number; cpu: number }[] = []
+    const nowMs = () => performance.now()
+    for (let round = 0; round < ROUNDS; round += 1) {
+      rounds.push(await measureScript(url, nowMs, () => cpuOf(pid)))
+    }
+    const perSecond = median(rounds.map((round) => round.perSecond))
+    return { perSecond, cpu: median(rounds.map((round) => round.cpu)) }
+  })
+}

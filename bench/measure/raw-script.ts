@@ -1,0 +1,98 @@
+/** What Redis could do at most with our script: the ceiling of the ledger. */
+import { emptyOwner } from '../../src/domain/bucket.ts'
+import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
+import { credit } from '../../src/domain/credit.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { type AccountCommit, layOut } from '../../src/ledger/commit-layout.ts'
+import { createKeys, sessionKeyOf } from '../../src/ledger/keys.ts'
+import { runScript } from '../../src/ledger/script.ts'
+import { type CommitCall, commitScript } from '../../src/ledger/scripts.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+
+const PIPELINE = 64
+const OWNERS = 10_000
+
+/**
+ * Runs the commit script with a single request per call, 64 in a pipeline: one owner with two
+ * buckets, one session. The calls are made beforehand, so that only Redis and the connection are
+ * measured. Gives calls per second and what `cpuMicros` grew by per call.
+ */
+export async function measureScript(
+  url: string,
+  nowMs: () => number,
+  cpuMicros: () => number,
+): Promise<{ perSecond: number; cpu: number }> {
+  const log = createLogger({ name: 'bench', level: 'error' })
+  const redis = openRedis({ url, commandTimeoutMs: 10_000, connectTimeoutMs: 1_000 }, log)
+  await waitForRedis(redis, 5_000)
+  const keys = createKeys(64)
+  const settings = { keys, operationKeepMs: 1_000, token: 1 }
+  const epoch = { key: keys.epoch(0), text: '1-bench' }
+  await redis.guard(redis.client.set(epoch.key, epoch.text))
+  const commits = Array.from({ length: OWNERS }, (_, index) => commitOf(index + 1, nowMs()))
+  await redis.guard(redis.client.del(...commits.map(({ aid }) => keys.owner(aid, 1))))
+  const openings = commits.map((commit) => {
+    const operation = { id: `bench-${commit.aid}`, result: commit as never }
+    return layOut([{ ...commit, operation }], settings, epoch, nowMs())
+  })
+  await pipelined(redis, openings)
+  const calls = commits.map((commit) => {
+    const owners = commit.owners.map(({ state, ...rest }) => ({
+      ...rest,
+      state: { ...state, version: 2 },
+    }))
+    return layOut([{ ...commit, owners }], settings, epoch, nowMs())
+  })
+  const before = { atMs: nowMs(), cpu: cpuMicros() }
+  await pipelined(redis, calls)
+  const seconds = (nowMs() - before.atMs) / 1000
+  const cpu = (cpuMicros() - before.cpu) / calls.length
+  await redis.close()
+  return { perSecond: calls.length / seconds, cpu }
+}
+
+async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): Promise<void> {
+  for (let at = 0; at < calls.length; at += PIPELINE) {
+    const sent = calls.slice(at, at + PIPELINE).map((call) => runScript(redis, commitScript, call))
+    const replies = await Promise.all(sent)
+    if (replies.some((reply) => reply !== 1)) throw new Error('the ceiling met a conflict')
+  }
+}
+
+export function commitOf(aid: number, nowMs: number): AccountCommit {
+  const include = (externalId: number, kind: PrepaidInclude['kind']): PrepaidInclude => ({
+    id: '',
+    externalId,
+    name: '',
+    kind,
+    usaget: kind === 'units' ? 'data' : '',
+    priority: 10,
+    shared: false,
+    unlimited: true,
+    allowedIn: null,
+    moreUsagets: [],
+    fromMs: 0,
+    toMs: FOREVER_MS,
+  })
+  const fill = { amount: 1e9, fromMs: 0, toMs: FOREVER_MS, mode: 'inc' as const }
+  const one = credit(emptyOwner(aid, 1), { ...fill, include: include(1, 'totalCost') }, nowMs)
+  const two = credit(one.owner, { ...fill, include: include(2, 'units') }, nowMs)
+  const session = {
+    ...{ aid, sid: 1, origin: 'bench', sessionId: `bench-${aid}`, state: 'open' as const },
+    ...{ openedMs: nowMs, expiresMs: nowMs + 3_600_000, lastNumber: 1, processed: 1 },
+    answered: [],
+    services: [],
+  }
+  const sessionKey = sessionKeyOf('bench', session.sessionId)
+  const written = { sessionKey, session, before: 'open' as const }
+  return {
+    aid,
+    owners: [{ state: { ...two.owner, version: 1 }, fence: -1, sessions: [written] }],
+    shared: { expectedVersion: 0, state: null },
+    claims: [],
+    operation: null,
+    lines: [],
+    wantsTurn: false,
+  }
+}

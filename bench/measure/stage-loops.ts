@@ -1,0 +1,135 @@
+/** Stages of a request in loops of their own, with the data of an update as it comes. */
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
+import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { emptyService } from '../../src/domain/segment.ts'
+import type { SegmentStart } from '../../src/domain/session.ts'
+import { settle } from '../../src/domain/settle.ts'
+import { UNLIMITED } from '../../src/domain/tariff.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
+import { layOut } from '../../src/ledger/commit-layout.ts'
+import { createKeys } from '../../src/ledger/keys.ts'
+import { CONTEXT, PLAIN } from '../dialects.ts'
+import { ASKED, json, USED } from '../generator/http-messages.ts'
+import { SessionRing } from '../generator/session-ring.ts'
+import { outcomeOf } from '../messages.ts'
+import { median } from './load.ts'
+import { withOwnRedis } from './own-redis.ts'
+import { commitOf, measureScript } from './raw-script.ts'
+import { cpuOf } from './threads.ts'
+
+export interface StageCost {
+  name: string
+  thread: 'main' | 'worker' | 'redis'
+  /** Per request. */
+  micros: number
+}
+
+const MESSAGES = 64
+/** As many as a batch has under load. */
+const BATCH = 40
+const ROUNDS = 5
+const MIB = 1024 * 1024
+
+export async function loopCosts(isShort: boolean): Promise<StageCost[]> {
+  const turnMs = isShort ? 40 : 200
+  const bodies = updates()
+  const requests = bodies.map(decoded)
+  const outcomes = requests.map(outcomeOf)
+  const envelopes = bodies.map((body) => PLAIN.codec.decode(body, CONTEXT))
+  const each = (count: number, run: (index: number) => void) => cost(turnMs, run) / count
+  const handed = { requests: requests.slice(0, BATCH), mayLookUp: false }
+  const back = { outcomes: outcomes.slice(0, BATCH), stats: {} }
+  const { port1, port2 } = new MessageChannel()
+  const passed = (message: unknown) => {
+    port1.postMessage(message)
+    receiveMessageOnPort(port2)
+  }
+  const keys = createKeys(64)
+  const commits = Array.from({ length: BATCH }, (_, index) => commitOf(index * 64, 1))
+  const layout = { keys, operationKeepMs: 1_000, token: 1 }
+  const epoch = { key: keys.epoch(0), text: '1-bench' }
+  const costs: StageCost[] = [
+    { name: 'decode', thread: 'main', micros: each(1, (at) => decoded(bodies[at] as Buffer)) },
+    { name: 'hand-over', thread: 'main', micros: each(BATCH, () => passed(handed)) },
+    { name: 'hand-back', thread: 'worker', micros: each(BATCH, () => passed(back)) },
+    { name: 'settle', thread: 'worker', micros: each(1, settling()) },
+    {
+      name: 'pack',
+      thread: 'worker',
+      micros: each(BATCH, () => layOut(commits, layout, epoch, 1)),
+    },
+    { name: 'script, one per call', thread: 'redis', micros: await scriptMicros() },
+    {
+      name: 'encode',
+      thread: 'main',
+      micros: each(1, (at) => {
+        const one = envelopes[at]
+        if (one?.ok === true) PLAIN.codec.encode(one.envelope, outcomes[at]!)
+      }),
+    },
+  ]
+  port1.close()
+  return costs
+}
+
+/** Updates as the load generator writes them. */
+function updates(): Buffer[] {
+  const ring = new SessionRing({ sessions: MESSAGES, subscribers: MESSAGES })
+  return Array.from({ length: MESSAGES }, () => {
+    const session = ring.take()
+    ring.step[session] = 3
+    return Buffer.from(json.body(ring, session, 0, 'json-1a2b3c-0'))
+  })
+}
+
+function decoded(body: Buffer): ChargeRequest {
+  const read = PLAIN.codec.decode(body, CONTEXT)
+  if (!read.ok || read.request === null) throw new Error('an update cannot be read')
+  return read.request
+}
+
+/** Two buckets, one service: what was granted is reported, and as much is asked for again. */
+function settling(): () => void {
+  const [include] = commitOf(1, 1).owners
+  const bought = include?.state ?? emptyOwner(1, 1)
+  const order = bucketOrder(bought, null, paysFor('data'), 1)
+  const tariff = {
+    tiers: [{ units: UNLIMITED, interval: MIB, price: 10_000, ceil: true }],
+    ...{ access: 0, extraDigits: 0, terms: null },
+  }
+  const next: SegmentStart = {
+    ...{ key: 'DATA', rateKey: 'DATA', plan: 'PLAN', cycle: '202611', tariff, priceOf: 'BASE' },
+    ...{ band: '', others: [], taxes: [], rounding: null, hasGroups: false, payers: [] },
+    ...{ isPrepaid: true, endMs: FOREVER_MS },
+  }
+  const program = { exact: false, order, nextOrder: order, next, atMs: 1, end: 'none' as const }
+  const state = { subscriber: bought, account: null, service: emptyService(10, 'data', '') }
+  const granted = settle(state, { ...program, used: 0, requested: ASKED })
+  return () => {
+    settle(granted, { ...program, used: USED, requested: ASKED })
+  }
+}
+
+function scriptMicros(): Promise<number> {
+  return withOwnRedis(async ({ url, pid }) => {
+    const nowMs = () => performance.now()
+    return (await measureScript(url, nowMs, () => cpuOf(pid))).cpu
+  })
+}
+
+/** Processor time of one run, µs: median over rounds, after a warm-up. */
+function cost(turnMs: number, run: (index: number) => void): number {
+  const rounds = Array.from({ length: ROUNDS + 1 }, () => {
+    const before = process.cpuUsage()
+    const untilMs = performance.now() + turnMs
+    let runs = 0
+    while (performance.now() < untilMs) {
+      for (let index = 0; index < MESSAGES; index += 1) run(index)
+      runs += MESSAGES
+    }
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / runs
+  })
+  return median(rounds.slice(1))
+}

@@ -1,0 +1,98 @@
+/** What most scenarios do: a product, a generator that is ended, closed loops in turns. */
+import { type Generator, startGenerator } from '../generator/generator.ts'
+import type { Flow, Protocol } from '../generator/job.ts'
+import type { Product } from '../product.ts'
+import type { Bench, Table } from '../scenario.ts'
+import { type Ceiling, measureEcho } from './ceilings.ts'
+import { measureLoad, median, millis, round, type Window } from './load.ts'
+
+export async function withGenerator<T>(work: (generator: Generator) => Promise<T>): Promise<T> {
+  const generator = await startGenerator()
+  try {
+    return await work(generator)
+  } finally {
+    await generator.close()
+  }
+}
+
+/** A closed loop after a warm-up of half its time. `redisPids`: see `measureLoad`. */
+export async function measureClosed(
+  bench: Bench,
+  product: Product,
+  generator: Generator,
+  protocol: Protocol,
+  redisPids: readonly number[] = [],
+): Promise<Window> {
+  const seconds = Math.max(1, bench.settings.seconds / 2)
+  await generator.run(bench.flow(product, protocol, { phases: [{ perSecond: 0, seconds }] }))
+  return measureLoad(product, generator, [bench.flow(product, protocol)], redisPids)
+}
+
+/** Two protocols in turns, and the echo: whatever disturbs the machine disturbs both. */
+export interface Compared {
+  first: Window[]
+  second: Window[]
+  /** Medians of the rates of `second` by those of `first`, and by the echo. */
+  ratio: number
+  toEcho: number
+  echo: Ceiling
+}
+
+export async function inTurns(
+  bench: Bench,
+  product: Product,
+  protocols: readonly [Protocol, Protocol],
+): Promise<Compared> {
+  const rounds = bench.settings.short ? 1 : 3
+  return withGenerator(async (generator) => {
+    const first: Window[] = []
+    const second: Window[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      first.push(await measureClosed(bench, product, generator, protocols[0]))
+      second.push(await measureClosed(bench, product, generator, protocols[1]))
+    }
+    const echo = await measureEcho(bench, generator)
+    const rate = (windows: Window[]) => median(windows.map((window) => window.perSecond))
+    const ratio = rate(second) / rate(first)
+    return { first, second, ratio, toEcho: rate(second) / echo.perSecond, echo }
+  })
+}
+
+/** Requests per second, latency and cost of some loads, each by its name. */
+export function loadTable(title: string, loads: readonly (readonly [string, Window])[]): Table {
+  return {
+    title,
+    columns: ['', 'per second', 'p50 ms', 'p99 ms', 'server µs', 'Redis µs', 'generator µs'],
+    rows: loads.map(([name, { perSecond, latency, cpu }]) => [
+      ...[name, Math.round(perSecond), millis(latency, 0.5), millis(latency, 0.99)],
+      round(cpu.main + cpu.workers + cpu.helpers, 1),
+      ...[round(cpu.redis, 1), round(cpu.generator, 1)],
+    ]),
+  }
+}
+
+/** The window whose rate is the median. */
+export function middle(windows: readonly Window[]): Window {
+  const sorted = windows.toSorted((a, b) => a.perSecond - b.perSecond)
+  const found = sorted[Math.floor(sorted.length / 2)]
+  if (found === undefined) throw new Error('no window')
+  return found
+}
+
+/** Answers that are no grants, for the notes; empty if there are none. */
+export function otherAnswers(...windows: readonly Window[]): string[] {
+  return windows
+    .filter(({ refused, failed, unanswered }) => refused + failed + unanswered > 0)
+    .map(({ answers, unanswered }) => {
+      return `not all was granted: ${JSON.stringify(answers)}, ${unanswered} not answered`
+    })
+}
+
+/** An open loop of one rate. */
+export function openFlow(bench: Bench, product: Product, perSecond: number, seconds: number): Flow {
+  const { connections } = bench.settings
+  // More than a closed loop has: none of them should have to wait for a connection.
+  const open = { connections: connections * 2, outstanding: connections * 2 }
+  const phases = [{ perSecond, seconds }]
+  return bench.flow(product, 'json', { ...open, name: 'open', gaps: 'random', phases })
+}

@@ -1,0 +1,28 @@
+/**
+ * Loaded into the product before it starts (NODE_OPTIONS=--import): every thread of the charging
+ * process notes the longest delay of its event loop, four times a second, in a file of its own in
+ * BENCH_LOOP_DIR.
+ */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { isMainThread, threadId } from 'node:worker_threads'
+
+const NOTE_MS = 250
+const RESOLUTION_MS = 2
+// Threads have a copy of the environment of the thread that began them, but not its arguments.
+if (isMainThread && !process.argv.includes('realtime')) process.env['BENCH_LOOP_DIR'] = ''
+const folder = process.env['BENCH_LOOP_DIR'] ?? ''
+
+if (folder !== '') {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delay.enable()
+  const file = join(folder, `loop-${threadId}.log`)
+  const note = () => {
+    // What the timer itself waits is no delay.
+    const longestMs = Math.max(0, delay.max / 1e6 - RESOLUTION_MS)
+    delay.reset()
+    appendFileSync(file, `${Date.now()} ${longestMs.toFixed(2)}\n`)
+  }
+  setInterval(note, NOTE_MS).unref()
+}

@@ -1,0 +1,35 @@
+/** Results as they are printed. */
+import type { Goal, ScenarioResult, Table } from '../scenario.ts'
+
+export function isMet({ is, wanted }: Goal): boolean {
+  return 'atLeast' in wanted ? is >= wanted.atLeast : is <= wanted.atMost
+}
+
+export function goalText(goal: Goal): string {
+  const { what, is, wanted } = goal
+  const bound = 'atLeast' in wanted ? `≥ ${wanted.atLeast}` : `≤ ${wanted.atMost}`
+  return `${what}: ${is}, goal ${bound}: ${isMet(goal) ? 'met' : 'not met'}`
+}
+
+/** Columns side by side; the first to the left, the others to the right. */
+export function tableText({ title, columns, rows }: Table): string {
+  const cells = [columns, ...rows.map((row) => row.map(String))]
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))
+  const lines = cells.map((row) =>
+    row
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  )
+  return [title, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+export function resultText({ tables, ratios, goals, notes }: ScenarioResult): string {
+  const named = Object.entries(ratios).map(([name, ratio]) => `${name} ${ratio.toFixed(3)}`)
+  return [
+    ...tables.map(tableText),
+    ...(named.length > 0 ? [`Ratios: ${named.join(', ')}`] : []),
+    ...goals.map(goalText),
+    ...notes,
+  ].join('\n')
+}

@@ -1,0 +1,35 @@
+/** Every scenario, in an order in which those that share a product follow one another. */
+import type { Scenario } from './scenario.ts'
+import { auditScenario } from './scenarios/audit.ts'
+import { clusterScenario } from './scenarios/cluster.ts'
+import { diameterScenario } from './scenarios/diameter.ts'
+import { durabilityScenario } from './scenarios/durability.ts'
+import { generatorScenario } from './scenarios/generator.ts'
+import { jsonScenario } from './scenarios/json.ts'
+import { keyValueScenario } from './scenarios/keyvalue.ts'
+import { latencyScenario } from './scenarios/latency.ts'
+import { listenersScenario } from './scenarios/listeners.ts'
+import { memoryScenario } from './scenarios/memory.ts'
+import { mixedScenario } from './scenarios/mixed.ts'
+import { overloadScenario } from './scenarios/overload.ts'
+import { pausesScenario } from './scenarios/pauses.ts'
+import { stagesScenario } from './scenarios/stages.ts'
+import { sustainedScenario } from './scenarios/sustained.ts'
+
+export const SCENARIOS: readonly Scenario[] = [
+  generatorScenario,
+  jsonScenario,
+  stagesScenario,
+  latencyScenario,
+  keyValueScenario,
+  diameterScenario,
+  mixedScenario,
+  durabilityScenario,
+  sustainedScenario,
+  auditScenario,
+  overloadScenario,
+  pausesScenario,
+  listenersScenario,
+  clusterScenario,
+  memoryScenario,
+]

@@ -1,0 +1,166 @@
+/**
+ * Beyond saturation, with the ledger slowed down so that the generator has little to do: what is
+ * still served, how long it takes, what becomes of the rest, and how soon all is well again.
+ */
+
+import type { Generator } from '../generator/generator.ts'
+import { histogramOf } from '../generator/histogram.ts'
+import type { Flow, PhaseResult } from '../generator/job.ts'
+import type { Phase } from '../generator/schedule.ts'
+import { measureEcho } from '../measure/ceilings.ts'
+import { millis, round, type Window, windowOf } from '../measure/load.ts'
+import { withGenerator } from '../measure/turns.ts'
+import { optionsFor } from '../preload/preloads.ts'
+import type { Product } from '../product.ts'
+import type { Bench, Goal, Scenario } from '../scenario.ts'
+
+const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
+const CONNECTIONS = 512
+const GENERATOR_CORE_MAX = 0.3
+const P99_MS_MAX = 50
+/** What is served beyond saturation by more than this was no saturation. */
+const SERVED_MAX = 1.2
+/** After the load: half of saturation for so long, in which all must be well again. */
+const AFTER = { share: 0.5, seconds: 3 }
+const SLICE_MS = 100
+
+interface Beyond {
+  multiple: number
+  window: Window
+  during: PhaseResult
+  recoveryMs: number
+}
+
+export const overloadScenario: Scenario = {
+  name: 'overload',
+  what: 'slowed ledger, open loop at 0.5 to 3 times saturation: goodput, refusals, recovery',
+  async run(bench) {
+    const { holdMs } = bench.settings
+    const environment = {
+      TOLLGATE_RECORDER_ENABLED: 'false',
+      NODE_OPTIONS: optionsFor('slow-commits'),
+      BENCH_HOLD_MS: String(holdMs),
+    }
+    const product = await bench.product({ environment })
+    return withGenerator(async (generator) => {
+      const saturation = await saturate(bench, product, generator)
+      bench.say(`  saturation ${Math.round(saturation)}/s`)
+      const all: Beyond[] = []
+      for (const multiple of MULTIPLES) {
+        all.push(await measureBeyond(bench, product, generator, multiple, saturation))
+      }
+      const echo = await measureEcho(bench, generator)
+      return resultOf(all, saturation, echo.perSecond, holdMs)
+    })
+  },
+}
+
+/**
+ * What a closed loop with many connections comes to: as a commit takes the same time whatever is
+ * in it, only full batches saturate.
+ */
+async function saturate(bench: Bench, product: Product, generator: Generator): Promise<number> {
+  const { seconds } = bench.settings
+  const closed = (forSeconds: number) =>
+    generator.run(flowOf(bench, product, [{ perSecond: 0, seconds: forSeconds }]))
+  await closed(2 * seconds)
+  return windowOf(await closed(seconds)).perSecond
+}
+
+function flowOf(bench: Bench, product: Product, phases: readonly Phase[]): Flow {
+  const sessions = Math.min(Math.floor(bench.settings.subscribers / 2), CONNECTIONS * 8)
+  const sizes = { connections: CONNECTIONS, outstanding: CONNECTIONS, sessions }
+  return bench.flow(product, 'json', { name: 'beyond', gaps: 'random', phases, ...sizes })
+}
+
+async function measureBeyond(
+  bench: Bench,
+  product: Product,
+  generator: Generator,
+  multiple: number,
+  saturation: number,
+): Promise<Beyond> {
+  const { seconds } = bench.settings
+  const phases = [
+    { perSecond: saturation * multiple, seconds },
+    { perSecond: saturation * AFTER.share, seconds: AFTER.seconds },
+  ]
+  const window = windowOf(await generator.run(flowOf(bench, product, phases)))
+  const [during, after] = window.result.flows[0]?.phases ?? []
+  if (during === undefined || after === undefined) throw new Error('no phases')
+  return { multiple, window, during, recoveryMs: recoveryOf(after) }
+}
+
+/** Until when something was refused or late after the load, ms. */
+export function recoveryOf({ slices, unanswered }: PhaseResult): number {
+  if (unanswered > 0) return Number.POSITIVE_INFINITY
+  const bad = slices.findLastIndex(({ refused, worst }) => {
+    return refused > 0 || worst > P99_MS_MAX * 1000
+  })
+  return (bad + 1) * SLICE_MS
+}
+
+const goodputOf = ({ during }: Beyond) => during.admitted / during.seconds
+const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part + rest))
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`
+
+function resultOf(all: readonly Beyond[], saturation: number, echo: number, holdMs: number) {
+  const best = Math.max(...all.map(goodputOf))
+  const beyond = all.filter(({ multiple }) => multiple > 1)
+  const kept = Math.min(...beyond.map(goodputOf)) / best
+  const p99 = Math.max(...all.map(({ during }) => millis(histogramOf(during.latency), 0.99)))
+  const recovery = Math.max(...all.map(({ recoveryMs }) => recoveryMs))
+  const core = Math.max(...all.map(({ window }) => window.generatorCore))
+  const goals: Goal[] = [
+    { what: 'goodput beyond saturation / best', is: round(kept, 2), wanted: { atLeast: 0.85 } },
+    { what: 'p99 of the admitted, ms', is: p99, wanted: { atMost: P99_MS_MAX } },
+    { what: 'recovery after the load, ms', is: recovery, wanted: { atMost: 1000 } },
+  ]
+  const isSaturated = best <= saturation * SERVED_MAX
+  const isVoid = core > GENERATOR_CORE_MAX || !isSaturated
+  const verdict = `the generator took ${percent(core)} of a core at most`
+  const limit = `(the run is ${isVoid ? 'VOID' : 'valid'}: ${percent(GENERATOR_CORE_MAX)} allowed)`
+  const served = `the best goodput is ${round(best / saturation, 2)} times what saturates it`
+  return {
+    figures: { saturation: Math.round(saturation), p99_ms: p99, generator_core: round(core, 2) },
+    ratios: isVoid ? {} : { goodput_kept: kept },
+    goals,
+    tables: [table(all, saturation)],
+    curves: {
+      overload: [
+        { name: 'due', points: all.map(({ multiple }) => [multiple, multiple] as const) },
+        {
+          name: 'goodput',
+          points: all.map((one) => [one.multiple, goodputOf(one) / saturation] as const),
+        },
+      ],
+    },
+    notes: [
+      `${verdict} ${limit}; ${served}${isSaturated ? '' : ': VOID, it was not saturated'}`,
+      `each commit held for ${holdMs} ms; saturation ${Math.round(saturation)}/s in a closed ` +
+        `loop, raw echo ${Math.round(echo)}/s, ratio ${round(saturation / echo, 3)}`,
+    ],
+  }
+}
+
+function table(all: readonly Beyond[], saturation: number) {
+  return {
+    title: 'Beyond saturation (open loop)',
+    columns: [
+      ...['times saturation', 'due per second', 'goodput per second', 'p99 admitted ms'],
+      ...['refused', 'p99 refused ms', 'starts refused', 'others refused'],
+      ...['failed', 'not answered', 'recovery ms'],
+    ],
+    rows: all.map(({ multiple, during, recoveryMs }) => {
+      const { admitted, refused, startsAdmitted, startsRefused } = during
+      const others = shareOf(refused - startsRefused, admitted - startsAdmitted)
+      return [
+        ...[String(multiple), Math.round(saturation * multiple)],
+        ...[Math.round(admitted / during.seconds), millis(histogramOf(during.latency), 0.99)],
+        ...[percent(shareOf(refused, admitted)), millis(histogramOf(during.refusedLatency), 0.99)],
+        ...[percent(shareOf(startsRefused, startsAdmitted)), percent(others)],
+        ...[during.failed, during.unanswered, recoveryMs],
+      ]
+    }),
+  }
+}

@@ -1,0 +1,74 @@
+/** Products of the benchmark: one at a time, seeded and warm, kept while the same is asked for. */
+import { loadConfig } from '../src/config/load.ts'
+import type { Flow, Protocol } from './generator/job.ts'
+import { meetSubscribers } from './load.ts'
+import { populate } from './population.ts'
+import { type Product, startProduct } from './product.ts'
+import type { Bench, ProductKind, Settings } from './scenario.ts'
+
+const GIB = 1024 ** 3
+/** Enough for any run: micros of money, bytes of data. */
+const CREDITS = [
+  { prepaidIncludeId: 1, amount: 1_000_000_000_000 },
+  { prepaidIncludeId: 2, amount: 1000 * GIB },
+]
+/** Sessions for each connection, so that those of one are not always the next again. */
+const SESSIONS_PER_CONNECTION = 16
+const DIAMETER_CONNECTIONS = 4
+/** Each protocol has subscribers of its own: an eighth of all for each of these. */
+const SHARES: Readonly<Record<Protocol, number>> = { json: 0, keyValue: 6, diameter: 7 }
+const EIGHTHS = 8
+
+export function createBench(settings: Settings, say: (text: string) => void): Bench {
+  let current: { key: string; product: Product } | null = null
+
+  const endProduct = async (): Promise<void> => {
+    const ending = current
+    current = null
+    await ending?.product.stop()
+  }
+
+  const product = async (kind: ProductKind): Promise<Product> => {
+    const key = JSON.stringify(kind)
+    if (current?.key === key) return current.product
+    await endProduct()
+    const { admin = true, environment = {}, ...options } = kind
+    const workers: Record<string, string> =
+      settings.workers > 0 ? { TOLLGATE_REALTIME_WORKERS: String(settings.workers) } : {}
+    const { queueMsMax } = loadConfig({ env: {} }).realtime
+    const settled = { ...options, queueMsMax, environment: { ...workers, ...environment } }
+    const product = await startProduct(settled)
+    try {
+      say(`  seeding ${settings.subscribers} subscribers`)
+      const sizes = { subscribers: settings.subscribers, subscribersPerAccount: 1 }
+      await populate({ ...product, ...sizes, credits: CREDITS })
+      await product.start('realtime')
+      if (admin) await product.start('admin')
+      await meetSubscribers(product.realtimePort, settings.subscribers)
+    } catch (error) {
+      await product.stop()
+      throw error
+    }
+    current = { key, product }
+    return product
+  }
+
+  const flow = (from: Product, protocol: Protocol, more: Partial<Flow> = {}): Flow => {
+    const eighth = Math.floor(settings.subscribers / EIGHTHS)
+    const subscribers = protocol === 'json' ? eighth * SHARES.keyValue : eighth
+    const { connections } = settings
+    return {
+      ...{ name: protocol, protocol, gaps: 'even' },
+      port: protocol === 'diameter' ? from.diameterPort : from.realtimePort,
+      connections: protocol === 'diameter' ? DIAMETER_CONNECTIONS : connections,
+      outstanding: connections,
+      firstSubscriber: eighth * SHARES[protocol],
+      subscribers,
+      sessions: Math.min(subscribers, connections * SESSIONS_PER_CONNECTION),
+      phases: [{ perSecond: 0, seconds: settings.seconds }],
+      ...more,
+    }
+  }
+
+  return { settings, say, product, endProduct, flow }
+}

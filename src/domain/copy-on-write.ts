@@ -1,0 +1,67 @@
+/**
+ * The owners while one settlement works on them. They begin as those that were handed in, and what
+ * is about to be changed is copied first: most settlements touch one bucket of one owner.
+ */
+import { InvariantError, present } from './assert.ts'
+import {
+  type Bucket,
+  type BucketRef,
+  copyBucket,
+  type OwnerSlot,
+  type OwnerState,
+  withBuckets,
+} from './bucket.ts'
+import type { Settlement, SettleState } from './charge-program.ts'
+
+export interface Work extends Settlement {
+  /** What was handed in: never changed. */
+  readonly from: SettleState
+}
+
+/** To be read. */
+export function findBucket(state: SettleState, ref: BucketRef): Bucket | undefined {
+  const owner = ref.owner === 0 ? state.subscriber : state.account
+  if (owner === null) return undefined
+  const { id } = ref
+  for (const bucket of owner.buckets) if (bucket.id === id) return bucket
+  return undefined
+}
+
+/** The same of one that must be there. */
+export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
+  const bucket = findBucket(state, ref)
+  if (bucket !== undefined) return bucket
+  throw new InvariantError(`bucket ${ref.id} of owner ${ref.owner} is missing`)
+}
+
+/** To be changed. */
+export function ownBucket(work: Work, ref: BucketRef): Bucket {
+  const { owner: slot } = ref
+  const bucket = bucketOf(work, ref)
+  const before = slot === 0 ? work.from.subscriber : work.from.account
+  const owner = slot === 0 ? work.subscriber : work.account
+  const index = owner?.buckets.indexOf(bucket) as number
+  if (before?.buckets[index] !== bucket) return bucket
+  const own = copyBucket(bucket)
+  ownOwner(work, slot).buckets[index] = own
+  return own
+}
+
+/** The subscriber, to be changed; its buckets stay those that were handed in. */
+export function ownSubscriber(work: Work): OwnerState {
+  return ownOwner(work, 0)
+}
+
+function ownOwner(work: Work, slot: OwnerSlot): OwnerState {
+  if (slot === 0) {
+    const { subscriber } = work
+    if (subscriber !== work.from.subscriber) return subscriber
+    work.subscriber = withBuckets(subscriber, subscriber.buckets.slice())
+    return work.subscriber
+  }
+  const account = present(work.account, 'the account')
+  if (account !== work.from.account) return account
+  const own = withBuckets(account, account.buckets.slice())
+  work.account = own
+  return own
+}

@@ -1,0 +1,270 @@
+/**
+ * The stored answers of a session. What can be read off the session is left out:
+ *
+ *   answer   request number, digest | u8 flags | reason | detail | account, subscriber | requests
+ *            processed since, or transaction id | services | cost | balances
+ *   service  its place in the session, from 1, or 0 with rating group and usage type | u8 flags |
+ *            reason | granted | validity | tariff change | cost
+ *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end
+ */
+import { present } from '../domain/assert.ts'
+import type {
+  BalanceReport,
+  ChargeOutcome,
+  Reason,
+  ServiceOutcome,
+} from '../domain/charge-outcome.ts'
+import { sessionTagOf } from '../domain/lines.ts'
+import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
+import type { Reader } from './reader.ts'
+import type { Writer } from './writer.ts'
+
+/** By what they are stored as: only ever added to, at the end. */
+export const STORED_REASONS = [
+  ...['granted', 'notCharged', 'noCredit', 'unknownSubscriber', 'noRate', 'blocked', 'pricing'],
+  ...['noTax', 'unknownSession', 'sessionClosed', 'outOfOrder', 'numberReused', 'barred'],
+  ...['totalBelow', 'malformed', 'overloaded', 'contention', 'storeDown', 'corrupt', 'timedOut'],
+] as readonly Reason[]
+
+const HAS_REASON = 1
+const HAS_DETAIL = 2
+const OF_OTHERS = 4
+/** The transaction id is that of the session's tag and its count of requests. */
+const IS_COUNTED = 8
+const HAS_BALANCES = 16
+/** The cost is not that of the services together. */
+const HAS_COST = 32
+
+const FINAL_UNIT = 2
+const HAS_GRANT = 4
+/** What is granted is what the service has reserved. */
+const IS_RESERVED = 8
+const HAS_VALIDITY = 16
+const HAS_CHANGE = 32
+/** What it costs is not what the service has cost. */
+const HAS_OWN_COST = 64
+
+const OF_MONEY = 1
+const HAS_USAGET = 2
+const HAS_COUNTER = 4
+
+const SECOND_MS = 1000
+
+const DASH = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const LETTER_A = 0x61
+
+/** What tells the answers of one opening of a session, and how they can be told shorter. */
+export interface AnswerPlace {
+  sessionKey: string
+  session: Session
+}
+
+export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: AnswerPlace): void {
+  const { session } = place
+  const { outcome } = answered
+  const { aid, sid, detail, transactionId, services, balances } = outcome
+  const count = countIn(transactionId, place)
+  const isOfOthers = aid !== session.aid || sid !== session.sid
+  const hasCost = outcome.cost !== sumOf(services)
+  let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
+  if (detail !== '') flags |= HAS_DETAIL
+  if (isOfOthers) flags |= OF_OTHERS
+  if (count >= 0) flags |= IS_COUNTED
+  if (balances !== null) flags |= HAS_BALANCES
+  if (hasCost) flags |= HAS_COST
+  writer.number(answered.requestNumber)
+  writer.number(answered.digest)
+  writer.u8(flags)
+  if (flags & HAS_REASON) writer.u8(STORED_REASONS.indexOf(outcome.reason))
+  if (flags & HAS_DETAIL) writer.string(detail)
+  if (isOfOthers) {
+    writer.number(aid)
+    writer.number(sid)
+  }
+  if (count >= 0) writer.number(session.processed - count)
+  else writer.string(transactionId)
+  writer.number(services.length)
+  for (const service of services) writeService(writer, service, session)
+  if (hasCost) writer.number(outcome.cost)
+  if (balances === null) return
+  writer.number(balances.length)
+  for (const balance of balances) writeBalance(writer, balance, session.openedMs)
+}
+
+export function readAnswer(reader: Reader, place: AnswerPlace): AnsweredRequest {
+  return {
+    requestNumber: reader.number(),
+    digest: reader.number(),
+    outcome: readOutcome(reader, place),
+  }
+}
+
+function readOutcome(reader: Reader, { sessionKey, session }: AnswerPlace): ChargeOutcome {
+  const flags = reader.u8()
+  const isOfOthers = (flags & OF_OTHERS) !== 0
+  const outcome: ChargeOutcome = {
+    reason: flags & HAS_REASON ? readReason(reader) : 'granted',
+    detail: flags & HAS_DETAIL ? reader.string() : '',
+    aid: isOfOthers ? reader.number() : session.aid,
+    sid: isOfOthers ? reader.number() : session.sid,
+    transactionId:
+      flags & IS_COUNTED
+        ? `${sessionTagOf(sessionKey, session)}-${session.processed - reader.number()}`
+        : reader.string(),
+    services: readServices(reader, session),
+    cost: 0,
+    balances: null,
+  }
+  outcome.cost = flags & HAS_COST ? reader.number() : sumOf(outcome.services)
+  if (flags & HAS_BALANCES) outcome.balances = readBalances(reader, session.openedMs)
+  return outcome
+}
+
+/**
+ * How many requests the session had processed with the one that a transaction id is of; -1 if the
+ * id is not made like that. Without making one: that takes longer than all the rest.
+ */
+function countIn(transactionId: string, { sessionKey, session }: AnswerPlace): number {
+  const { length } = transactionId
+  let at = 0
+  while (at < sessionKey.length) {
+    if (at === length || transactionId.charCodeAt(at) !== sessionKey.charCodeAt(at)) return -1
+    at += 1
+  }
+  if (at === length || transactionId.charCodeAt(at) !== DASH) return -1
+  const openedAt = at + 1
+  at = openedAt
+  while (at < length && transactionId.charCodeAt(at) !== DASH) at += 1
+  if (numberIn(transactionId, openedAt, at, 36) !== session.openedMs) return -1
+  return numberIn(transactionId, at + 1, length, 10)
+}
+
+/** As `toString` writes a safe integer, or -1. */
+function numberIn(text: string, from: number, end: number, radix: number): number {
+  if (end <= from || (text.charCodeAt(from) === ZERO && end > from + 1)) return -1
+  let number = 0
+  for (let at = from; at < end; at += 1) {
+    const code = text.charCodeAt(at)
+    const digit = code < LETTER_A ? code - ZERO : code - LETTER_A + 10
+    if (digit < 0 || digit >= radix || (code > NINE && code < LETTER_A)) return -1
+    number = number * radix + digit
+  }
+  return Number.isSafeInteger(number) ? number : -1
+}
+
+function sumOf(services: readonly ServiceOutcome[]): number {
+  let sum = 0
+  for (const { cost } of services) sum += cost
+  return sum
+}
+
+function costOf(service: ServiceSession | undefined): number {
+  if (service === undefined) return 0
+  return service.endedMicros + (service.segment === null ? 0 : service.segment.charged)
+}
+
+function readReason(reader: Reader): Reason {
+  return present(STORED_REASONS[reader.u8()], 'reason of an answer')
+}
+
+function placeOf({ ratingGroup, usaget }: ServiceOutcome, { services }: Session): number {
+  for (let index = 0; index < services.length; index += 1) {
+    const service = services[index] as ServiceSession
+    if (service.ratingGroup === ratingGroup && service.usaget === usaget) return index + 1
+  }
+  return 0
+}
+
+function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
+  const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
+  const place = placeOf(outcome, session)
+  const service = session.services[place - 1]
+  let flags = reason === 'granted' ? 0 : HAS_REASON
+  if (outcome.finalUnit) flags |= FINAL_UNIT
+  if (service !== undefined && service.reservation.units === granted) flags |= IS_RESERVED
+  else if (granted !== 0) flags |= HAS_GRANT
+  if (validityMs !== 0) flags |= HAS_VALIDITY
+  if (tariffChangeMs !== 0) flags |= HAS_CHANGE
+  if (cost !== costOf(service)) flags |= HAS_OWN_COST
+  writer.number(place)
+  if (place === 0) {
+    writer.number(ratingGroup)
+    writer.string(usaget)
+  }
+  writer.u8(flags)
+  if (flags & HAS_REASON) writer.u8(STORED_REASONS.indexOf(reason))
+  if (flags & HAS_GRANT) writer.number(granted)
+  if (flags & HAS_VALIDITY) writeSpan(writer, validityMs)
+  if (flags & HAS_CHANGE) writer.time(tariffChangeMs, session.openedMs)
+  if (flags & HAS_OWN_COST) writer.number(cost)
+}
+
+function readServices(reader: Reader, session: Session): ServiceOutcome[] {
+  const services: ServiceOutcome[] = []
+  for (let left = reader.number(); left > 0; left -= 1) services.push(readService(reader, session))
+  return services
+}
+
+function readService(reader: Reader, { services, openedMs }: Session): ServiceOutcome {
+  const place = reader.number()
+  const service = place === 0 ? undefined : present(services[place - 1], 'service of an answer')
+  const ratingGroup = service === undefined ? reader.number() : service.ratingGroup
+  const usaget = service === undefined ? reader.word() : service.usaget
+  const flags = reader.u8()
+  const reserved = flags & IS_RESERVED ? present(service, 'service').reservation.units : 0
+  return {
+    ratingGroup,
+    usaget,
+    reason: flags & HAS_REASON ? readReason(reader) : 'granted',
+    granted: flags & HAS_GRANT ? reader.number() : reserved,
+    validityMs: flags & HAS_VALIDITY ? readSpan(reader) : 0,
+    tariffChangeMs: flags & HAS_CHANGE ? reader.time(openedMs) : 0,
+    finalUnit: (flags & FINAL_UNIT) !== 0,
+    cost: flags & HAS_OWN_COST ? reader.number() : costOf(service),
+    // Who only pretends leaves nothing behind to repeat.
+    quote: null,
+  }
+}
+
+/** Twice the seconds, or, if it has a part of one, twice the ms and 1. */
+function writeSpan(writer: Writer, ms: number): void {
+  writer.number(ms % SECOND_MS === 0 ? (ms / SECOND_MS) * 2 : ms * 2 + 1)
+}
+
+function readSpan(reader: Reader): number {
+  const doubled = reader.number()
+  return doubled % 2 === 0 ? (doubled / 2) * SECOND_MS : (doubled - 1) / 2
+}
+
+function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): void {
+  const { kind, usaget, counter } = balance
+  let flags = kind === 'money' ? OF_MONEY : 0
+  if (usaget !== '') flags |= HAS_USAGET
+  if (counter !== '') flags |= HAS_COUNTER
+  writer.u8(flags)
+  writer.number(balance.prepaidIncludeId)
+  if (usaget !== '') writer.string(usaget)
+  if (counter !== '') writer.string(counter)
+  writer.number(balance.free)
+  writer.number(balance.reserved)
+  writer.time(balance.toMs, sinceMs)
+}
+
+function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
+  const balances: BalanceReport[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    const flags = reader.u8()
+    balances.push({
+      prepaidIncludeId: reader.number(),
+      kind: flags & OF_MONEY ? 'money' : 'units',
+      usaget: flags & HAS_USAGET ? reader.word() : '',
+      counter: flags & HAS_COUNTER ? reader.word() : '',
+      free: reader.number(),
+      reserved: reader.number(),
+      toMs: reader.time(sinceMs),
+    })
+  }
+  return balances
+}

@@ -1,0 +1,297 @@
+/**
+ * What a segment or a line is priced by, which never changes while it stands:
+ *
+ *   u8 flags | key | rate key | plan, cycle | tariff | price of | band | others | taxes | rounding
+ *
+ * Plan and cycle are left out where they can be read off the key. So are all the rest, but for rate
+ * key and tariff, where they are as they mostly are.
+ */
+import { present } from '../domain/assert.ts'
+import type { CategoryPrice, Segment } from '../domain/session.ts'
+import type { PriceRounding, Tariff, TariffTerms, Tier } from '../domain/tariff.ts'
+import type { LineRounding, TaxRule } from '../domain/tax.ts'
+import { Reader } from './reader.ts'
+import { Writer } from './writer.ts'
+
+/** What a segment starts from and keeps. A line has all but `key` and `isPrepaid`. */
+export type Pricing = Pick<
+  Segment,
+  | 'key'
+  | 'rateKey'
+  | 'plan'
+  | 'cycle'
+  | 'tariff'
+  | 'priceOf'
+  | 'band'
+  | 'others'
+  | 'taxes'
+  | 'rounding'
+  | 'isPrepaid'
+>
+
+const IN_KEY = 1
+const PRICE_OF = 2
+const BAND = 4
+const OTHERS = 8
+const TAXES = 16
+const ROUNDING = 32
+const POSTPAID = 64
+
+const BASE = 'BASE'
+const MODES: readonly PriceRounding['mode'][] = ['up', 'down', 'nearest']
+
+/** Distinct prices that are remembered: a node has few in use at a time. */
+const PRICINGS_KEPT = 2000
+/** Prices as they were read last, by their bytes: sessions share them. */
+const known = new Map<string, Pricing>()
+/** What prices were packed to last: a copy takes a fifth of the time. */
+const packed = new Map<Tariff, Map<string, { pricing: Pricing; bytes: Buffer }>>()
+let packedCount = 0
+const scratch = new Writer(512)
+
+/** Number of its bytes, then the bytes. */
+export function writePricing(writer: Writer, pricing: Pricing): void {
+  const before = packed.get(pricing.tariff)?.get(pricing.key)
+  if (before !== undefined && isSame(before.pricing, pricing)) {
+    writer.chunk(before.bytes)
+    return
+  }
+  scratch.clear()
+  writeParts(scratch, pricing)
+  writer.chunk(scratch.bytes())
+  // Lines have no keys, and differ from each other.
+  if (pricing.key !== '') remember(pricing, scratch.take())
+}
+
+function remember(pricing: Pricing, bytes: Buffer): void {
+  if (packedCount >= PRICINGS_KEPT) {
+    packed.clear()
+    packedCount = 0
+  }
+  const { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
+  const { isPrepaid } = pricing
+  let ofTariff = packed.get(tariff)
+  if (ofTariff === undefined) {
+    ofTariff = new Map()
+    packed.set(tariff, ofTariff)
+  }
+  packedCount += 1
+  const kept = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
+  ofTariff.set(key, { pricing: { ...kept, isPrepaid }, bytes })
+}
+
+/** Whether two prices of one tariff and key are the same in all the rest. */
+function isSame(one: Pricing, other: Pricing): boolean {
+  return (
+    one.rateKey === other.rateKey &&
+    one.plan === other.plan &&
+    one.cycle === other.cycle &&
+    one.priceOf === other.priceOf &&
+    one.band === other.band &&
+    one.isPrepaid === other.isPrepaid &&
+    one.rounding?.mode === other.rounding?.mode &&
+    one.rounding?.decimals === other.rounding?.decimals &&
+    (one.others === other.others || one.others.length + other.others.length === 0) &&
+    hasSameTaxes(one.taxes, other.taxes)
+  )
+}
+
+function hasSameTaxes(ones: readonly TaxRule[], others: readonly TaxRule[]): boolean {
+  if (ones === others) return true
+  if (ones.length !== others.length) return false
+  for (let index = 0; index < ones.length; index += 1) {
+    const one = ones[index] as TaxRule
+    const other = others[index] as TaxRule
+    const isSameTax = one.key === other.key && one.type === other.type && one.rate === other.rate
+    if (!isSameTax || one.description !== other.description) return false
+    if (one.isEmbedded !== other.isEmbedded) return false
+  }
+  return true
+}
+
+/** Gives an object that others have too, and nobody may change. */
+export function readPricing(reader: Reader): Pricing {
+  const bytes = reader.chunk()
+  const name = bytes.toString('latin1')
+  let pricing = known.get(name)
+  if (pricing === undefined) {
+    pricing = readParts(new Reader(bytes))
+    if (known.size >= PRICINGS_KEPT) known.clear()
+    known.set(name, pricing)
+  }
+  return pricing
+}
+
+function writeParts(writer: Writer, pricing: Pricing): void {
+  const { key, plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
+  const isInKey = hasInKey(key, plan, cycle)
+  let flags = isInKey ? IN_KEY : 0
+  if (priceOf !== BASE) flags |= PRICE_OF
+  if (band !== '') flags |= BAND
+  if (others.length > 0) flags |= OTHERS
+  if (taxes.length > 0) flags |= TAXES
+  if (rounding !== null) flags |= ROUNDING
+  if (!pricing.isPrepaid) flags |= POSTPAID
+  writer.u8(flags)
+  writer.string(key)
+  writer.string(pricing.rateKey)
+  if (!isInKey) {
+    writer.string(plan)
+    writer.string(cycle)
+  }
+  writeTariff(writer, tariff)
+  if (flags & PRICE_OF) writer.string(priceOf)
+  if (flags & BAND) writer.string(band)
+  if (flags & OTHERS) writeOthers(writer, others)
+  if (flags & TAXES) writeTaxes(writer, taxes)
+  if (rounding !== null) writeRounding(writer, rounding)
+}
+
+function readParts(reader: Reader): Pricing {
+  const flags = reader.u8()
+  const key = reader.string()
+  const rateKey = reader.word()
+  const planAt = key.indexOf('|') + 1
+  const cycleAt = key.indexOf('|', planAt) + 1
+  const isInKey = (flags & IN_KEY) !== 0
+  const pricing: Pricing = {
+    key,
+    rateKey,
+    plan: isInKey ? key.slice(planAt, cycleAt - 1) : reader.word(),
+    cycle: isInKey ? key.slice(cycleAt, key.indexOf('|', cycleAt)) : reader.word(),
+    tariff: readTariff(reader),
+    priceOf: flags & PRICE_OF ? reader.word() : BASE,
+    band: flags & BAND ? reader.word() : '',
+    others: flags & OTHERS ? readOthers(reader) : [],
+    taxes: flags & TAXES ? readTaxes(reader) : [],
+    rounding: flags & ROUNDING ? readRounding(reader) : null,
+    isPrepaid: (flags & POSTPAID) === 0,
+  }
+  if (!reader.isAtEnd) throw new RangeError('a price has a wrong length')
+  return pricing
+}
+
+/** Keys are `<rate>|<plan>|<cycle>|…` (rating/program.ts): whether reading them so is right. */
+function hasInKey(key: string, plan: string, cycle: string): boolean {
+  const planAt = key.indexOf('|') + 1
+  if (planAt === 0 || !key.startsWith(plan, planAt)) return false
+  const cycleAt = planAt + plan.length + 1
+  const end = cycleAt + cycle.length
+  if (key[cycleAt - 1] !== '|' || key[end] !== '|' || !key.startsWith(cycle, cycleAt)) return false
+  return !plan.includes('|') && !cycle.includes('|')
+}
+
+function writeTariff(writer: Writer, { access, extraDigits, tiers, terms }: Tariff): void {
+  writer.number(extraDigits * 2 + (terms === null ? 0 : 1))
+  writer.number(access)
+  writer.number(tiers.length)
+  for (const { units, interval, price, ceil } of tiers) {
+    writer.number(units)
+    writer.number(interval)
+    writer.number(price)
+    writer.u8(ceil ? 1 : 0)
+  }
+  if (terms !== null) writeTerms(writer, terms)
+}
+
+function readTariff(reader: Reader): Tariff {
+  const digits = reader.number()
+  const access = reader.number()
+  const tiers: Tier[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    tiers.push({
+      units: reader.number(),
+      interval: reader.number(),
+      price: reader.number(),
+      ceil: reader.u8() === 1,
+    })
+  }
+  const extraDigits = Math.floor(digits / 2)
+  return { tiers, access, extraDigits, terms: digits % 2 === 1 ? readTerms(reader) : null }
+}
+
+/** First 1 for a volume price, and 2 more if it is rounded. */
+function writeTerms(writer: Writer, terms: TariffTerms): void {
+  const { method, rounding } = terms
+  writer.u8((method === 'volume' ? 1 : 0) + (rounding === null ? 0 : 2))
+  writer.number(terms.unitScale)
+  writer.number(terms.factor)
+  writer.number(terms.factorDigits)
+  writer.number(terms.minimum)
+  if (rounding === null) return
+  writer.u8(MODES.indexOf(rounding.mode))
+  writer.number(rounding.step)
+}
+
+function readTerms(reader: Reader): TariffTerms {
+  const flags = reader.u8()
+  return {
+    method: flags & 1 ? 'volume' : 'tiered',
+    unitScale: reader.number(),
+    factor: reader.number(),
+    factorDigits: reader.number(),
+    minimum: reader.number(),
+    rounding: flags & 2 ? { mode: readMode(reader), step: reader.number() } : null,
+  }
+}
+
+function writeOthers(writer: Writer, others: readonly CategoryPrice[]): void {
+  writer.number(others.length)
+  for (const { category, rateKey, tariff, isAdded } of others) {
+    writer.string(category)
+    writer.string(rateKey)
+    writeTariff(writer, tariff)
+    writer.u8(isAdded ? 1 : 0)
+  }
+}
+
+function readOthers(reader: Reader): CategoryPrice[] {
+  const others: CategoryPrice[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    others.push({
+      category: reader.word(),
+      rateKey: reader.word(),
+      tariff: readTariff(reader),
+      isAdded: reader.u8() === 1,
+    })
+  }
+  return others
+}
+
+function writeTaxes(writer: Writer, taxes: readonly TaxRule[]): void {
+  writer.number(taxes.length)
+  for (const { key, description, type, rate, isEmbedded } of taxes) {
+    writer.string(key)
+    writer.string(description)
+    writer.string(type)
+    writer.string(rate)
+    writer.u8(isEmbedded ? 1 : 0)
+  }
+}
+
+function readTaxes(reader: Reader): TaxRule[] {
+  const taxes: TaxRule[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    taxes.push({
+      key: reader.word(),
+      description: reader.word(),
+      type: reader.word(),
+      rate: reader.word(),
+      isEmbedded: reader.u8() === 1,
+    })
+  }
+  return taxes
+}
+
+function writeRounding(writer: Writer, { mode, decimals }: LineRounding): void {
+  writer.u8(MODES.indexOf(mode))
+  writer.number(decimals)
+}
+
+function readRounding(reader: Reader): LineRounding {
+  return { mode: readMode(reader), decimals: reader.number() }
+}
+
+function readMode(reader: Reader): PriceRounding['mode'] {
+  return present(MODES[reader.u8()], 'mode of rounding')
+}

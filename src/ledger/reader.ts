@@ -1,0 +1,145 @@
+/** Reads what a `Writer` wrote as stored values. Throws `RangeError` where bytes are missing. */
+import { UNLIMITED } from '../domain/tariff.ts'
+import { FOREVER_MS } from '../domain/time.ts'
+import { NUMBER } from './writer.ts'
+
+/** Longest word that is kept to be shared. */
+const WORD_BYTES_MAX = 32
+const WORDS_KEPT = 512
+/** Words that were read, by a hash of their bytes: usage types and the like come often. */
+const words: string[] = new Array<string>(WORDS_KEPT).fill('')
+
+export class Reader {
+  private readonly buffer: Buffer
+  private readonly view: DataView
+  private at: number
+
+  constructor(bytes: Buffer, from = 0) {
+    this.buffer = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.at = from
+  }
+
+  get isAtEnd(): boolean {
+    return this.at === this.buffer.length
+  }
+
+  u8(): number {
+    const value = this.buffer[this.at]
+    if (value === undefined) throw new RangeError('it ends too early')
+    this.at += 1
+    return value
+  }
+
+  f64(): number {
+    const value = this.view.getFloat64(this.at, true)
+    this.at += 8
+    return value
+  }
+
+  u16(): number {
+    const value = this.view.getUint16(this.at, true)
+    this.at += 2
+    return value
+  }
+
+  u32(): number {
+    const value = this.view.getUint32(this.at, true)
+    this.at += 4
+    return value
+  }
+
+  i32(): number {
+    const value = this.view.getInt32(this.at, true)
+    this.at += 4
+    return value
+  }
+
+  number(): number {
+    const first = this.u8()
+    if (first < NUMBER.TWO_BYTES) return first
+    if (first < NUMBER.THREE_BYTES) return ((first & 0x1f) << 8) | this.u8()
+    if (first < NUMBER.BYTES) return ((first & 0xf) << 16) | (this.u8() << 8) | this.u8()
+    return this.wideNumber(first)
+  }
+
+  /** An instant after another one, epoch ms. */
+  time(sinceMs: number): number {
+    const first = this.buffer[this.at]
+    const isWhole = first === NUMBER.FOREVER || first === NUMBER.F64
+    return isWhole ? this.number() : sinceMs + this.number()
+  }
+
+  string(): string {
+    return this.text(this.number())
+  }
+
+  /** So many bytes of UTF-8. */
+  text(length: number): string {
+    const from = this.pass(length)
+    return this.buffer.toString('utf8', from, this.at)
+  }
+
+  /** A text that many values have: the same one is given again. */
+  word(): string {
+    const length = this.number()
+    const from = this.pass(length)
+    if (length === 0) return ''
+    if (length > WORD_BYTES_MAX) return this.buffer.toString('utf8', from, this.at)
+    const { buffer, at } = this
+    let hash = length
+    let bits = 0
+    for (let index = from; index < at; index += 1) {
+      const byte = buffer[index] as number
+      hash = Math.imul(hash, 31) + byte
+      bits |= byte
+    }
+    if (bits > 0x7f) return buffer.toString('utf8', from, at)
+    const slot = hash & (WORDS_KEPT - 1)
+    const known = words[slot] as string
+    if (this.isWord(known, from)) return known
+    const word = buffer.toString('latin1', from, at)
+    words[slot] = word
+    return word
+  }
+
+  /** The bytes of a chunk; they are not copied. */
+  chunk(): Buffer {
+    const from = this.pass(this.number())
+    return this.buffer.subarray(from, this.at)
+  }
+
+  private isWord(word: string, from: number): boolean {
+    if (word.length !== this.at - from) return false
+    for (let index = 0; index < word.length; index += 1) {
+      if (word.charCodeAt(index) !== this.buffer[from + index]) return false
+    }
+    return true
+  }
+
+  private wideNumber(first: number): number {
+    if (first === NUMBER.UNLIMITED) return UNLIMITED
+    if (first === NUMBER.FOREVER) return FOREVER_MS
+    if (first === NUMBER.NEGATIVE && this.buffer[this.at] !== first) return -1 - this.number()
+    if (first === NUMBER.F64) return this.f64()
+    const count = first - NUMBER.BYTES
+    if (count < 3 || count > 7) throw new RangeError('there is no such number')
+    let value = 0
+    let scale = 1
+    for (let index = 0; index < count; index += 1) {
+      value += this.u8() * scale
+      scale *= 0x100
+    }
+    return value
+  }
+
+  /** Where the bytes begin that are passed over. */
+  private pass(count: number): number {
+    const from = this.at
+    if (!(count >= 0) || count > this.buffer.length - from) {
+      throw new RangeError('it ends too early')
+    }
+    this.at = from + count
+    return from
+  }
+}

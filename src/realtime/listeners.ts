@@ -1,0 +1,134 @@
+/** Charging with all of its event loops (`realtime.listeners`). */
+import { nextDescriptor } from './descriptors.ts'
+import { createRateTable } from './http/rate-limits.ts'
+import { type EventLoopError, LoopHandle } from './loop-handle.ts'
+import { createNodeState, type LoopData, type NodeState } from './loop-messages.ts'
+import { loopConfig } from './loop-place.ts'
+import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
+
+export interface ListenersOptions extends Omit<RealtimeOptions, 'place'> {
+  /** Module of the thread of a further event loop, which calls `runLoop`. */
+  readonly loopFile: URL
+  /** An event loop has ended or has a defect: told once, and the node has to end. */
+  readonly onFailure: (error: EventLoopError) => void
+}
+
+/** How often further event loops are told whether the node is ready, in milliseconds. */
+const READINESS_MS = 100
+/** Within this time they let go of their sockets when the process exits. */
+const ABANDON_TIMEOUT_MS = 500
+
+/**
+ * Starts the event loops: this thread is the first one, each other one a thread with a pool of its
+ * own. All of them share the port for HTTP. Throws as `startRealtime` does, and `EventLoopError`.
+ */
+export async function startListeners(options: ListenersOptions): Promise<Realtime> {
+  const { listeners } = options.config.realtime
+  return listeners === 1 ? startRealtime(options) : new Listeners(options).start()
+}
+
+class Listeners {
+  readonly #options: ListenersOptions
+  readonly #state: NodeState = createNodeState()
+  readonly #rates = createRateTable()
+  readonly #loops: LoopHandle[]
+  #first: Realtime | null = null
+  #firstDescriptor = 0
+  #isComplete = false
+  #hasFailed = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ListenersOptions) {
+    this.#options = options
+    const others = Array.from({ length: options.config.realtime.listeners - 1 }, (_, i) => i + 1)
+    this.#loops = others.map((loop) => {
+      return new LoopHandle(options.loopFile, this.#dataOf(loop), (error) => this.#fail(error))
+    })
+    process.once('exit', this.#abandon)
+  }
+
+  async start(): Promise<Realtime> {
+    try {
+      this.#first = await this.#startFirst()
+      await this.#openOthers(this.#first.port)
+    } catch (error) {
+      await this.#close()
+      throw error
+    }
+    this.#options.metrics.readLoops(() => this.#figures())
+    const { port, diameterPort, diameterTlsPort } = this.#first
+    return {
+      ...{ port, diameterPort, diameterTlsPort },
+      close: () => this.#close(),
+      abandon: this.#abandon,
+    }
+  }
+
+  #dataOf(loop: number): LoopData {
+    const { config, workerFile } = this.#options
+    return {
+      config: loopConfig(config, loop),
+      loop,
+      rates: this.#rates,
+      state: this.#state.memory,
+      workerFile: workerFile?.href ?? null,
+    }
+  }
+
+  /** It listens first, when all are there, so that a port that is taken is found by one of them. */
+  #startFirst(): Promise<Realtime> {
+    const { config, isLedgerThere = () => true } = this.#options
+    return startRealtime({
+      ...this.#options,
+      config: loopConfig(config, 0),
+      isLedgerThere: () => this.#isComplete && isLedgerThere(),
+      place: {
+        loop: 0,
+        rates: this.#rates,
+        mayListen: async () => {
+          await Promise.all(this.#loops.map(({ prepared }) => prepared))
+          this.#firstDescriptor = nextDescriptor()
+          const sharing = { isFirst: true, firstDescriptor: this.#firstDescriptor }
+          return { port: config.realtime.port, sharing }
+        },
+      },
+    })
+  }
+
+  async #openOthers(port: number): Promise<void> {
+    const sharing = { isFirst: false, firstDescriptor: this.#firstDescriptor }
+    await Promise.all(this.#loops.map((loop) => loop.listen({ port, sharing })))
+    const { isRedisFit = () => true, isLedgerThere = () => true } = this.#options
+    const tell = () => this.#state.setReady(this.#isComplete && isRedisFit() && isLedgerThere())
+    this.#isComplete = true
+    tell()
+    this.#timer = setInterval(tell, READINESS_MS)
+    this.#timer.unref()
+  }
+
+  async #figures() {
+    const figures = await Promise.all(this.#loops.map((loop) => loop.figures()))
+    return figures.filter((one) => one !== null)
+  }
+
+  #fail(error: EventLoopError): void {
+    this.#isComplete = false
+    this.#state.setReady(false)
+    if (!this.#hasFailed) this.#options.onFailure(error)
+    this.#hasFailed = true
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#isComplete = false
+    this.#state.setReady(false)
+    await Promise.all([this.#first?.close(), ...this.#loops.map((loop) => loop.close())])
+    process.removeListener('exit', this.#abandon)
+  }
+
+  /** A thread that ends with its sockets open would abort the process (libuv). */
+  #abandon = (): void => {
+    const alive = this.#loops.filter((loop) => loop.abandon())
+    this.#state.awaitAbandoned(alive.length, ABANDON_TIMEOUT_MS)
+  }
+}

@@ -1,0 +1,133 @@
+/** A further event loop, as the main thread sees it. */
+import { Worker } from 'node:worker_threads'
+import type { MetricsSnapshot } from '../runtime/metrics.ts'
+import type { FromLoop, LoopData, ToLoop } from './loop-messages.ts'
+import type { Door } from './loop-place.ts'
+
+/** An event loop does not start, or has ended; the message says which one and why. */
+export class EventLoopError extends Error {
+  override name = 'EventLoopError'
+}
+
+/** After so long its last figures stand for those of now: it may be busy, or hang. */
+const FIGURES_TIMEOUT_MS = 500
+/** What it has not let go of so long after its orderly end is ended with it. */
+const END_TIMEOUT_MS = 2_000
+
+type Told = FromLoop['type']
+
+export class LoopHandle {
+  /** All is there but its sockets. */
+  readonly prepared: Promise<void>
+  readonly #worker: Worker
+  readonly #loop: number
+  readonly #ended: Promise<void>
+  readonly #onFailure: (error: EventLoopError) => void
+  readonly #expected = new Map<Told, Expectation>()
+  readonly #asks = new Map<number, () => void>()
+  #asked = 0
+  #latest: MetricsSnapshot | null = null
+  #isAlive = true
+  #isClosing = false
+  #failure: EventLoopError | null = null
+
+  /** `onFailure` is told once, unless it has not been `ready` yet: then that rejects. */
+  constructor(file: URL, data: LoopData, onFailure: (error: EventLoopError) => void) {
+    this.#loop = data.loop
+    this.#onFailure = onFailure
+    this.#worker = new Worker(file, { workerData: data, name: `realtime-${data.loop}` })
+    this.#worker.on('message', (message: FromLoop) => this.#take(message))
+    this.#worker.on('error', (error) => this.#fail(error.message))
+    this.#ended = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        if (!this.#isClosing) this.#fail(`ended with code ${code}`)
+        this.#isAlive = false
+        resolve()
+      })
+    })
+    this.prepared = this.#expect('prepared')
+    // Whoever starts it may fail before he waits for this.
+    this.prepared.catch(() => undefined)
+  }
+
+  /** Resolves when it takes requests. */
+  async listen(door: Door): Promise<void> {
+    const ready = this.#expect('ready')
+    this.#tell({ type: 'listen', ...door })
+    await ready
+  }
+
+  /** Its figures of now; those of before if it is late, null if there are none. */
+  async figures(): Promise<MetricsSnapshot | null> {
+    if (this.#isClosing) return this.#latest
+    this.#asked += 1
+    const ask = this.#asked
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#asks.set(ask, resolve)
+      timer = setTimeout(resolve, FIGURES_TIMEOUT_MS)
+      this.#tell({ type: 'figures', ask })
+    })
+    clearTimeout(timer)
+    this.#asks.delete(ask)
+    return this.#latest
+  }
+
+  /** Lets it answer what is under way, and end. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    const closed = this.#expect('closed')
+    this.#tell({ type: 'close' })
+    await Promise.race([closed, this.#ended])
+    const timer = setTimeout(() => void this.#worker.terminate(), END_TIMEOUT_MS)
+    await this.#ended
+    clearTimeout(timer)
+  }
+
+  /** Without waiting (see `NodeState.awaitAbandoned`); false if it has ended already. */
+  abandon(): boolean {
+    this.#isClosing = true
+    this.#tell({ type: 'abandon' })
+    return this.#isAlive
+  }
+
+  #tell(message: ToLoop): void {
+    this.#worker.postMessage(message)
+  }
+
+  #take(message: FromLoop): void {
+    if (message.type === 'failed') this.#fail(message.reason)
+    else if (message.type === 'figures') {
+      this.#latest = message.snapshot
+      this.#asks.get(message.ask)?.()
+    } else this.#satisfy(message.type)
+  }
+
+  #expect(told: Told): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null && told !== 'closed') reject(this.#failure)
+      else this.#expected.set(told, { resolve, reject })
+    })
+  }
+
+  #satisfy(told: Told): void {
+    this.#expected.get(told)?.resolve()
+    this.#expected.delete(told)
+  }
+
+  #fail(reason: string): void {
+    if (this.#failure !== null) return
+    this.#failure = new EventLoopError(`event loop ${this.#loop}: ${reason}`)
+    const starting = [...this.#expected.entries()].filter(([told]) => told !== 'closed')
+    for (const [told, { reject }] of starting) {
+      this.#expected.delete(told)
+      reject(this.#failure)
+    }
+    if (starting.length === 0 && !this.#isClosing) this.#onFailure(this.#failure)
+  }
+}
+
+interface Expectation {
+  resolve(): void
+  reject(error: EventLoopError): void
+}

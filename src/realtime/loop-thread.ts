@@ -1,0 +1,120 @@
+/** The thread of a further event loop of charging (`realtime.listeners`). */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Config } from '../config/schema.ts'
+import { assert } from '../domain/assert.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
+import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import {
+  createNodeState,
+  type FromLoop,
+  type LoopData,
+  type NodeState,
+  type ToLoop,
+} from './loop-messages.ts'
+import type { Door } from './loop-place.ts'
+import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
+
+/** What the installation gives to charging; the same for all event loops. */
+export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow'>
+
+/** Serves until the main thread ends it. A defect is told to it, which then ends the node. */
+export function runLoop(wire: (config: Config, log: Logger) => Promise<Wiring>): void {
+  const data = workerData as LoopData
+  const log = createLogger({ name: `realtime-${data.loop}`, level: data.config.log.level })
+  const loop = new LoopThread(data, log)
+  for (const defect of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(defect, (error: unknown) => {
+      log.fatal({ err: error }, defect)
+      tell({ type: 'failed', reason: reasonOf(error) })
+    })
+  }
+  parentPort?.on('message', (message: ToLoop) => loop.take(message))
+  void loop.start(wire)
+}
+
+class LoopThread {
+  readonly #data: LoopData
+  readonly #log: Logger
+  readonly #metrics: Metrics
+  readonly #state: NodeState
+  #realtime: Realtime | null = null
+  #starting: Promise<void> = Promise.resolve()
+  #open: ((door: Door) => void) | null = null
+  #refuse: ((error: Error) => void) | null = null
+  #isEnding = false
+
+  constructor(data: LoopData, log: Logger) {
+    this.#data = data
+    this.#log = log
+    this.#metrics = createMetrics({ node: '', role: 'realtime' }, data.loop)
+    this.#state = createNodeState(data.state)
+  }
+
+  start(wire: (config: Config, log: Logger) => Promise<Wiring>): Promise<void> {
+    this.#starting = this.#start(wire).catch((error: unknown) => {
+      tell({ type: 'failed', reason: reasonOf(error) })
+    })
+    return this.#starting
+  }
+
+  take(message: ToLoop): void {
+    if (message.type === 'listen') this.#open?.(message)
+    else if (message.type === 'figures') void this.#tellFigures(message.ask)
+    else if (message.type === 'close') void this.#close()
+    else this.#abandon()
+  }
+
+  async #start(wire: (config: Config, log: Logger) => Promise<Wiring>): Promise<void> {
+    const { config, loop, rates, workerFile } = this.#data
+    const wiring = await wire(config, this.#log)
+    this.#realtime = await startRealtime({
+      ...{ ...wiring, config, log: this.#log, metrics: this.#metrics, clock: systemClock },
+      isLedgerThere: () => this.#state.isReady(),
+      place: { loop, rates, mayListen: () => this.#mayListen() },
+      ...(workerFile === null ? {} : { workerFile: new URL(workerFile) }),
+    })
+    tell({ type: 'ready' })
+  }
+
+  #mayListen(): Promise<Door> {
+    return new Promise((resolve, reject) => {
+      this.#open = resolve
+      this.#refuse = reject
+      if (this.#isEnding) reject(ENDING)
+      else tell({ type: 'prepared' })
+    })
+  }
+
+  async #tellFigures(ask: number): Promise<void> {
+    tell({ type: 'figures', ask, snapshot: await this.#metrics.snapshot() })
+  }
+
+  async #close(): Promise<void> {
+    this.#isEnding = true
+    this.#refuse?.(ENDING)
+    await this.#starting
+    await this.#realtime?.close()
+    tell({ type: 'closed' })
+    parentPort?.close()
+  }
+
+  #abandon(): void {
+    this.#isEnding = true
+    this.#refuse?.(ENDING)
+    this.#realtime?.abandon()
+    // The handles of the sockets are closed when the loop has turned.
+    setImmediate(() => this.#state.abandoned())
+  }
+}
+
+const ENDING = new Error('the node ends')
+
+function tell(message: FromLoop): void {
+  assert(parentPort !== null, 'an event loop has a main thread')
+  parentPort.postMessage(message)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

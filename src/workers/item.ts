@@ -1,0 +1,110 @@
+/** One request on its way through a worker, and where its outcome goes. */
+import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import type { Home } from '../ledger/ledger.ts'
+import type { IdentifiedRequest } from '../rating/decision.ts'
+import type { Identification } from '../rating/identify.ts'
+import type { CachedOwner } from './owner-cache.ts'
+import type { ProfileQuery } from './profiles.ts'
+import type { RuleSet } from './rule-book.ts'
+
+/** Counts the items that are still to be answered. */
+export interface Batch {
+  left: number
+  /** When nobody waits for their outcomes any more, `processMs`. */
+  readonly deadlineMs: number
+  done: () => void
+}
+
+export class Item implements IdentifiedRequest {
+  readonly request: ChargeRequest
+  readonly sessionKey: string
+  readonly digest: number
+  readonly rules: RuleSet
+  /** Where the session is, or will be, at home; 0: that is not known. */
+  aid = 0
+  sid = 0
+  /** Home that a claim may replace: the session it points to is known to be gone. */
+  expectedHome = ''
+  /** The profile cannot be had: what was granted is settled without it. */
+  isProfileAway: boolean
+  /** What the attempt is decided on: the cache may forget it meanwhile. */
+  owner: CachedOwner | null = null
+  /** What its round has decided; null: it needs a profile that is not in memory. */
+  drafted: ChargeOutcome | null = null
+  /** Null, when all is done: it needs what only MongoDB has. */
+  outcome: ChargeOutcome | null = null
+  private batch: Batch | null = null
+
+  constructor(
+    request: ChargeRequest,
+    { sessionKey, digest }: Pick<IdentifiedRequest, 'sessionKey' | 'digest'>,
+    rules: RuleSet,
+    isProfileAway: boolean,
+  ) {
+    this.request = request
+    this.sessionKey = sessionKey
+    this.digest = digest
+    this.rules = rules
+    this.isProfileAway = isProfileAway
+  }
+
+  get isPlaced(): boolean {
+    return this.aid !== 0
+  }
+
+  place({ aid, sid }: Home): void {
+    this.aid = aid
+    this.sid = sid
+  }
+
+  /** Nothing of an earlier round stays but the home. */
+  join(batch: Batch): void {
+    this.batch = batch
+    this.expectedHome = ''
+    this.outcome = null
+  }
+
+  isLate(nowMs: number): boolean {
+    return this.batch !== null && this.batch.deadlineMs <= nowMs
+  }
+
+  /** The first outcome counts. */
+  resolve(outcome: ChargeOutcome | null): void {
+    const { batch } = this
+    if (batch === null) return
+    this.batch = null
+    this.outcome = outcome
+    batch.left -= 1
+    if (batch.left === 0) batch.done()
+  }
+}
+
+/**
+ * The look-ups by which the subscriber of a start or event is found, in order: by the rules for its
+ * usage types, then by the identifier that it names itself. The first that finds somebody counts.
+ */
+export function subscriberQueries(
+  request: ChargeRequest,
+  identification: Identification,
+): readonly ProfileQuery[] {
+  const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
+  const queries: ProfileQuery[] = []
+  for (const { usaget, calledNumber, fields: own } of request.services) {
+    const field = (name: string) =>
+      own?.[name] ??
+      fields?.[name] ??
+      (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
+    for (const { key, value } of identification.candidates(usaget, field)) {
+      queries.push({ key, value, atMs })
+    }
+  }
+  if (subscriberKey !== 'none') queries.push({ key: subscriberKey, value: subscriberValue, atMs })
+  return queries
+}
+
+/** An open session goes by its own subscriber, whatever the request says. */
+export function queriesOf({ request, rules, sid }: Item): readonly ProfileQuery[] {
+  if (opens(request.kind)) return subscriberQueries(request, rules.identification)
+  return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]
+}

@@ -1,0 +1,22 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { PackedResult, PackedTask, ReplyMessage, TaskMessage } from '../domain/hand-over.ts'
+
+/**
+ * Answers the batches that come through a port, each when it is done, as long as the thread lives:
+ * the one task that piscina gives to a worker thread. A batch whose processing rejects is answered
+ * with the error, and the others go on.
+ */
+export function serve(
+  port: MessagePort,
+  process: (task: PackedTask) => Promise<PackedResult>,
+): Promise<never> {
+  port.on('message', (task: TaskMessage) => {
+    const { id } = task
+    const answer = (reply: ReplyMessage) => port.postMessage(reply)
+    process(task).then(
+      ({ numbers, texts, quotes, stats }) => answer({ id, numbers, texts, quotes, stats }),
+      (error: unknown) => answer({ id, error }),
+    )
+  })
+  return new Promise(() => undefined)
+}

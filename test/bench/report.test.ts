@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs'
+import { SaxesParser } from 'saxes'
+import { describe, expect, it } from 'vitest'
+import { tableMarkdown } from '../../bench/report/markdown.ts'
+import { MarkerError, partsOf, replacePart } from '../../bench/report/markers.ts'
+import { plotsOf } from '../../bench/report/plots.ts'
+import { saturation } from '../../bench/report/saturation.ts'
+import { barPlot, linePlot, niceAbove } from '../../bench/report/svg.ts'
+import { isMet, tableText } from '../../bench/report/text.ts'
+import { SCENARIOS } from '../../bench/scenarios.ts'
+
+/** Every number of a plot; throws if it is no well-formed XML. */
+function coordinates(svg: string): number[] {
+  const numbers: number[] = []
+  const parser = new SaxesParser()
+  parser.on('error', (error) => {
+    throw error
+  })
+  parser.on('opentag', ({ name, attributes }) => {
+    expect(['svg', 'rect', 'line', 'text', 'circle', 'polyline']).toContain(name)
+    for (const key of ['x', 'y', 'cx', 'cy', 'width', 'height', 'points', 'x1', 'y1']) {
+      const text = String(attributes[key] ?? '')
+      if (text !== '') numbers.push(...text.split(/[ ,]/).map(Number))
+    }
+  })
+  parser.write(svg).close()
+  return numbers
+}
+
+const AXES = { title: 'a < b & "c"', x: 'x', y: "y's" }
+
+describe('plots', () => {
+  it.each([
+    [
+      'linear',
+      [
+        [0, 1],
+        [5, 3],
+        [10, 2.5],
+      ],
+      false,
+    ],
+    [
+      'logarithmic',
+      [
+        [100, 0.02],
+        [20_000, 5],
+        [40_000, 900],
+      ],
+      true,
+    ],
+    ['without points', [], false],
+    ['of nothing but zeros', [[0, 0]], true],
+  ] as [string, [number, number][], boolean][])('%s: well-formed, inside', (_, points, isLog) => {
+    const svg = linePlot({ ...AXES, isLogarithmic: isLog }, [{ name: '<p99>', points }])
+    for (const number of coordinates(svg)) {
+      expect(number).toBeGreaterThanOrEqual(0)
+      expect(number).toBeLessThanOrEqual(720)
+    }
+    expect(svg).toContain('&lt;p99&gt;')
+  })
+
+  it('put what is greater further up', () => {
+    const svg = linePlot(AXES, [
+      {
+        name: 'a',
+        points: [
+          [1, 1],
+          [2, 9],
+        ],
+      },
+    ])
+    const [first = 0, second = 0] = [...svg.matchAll(/cy="([\d.]+)"/g)].map(([, y]) => Number(y))
+    expect(second).toBeLessThan(first)
+  })
+
+  it('have bars in proportion', () => {
+    const svg = barPlot('stages', 'µs', [
+      ['decode', 2],
+      ['script', 8],
+    ])
+    expect(coordinates(svg).every(Number.isFinite)).toBe(true)
+    const widths = [...svg.matchAll(/width="([\d.]+)" height="17"/g)].map(([, w]) => Number(w))
+    expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(4, 1)
+  })
+
+  it('are made of the curves that are known, and of no others', () => {
+    const points = [[1, 1]] as const
+    const curves = { latency: [{ name: 'p50', points }], unknown: [{ name: 'x', points }] }
+    expect(plotsOf(curves).map(({ file }) => file)).toEqual(['latency.svg'])
+  })
+
+  it('end an axis at a number that is easily read', () => {
+    expect([0, 0.7, 1, 1.3, 2.2, 4, 7, 41_000].map(niceAbove)).toEqual([
+      1, 1, 1, 2, 2.5, 5, 10, 50_000,
+    ])
+  })
+})
+
+describe('markers', () => {
+  const document =
+    'a\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nb\n<!-- bench:y -->\n<!-- /bench:y -->\n'
+
+  it('hold what is replaced; all else stays', () => {
+    const once = replacePart(document, 'x', 'new\n')
+    expect(once).toBe(document.replace('old', 'new'))
+    expect(replacePart(once, 'x', 'new')).toBe(once)
+    expect(partsOf(document)).toEqual(['x', 'y'])
+  })
+
+  it('take a text with dollars as it is', () => {
+    expect(replacePart(document, 'x', "$& $1 $'")).toContain("\n$& $1 $'\n")
+  })
+
+  it.each([
+    ['missing', 'nothing'],
+    ['missing', '<!-- bench:x -->'],
+    ['twice', '<!-- bench:x --><!-- bench:x --><!-- /bench:x -->'],
+    ['before its begin', '<!-- /bench:x --><!-- bench:x -->'],
+  ])('that are %s are an error', (why, text) => {
+    expect(() => replacePart(text, 'x', '')).toThrow(MarkerError)
+    expect(() => replacePart(text, 'x', '')).toThrow(why)
+  })
+
+  it('of docs/PERFORMANCE.md are whole, and each is of a scenario', () => {
+    const text = readFileSync(new URL('../../docs/PERFORMANCE.md', import.meta.url), 'utf8')
+    const names = SCENARIOS.map(({ name }) => name)
+    expect(partsOf(text).sort()).toEqual(['machine', ...names].sort())
+    for (const name of partsOf(text)) expect(replacePart(text, name, 'x')).toContain('\nx\n')
+  })
+})
+
+describe('tables', () => {
+  const table = {
+    title: 'T',
+    columns: ['', 'per second'],
+    rows: [
+      ['a|b', 1],
+      ['c', 20],
+    ],
+  }
+
+  it('are aligned as text', () => {
+    expect(tableText(table).split('\n')).toEqual([
+      'T',
+      '       per second',
+      '  a|b           1',
+      '  c            20',
+    ])
+  })
+
+  it('are Markdown, where a bar ends no cell', () => {
+    expect(tableMarkdown(table)).toContain('|  | per second |\n|---|---:|\n| a\\|b | 1 |')
+  })
+
+  it('have goals that are met at the bound itself', () => {
+    expect(isMet({ what: '', is: 1, wanted: { atLeast: 1 } })).toBe(true)
+    expect(isMet({ what: '', is: 1, wanted: { atMost: 1 } })).toBe(true)
+    expect(isMet({ what: '', is: 1.01, wanted: { atMost: 1 } })).toBe(false)
+    expect(isMet({ what: '', is: 0.99, wanted: { atLeast: 1 } })).toBe(false)
+  })
+})
+
+describe('saturation by calculation', () => {
+  const costs = { main: 10, workers: 12, helpers: 3, redis: 8 }
+
+  it('is held by the cores while there are few, then by the main thread', () => {
+    const few = saturation(costs, 2)
+    expect(few.heldBy).toBe('cores')
+    expect(few.oneLoop).toBeCloseTo(1.8e6 / 33)
+    expect(saturation(costs, 16)).toMatchObject({ heldBy: 'main thread', oneLoop: 100_000 })
+  })
+
+  it('of more event loops is held by a single Redis, and goes on with a cluster', () => {
+    const many = saturation(costs, 32)
+    expect(many.loops).toBe(125_000)
+    expect(many.clustered).toBeGreaterThan(many.loops)
+  })
+
+  it('is held by Redis where that is the dearest', () => {
+    expect(saturation({ ...costs, redis: 50 }, 32)).toMatchObject({ heldBy: 'Redis' })
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { sessionTagOf, transactionIdOf } from '../../src/domain/lines.ts'
+import { outcomeOf, sessionOf } from './requests.ts'
+
+const OPENED_MS = Date.UTC(2026, 6, 1)
+
+/** A session that has processed so many requests, the last one under this id. */
+function after(processed: number, transactionId: string) {
+  const outcome = { ...outcomeOf(''), transactionId }
+  const answered = [{ requestNumber: processed, digest: 1, outcome }]
+  return sessionOf({ openedMs: OPENED_MS, processed, answered })
+}
+
+describe('the id of a transaction', () => {
+  const tag = sessionTagOf('key', sessionOf({ openedMs: OPENED_MS }))
+
+  it('names the opening of the session, and counts its requests', () => {
+    expect(transactionIdOf('key', sessionOf({ openedMs: OPENED_MS }))).toBe(`${tag}-1`)
+  })
+
+  it.each([
+    [1, '2'],
+    [9, '10'],
+    [10, '11'],
+    [99, '100'],
+  ])('goes on from that of the request before: %i', (processed, next) => {
+    const session = after(processed, `${tag}-${processed}`)
+    expect(transactionIdOf('key', session)).toBe(`${tag}-${next}`)
+  })
+
+  it.each(['', '12', 'x12', `${tag}-11`, `${tag}-112`])(
+    'is made anew after one that is not of this kind: %s',
+    (last) => {
+      expect(transactionIdOf('key', after(12, last))).toBe(`${tag}-13`)
+    },
+  )
+})

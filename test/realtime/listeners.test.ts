@@ -1,0 +1,214 @@
+/** Several event loops on one port, over real sockets. The threads run what is built. */
+import { afterEach, expect, it } from 'vitest'
+import { freePort } from '../../bench/product.ts'
+import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { startListeners } from '../../src/realtime/listeners.ts'
+import type { Realtime } from '../../src/realtime/start.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { waitUntil } from '../support/wait.ts'
+import { openSocket, post } from './http/socket.ts'
+
+const open: Realtime[] = []
+afterEach(async () => {
+  for (const node of open.splice(0)) await node.close()
+})
+
+const slow = {
+  ...{ name: 'SLOW', requestsPerSecond: 0.001, burst: 10, fileTypes: null, diameter: null },
+  allows: () => true,
+}
+
+async function nodeOf(env: Record<string, string> = {}) {
+  const metrics = createMetrics({ node: 'test', role: 'realtime' })
+  const config = loadConfig({
+    env: {
+      TOLLGATE_REALTIME_PORT: '0',
+      TOLLGATE_REALTIME_LISTENERS: '2',
+      TOLLGATE_REALTIME_WORKERS: '1',
+      TOLLGATE_DIAMETER_PORT: '0',
+      TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
+      TOLLGATE_LOG_LEVEL: 'silent',
+      ...env,
+    },
+  })
+  const fitness = { isRedisFit: true, isLedgerThere: true }
+  const failures: string[] = []
+  const byKey = (key: string) => (key === 'slow' ? slow : null)
+  const node = await startListeners({
+    config,
+    defaults: fileTypeDefaultsOf(config),
+    log: createLogger({ name: 'test', level: 'silent' }),
+    metrics,
+    clock: systemClock,
+    isRedisFit: () => fitness.isRedisFit,
+    isLedgerThere: () => fitness.isLedgerThere,
+    follow: async (listener) => {
+      const peers = { byKey, byOriginHost: () => null, all: [], skipped: [] }
+      listener({ fileTypes: [], peers })
+      return { close: async () => undefined }
+    },
+    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+    loopFile: new URL('./loop-thread.mjs', import.meta.url),
+    onFailure: (error) => failures.push(error.message),
+  })
+  open.push(node)
+  return { node, fitness, failures, metrics }
+}
+
+type Metrics = Awaited<ReturnType<typeof nodeOf>>['metrics']
+
+async function figure(metrics: Metrics, name: string) {
+  const { metrics: all } = await metrics.snapshot()
+  return (all.find((metric) => metric.name === name)?.values ?? []).map(({ labels, value }) => ({
+    ...labels,
+    value,
+  }))
+}
+
+const inFlight = async (metrics: Metrics) => (await figure(metrics, 'tollgate_in_flight'))[0]?.value
+
+const update = (sessionId: string, header = '') =>
+  post(`{"record_type":"update_request","session_id":"${sessionId}"}`, header)
+
+/** A connection, and the event loop that it has come to. */
+async function connection(port: number) {
+  const socket = openSocket(port)
+  await socket.connected
+  await socket.send(update('hello'))
+  const answer = await socket.answer()
+  return { ...socket, loop: Number(/worker (\d)/.exec(answer?.body ?? '')?.[1]) }
+}
+
+/** So many connections to each of two event loops. */
+async function connections(port: number, each = 1) {
+  const all: Awaited<ReturnType<typeof connection>>[] = []
+  const of = (loop: number) => all.filter((one) => one.loop === loop)
+  while (of(0).length < each || of(1).length < each) all.push(await connection(port))
+  return [of(0).slice(0, each), of(1).slice(0, each)].flat()
+}
+
+it('takes connections in all event loops, with workers of their own; counters add up', async () => {
+  const { node, metrics } = await nodeOf()
+  const both = await connections(node.port, 3)
+  expect(both.map(({ loop }) => loop)).toEqual([0, 0, 0, 1, 1, 1])
+  for (const socket of both) await socket.send(update('more'))
+  for (const socket of both) expect(await socket.answer()).toMatchObject({ status: 200 })
+  const byLoop = await figure(metrics, 'tollgate_loop_requests_total')
+  expect(byLoop).toMatchObject([{ loop: '0' }, { loop: '1' }])
+  const requests = byLoop.reduce((sum, { value }) => sum + value, 0)
+  expect(Math.min(...byLoop.map(({ value }) => value))).toBeGreaterThanOrEqual(6)
+  expect(await figure(metrics, 'tollgate_requests_total')).toEqual([
+    { outcome: 'granted', code: 1, value: requests },
+  ])
+  expect(await inFlight(metrics)).toBe(0)
+})
+
+it('holds a peer to one rate, whichever event loops it connects to', async () => {
+  const { node } = await nodeOf()
+  const sockets = await connections(node.port, 2)
+  const statuses: (number | undefined)[] = []
+  for (let request = 0; request < 16; request += 1) {
+    const socket = sockets[request % sockets.length]
+    await socket?.send(update('one', 'X-Api-Key: slow\r\n'))
+    statuses.push((await socket?.answer())?.status)
+  }
+  expect(statuses).toEqual([...Array(10).fill(200), ...Array(6).fill(429)])
+})
+
+it('is refused a port that somebody has, alone or shared', async () => {
+  for (const listeners of ['1', '2']) {
+    const { node } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: listeners })
+    const port = { TOLLGATE_REALTIME_PORT: String(node.port) }
+    const alone = { ...port, TOLLGATE_REALTIME_LISTENERS: '1' }
+    for (const env of [port, alone]) await expect(nodeOf(env)).rejects.toThrow('port is in use')
+  }
+})
+
+it('does not start without one of them, says why, and leaves the port free', async () => {
+  const port = String(await freePort())
+  for (const [dir, why] of [
+    ['fails', 'event loop 1: rules cannot be used'],
+    ['fails-at-load', 'event loop 1: no such module'],
+  ] as const) {
+    const env = { TOLLGATE_REALTIME_PORT: port, TOLLGATE_DATA_DIR: dir }
+    await expect(nodeOf(env)).rejects.toThrow(why)
+  }
+  const { node } = await nodeOf({ TOLLGATE_REALTIME_PORT: port })
+  expect(String(node.port)).toBe(port)
+})
+
+it('is ready in all event loops or in none', async () => {
+  const { node, fitness } = await nodeOf()
+  const sockets = await connections(node.port)
+  const statuses = async () => {
+    for (const socket of sockets) {
+      await socket.send('GET /health/ready HTTP/1.1\r\nHost: t\r\n\r\n')
+    }
+    return Promise.all(sockets.map(async (socket) => (await socket.answer())?.status))
+  }
+  await waitUntil('200 of both', async () => (await statuses()).join() === '200,200')
+  fitness.isRedisFit = false
+  await waitUntil('503 of both', async () => (await statuses()).join() === '503,503')
+  fitness.isRedisFit = true
+  fitness.isLedgerThere = false
+  expect((await statuses())[0]).toBe(503)
+  fitness.isLedgerThere = true
+  await waitUntil('200 of both', async () => (await statuses()).join() === '200,200')
+})
+
+it('answers what is under way in each event loop before it closes', async () => {
+  const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000' })
+  const sockets = await connections(node.port)
+  for (const socket of sockets) await socket.send(update('wait'))
+  await waitUntil('two under way', async () => (await inFlight(metrics)) === 2)
+  const closing = node.close()
+  for (const socket of sockets) expect(await socket.answer()).toMatchObject({ status: 503 })
+  await closing
+  for (const socket of sockets) await socket.closed()
+  const late = openSocket(node.port)
+  await late.closed()
+})
+
+it('divides what may be under way', async () => {
+  const { node, metrics } = await nodeOf({
+    TOLLGATE_REALTIME_IN_FLIGHT_MAX: '2',
+    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000',
+  })
+  const sockets = await connections(node.port, 2)
+  const [waiting = [], others = []] = [0, 1].map((odd) => sockets.filter((_, i) => i % 2 === odd))
+  for (const socket of waiting) await socket.send(update('wait'))
+  await waitUntil('two under way', async () => (await inFlight(metrics)) === 2)
+  for (const socket of others) await socket.send(update('more'))
+  for (const socket of others) expect((await socket.answer())?.body).toContain('-90')
+  for (const socket of waiting) expect((await socket.answer())?.body).toContain('-92')
+  for (const socket of others) {
+    await socket.send(update('again'))
+    expect(await socket.answer()).toMatchObject({ status: 200 })
+  }
+})
+
+it('tells once of an event loop with a defect, is not ready then, and ends in order', async () => {
+  const { node, failures } = await nodeOf()
+  const [first, second] = await connections(node.port)
+  for (let time = 0; time < 2; time += 1) {
+    await second?.send(update('one', 'X-Api-Key: boom\r\n'))
+    expect(await second?.answer()).toMatchObject({ status: 401 })
+  }
+  await waitUntil('the failure', () => failures.length > 0)
+  expect(failures).toEqual(['event loop 1: boom'])
+  await first?.send('GET /health/ready HTTP/1.1\r\nHost: t\r\n\r\n')
+  expect(await first?.answer()).toMatchObject({ status: 503 })
+  await second?.send(update('one'))
+  expect(await second?.answer()).toMatchObject({ status: 200 })
+  await node.close()
+  expect(failures).toHaveLength(1)
+})
+
+it('is one event loop without further threads by default', async () => {
+  const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: '1' })
+  for (let count = 0; count < 8; count += 1) expect((await connection(node.port)).loop).toBe(0)
+  expect(await figure(metrics, 'tollgate_loop_requests_total')).toEqual([{ loop: '0', value: 8 }])
+})

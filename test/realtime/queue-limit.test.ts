@@ -1,0 +1,173 @@
+import { expect, it } from 'vitest'
+import { QueueLimit } from '../../src/realtime/queue-limit.ts'
+
+const TARGET_MS = 20
+const LIMIT_MIN = 24
+const LIMIT_MAX = 4096
+
+function limitOf() {
+  return new QueueLimit({
+    targetMs: TARGET_MS,
+    batchesInFlightMax: 3,
+    limitMin: LIMIT_MIN,
+    limitMax: LIMIT_MAX,
+  })
+}
+
+interface Phase {
+  ms: number
+  /** Requests that come in a millisecond. */
+  offered: number
+  /** Requests that are answered in one, one after the other. */
+  capacity: number
+}
+
+/** A node whose time is counted in steps of a tenth of a millisecond. */
+function nodeOf(limit: QueueLimit) {
+  const waiting: number[] = []
+  let nowMs = 0
+  let due = 0
+  let work = 0
+  const run = ({ ms, offered, capacity }: Phase) => {
+    const tookMs: number[] = []
+    let refused = 0
+    const endMs = nowMs + ms
+    for (; nowMs < endMs; nowMs += 0.1) {
+      due += offered / 10
+      for (; due >= 1; due -= 1) {
+        if (waiting.length >= limit.limit) {
+          limit.refused()
+          refused += 1
+        } else {
+          limit.taken(waiting.length, nowMs)
+          waiting.push(nowMs)
+        }
+      }
+      work += capacity / 10
+      for (; work >= 1 && waiting.length > 0; work -= 1) {
+        limit.answered(waiting.length, nowMs)
+        tookMs.push(nowMs - (waiting.shift() as number))
+      }
+      if (waiting.length === 0) work = 0
+    }
+    tookMs.sort((one, other) => one - other)
+    const longest = (share: number) => tookMs[Math.floor(tookMs.length * share)] ?? 0
+    return { answered: tookMs.length, refused, p50: longest(0.5), p99: longest(0.99) }
+  }
+  return { run }
+}
+
+it('refuses nothing while the node keeps up', () => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  for (const offered of [0.01, 1, 1.8]) {
+    expect(run({ ms: 2_000, offered, capacity: 2 }).refused).toBe(0)
+  }
+  expect(limit.limit).toBe(LIMIT_MAX)
+})
+
+it.each([0.5, 2, 40])('keeps the time and the goodput of %d/ms beyond saturation', (capacity) => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  run({ ms: 1_000, offered: capacity / 2, capacity })
+  for (const load of [1.5, 3]) {
+    const ms = 3_000
+    const { answered, p50, p99 } = run({ ms, offered: load * capacity, capacity })
+    expect(answered).toBeGreaterThan(0.98 * capacity * ms)
+    // What keeps the workers busy is taken all the same.
+    const targetMs = Math.max(TARGET_MS, LIMIT_MIN / capacity)
+    expect(p50).toBeLessThan(1.1 * targetMs)
+    expect(p99).toBeLessThan(2 * targetMs)
+  }
+  expect(limit.limit).toBeCloseTo(Math.max(LIMIT_MIN, TARGET_MS * capacity), -1)
+  run({ ms: 100, offered: capacity / 2, capacity })
+  expect(run({ ms: 900, offered: capacity / 2, capacity }).refused).toBe(0)
+})
+
+it('follows the capacity both ways', () => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  run({ ms: 1_000, offered: 30, capacity: 20 })
+  expect(limit.limit).toBeCloseTo(400, -2)
+  expect(run({ ms: 1_000, offered: 30, capacity: 2 }).p50).toBeLessThan(2 * TARGET_MS)
+  expect(limit.limit).toBeCloseTo(40, -1)
+  const { answered } = run({ ms: 1_000, offered: 30, capacity: 20 })
+  expect(answered).toBeGreaterThan(0.95 * 20_000)
+})
+
+it('takes nothing more while nothing is answered', () => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  run({ ms: 100, offered: 10, capacity: 20 })
+  const { refused } = run({ ms: 500, offered: 10, capacity: 0 })
+  // What comes in two and a half targets waits; the rest is refused.
+  expect(refused).toBeGreaterThan(4_400)
+  expect(run({ ms: 500, offered: 10, capacity: 20 }).answered).toBeGreaterThan(4_500)
+})
+
+it('forgets what it learnt when the load has gone', () => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  run({ ms: 1_000, offered: 6, capacity: 2 })
+  expect(limit.limit).toBeLessThan(60)
+  run({ ms: 10_000, offered: 0.1, capacity: 2 })
+  expect(limit.limit).toBeGreaterThan(1_000)
+  expect(limit.delayMs).toBe(0)
+})
+
+it('learns in bursts that are shorter than a window', () => {
+  const limit = limitOf()
+  // A stall has brought it down.
+  limit.taken(0, 0)
+  limit.taken(30, 3 * TARGET_MS)
+  expect(limit.limit).toBe(30)
+  for (let index = 30; index > 0; index -= 1) limit.answered(index, 100)
+  for (let burst = 0; burst < 5; burst += 1) {
+    const fromMs = 200 + burst * 5
+    let inFlight = 0
+    for (let asked = 0; asked < 200; asked += 1) {
+      if (inFlight >= limit.limit) limit.refused()
+      else {
+        limit.taken(inFlight, fromMs)
+        inFlight += 1
+      }
+    }
+    for (; inFlight > 0; inFlight -= 1) limit.answered(inFlight, fromMs + 2)
+  }
+  expect(limit.limit).toBeGreaterThan(200)
+})
+
+/** Three batches are under way; each takes 20 ms, one at a time, whatever is in it. */
+function answeredInBatches(limit: QueueLimit): number {
+  const batches: number[] = []
+  let inFlight = 0
+  let answered = 0
+  for (let nowMs = 100; nowMs < 10_100; nowMs += 20) {
+    let size = 0
+    for (; size < 64 && inFlight < limit.limit; size += 1) limit.taken(inFlight++, nowMs)
+    limit.refused()
+    batches.push(size)
+    if (batches.length < 3) continue
+    for (let left = batches.shift() ?? 0; left > 0; left -= 1) {
+      limit.answered(inFlight--, nowMs + 20)
+      answered += 1
+    }
+  }
+  return answered
+}
+
+it('does not shrink the batches of a node that is slow when idle, too', () => {
+  const limit = limitOf()
+  limit.taken(0, 0)
+  limit.answered(1, 20)
+  expect(answeredInBatches(limit)).toBeGreaterThan(0.9 * 64 * 500)
+})
+
+it('does not take the time that MongoDB needs for that of the idle node', () => {
+  const limit = limitOf()
+  limit.taken(0, 0)
+  limit.taken(1, 1)
+  limit.left()
+  limit.answered(2, 20)
+  expect(answeredInBatches(limit)).toBeLessThan(0.5 * 64 * 500)
+})

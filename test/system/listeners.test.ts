@@ -1,0 +1,167 @@
+/** The product with two event loops (`realtime.listeners`), as its clients and operators see it. */
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect as openConnection, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID, populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { waitUntil } from '../support/wait.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
+import { Auditor } from './auditor.ts'
+import { tollgate } from './command.ts'
+import { post } from './exchange.ts'
+import { runWorkload } from './workload.ts'
+
+const seed = seedOf()
+const SESSIONS = 300
+const AUDITED = audited((2 * SESSIONS) / 1000)
+/** What waits for a Redis that stands still is not given up. */
+const PATIENCE = {
+  TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
+  TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
+  TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
+}
+const FAULTS = pathToFileURL(join(import.meta.dirname, 'loop-faults.mjs')).href
+
+let product: Product
+let auditor: Auditor
+let fault: string
+const environment: Record<string, string> = {
+  ...FAST_EXPIRY,
+  TOLLGATE_REALTIME_LISTENERS: '2',
+  TOLLGATE_REALTIME_WORKERS: '1',
+  NODE_OPTIONS: `--import=${FAULTS}`,
+}
+
+beforeAll(async () => {
+  product = await startProduct({ appendfsync: 'always', environment })
+  fault = join(product.folder, 'fault')
+  environment['TEST_LOOP_FAULT'] = fault
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  auditor = new Auditor(product, AUDITED)
+  await product.start('realtime')
+  await product.start('admin')
+})
+afterAll(() => product?.stop())
+
+const work = (round: number, goesOn: () => boolean, onSession: (count: number) => void) =>
+  runWorkload({
+    ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+    ...AUDITED,
+    ...{ patienceMs: 60_000, goesOn, onSession },
+  })
+
+/** The lines of a metric of the realtime process. */
+async function metric(name: string): Promise<{ labels: string; value: number }[]> {
+  const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
+  const found = [...text.matchAll(new RegExp(`^${name}\\{(.*role="realtime")\\} (\\d+)$`, 'gm'))]
+  return found.map(([, labels = '', value]) => ({ labels, value: Number(value) }))
+}
+
+const sum = (values: readonly { value: number }[]) =>
+  values.reduce((total, { value }) => total + value, 0)
+
+describe(`two event loops, seed ${seed}`, () => {
+  it('charge the same sessions over any connection, and the books are right', async () => {
+    const truths = await work(
+      1,
+      () => false,
+      () => undefined,
+    )
+    expect(truths.filter((truth) => truth.opened).length).toBeGreaterThan(SESSIONS / 2)
+    expect(await auditor.audit(truths)).toEqual([])
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+    let byLoop = await metric('tollgate_loop_requests_total')
+    // A snapshot is up to a second old.
+    await waitUntil('figures of both', async () => {
+      byLoop = await metric('tollgate_loop_requests_total')
+      return byLoop.length === 2 && sum(byLoop) === sum(await metric('tollgate_requests_total'))
+    })
+    expect(Math.min(...byLoop.map(({ value }) => value))).toBeGreaterThan(sum(byLoop) / 10)
+    // The workers of both have met the same accounts.
+    expect(sum(await metric('tollgate_commit_conflicts_total'))).toBeGreaterThan(0)
+    expect(await metric('process_resident_memory_bytes')).toHaveLength(1)
+  })
+
+  it('lose nothing acknowledged when they are killed, or told to end, under load', async () => {
+    let isGoing = true
+    let finished = 0
+    const progress = async (what: string) => {
+      const before = finished
+      await waitUntil(`sessions finish ${what}`, () => finished >= before + 24)
+    }
+    const load = work(
+      2,
+      () => isGoing,
+      (count) => {
+        finished = count
+      },
+    )
+    const ends = (async () => {
+      await progress('at first')
+      await product.kill9('realtime')
+      await product.start('realtime')
+      await progress('after the kill')
+      expect(await product.terminate('realtime')).toBe(0)
+      await product.start('realtime')
+      await progress('after the end')
+    })().finally(() => {
+      isGoing = false
+    })
+    const [truths] = await Promise.all([load, ends])
+    expect(await auditor.audit(truths)).toEqual([])
+  })
+
+  it('end in order with code 1 when one of them has a defect, and say which', async () => {
+    const before = await connect(product.realtimePort)
+    writeFileSync(fault, '')
+    expect(await exitCode()).toBe(1)
+    const log = readFileSync(join(product.folder, 'realtime.log'), 'utf8')
+    expect(log).toContain('event loop 1: a defect of the test')
+    expect(log).not.toContain('Assertion')
+    before.destroy()
+    rmSync(fault)
+  })
+
+  it('exit with code 1 upon a second signal, also with requests under way', async () => {
+    Object.assign(environment, PATIENCE)
+    await product.start('realtime')
+    const pid = product.pid('realtime')
+    process.kill(product.pid('redis'), 'SIGSTOP')
+    try {
+      const start = { record_type: 'start_request', sid: FIRST_SID, usaget: 'data', usagev: 1 }
+      const waiting = Array.from({ length: 16 }, (_, index) =>
+        post(product.realtimePort, { ...start, session_id: `late-${index}`, request_num: 0 }),
+      )
+      const cut = Promise.allSettled(waiting)
+      await post(product.realtimePort, { record_type: 'none' })
+      process.kill(pid, 'SIGTERM')
+      await waitUntil('the door is closed', async () => {
+        const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
+        return health === null || health.status === 503
+      })
+      process.kill(pid, 'SIGTERM')
+      expect(await exitCode()).toBe(1)
+      await cut
+    } finally {
+      process.kill(product.pid('redis'), 'SIGCONT')
+    }
+  })
+})
+
+/** Waits for the end of the realtime process, without telling it to. */
+async function exitCode(): Promise<number | null> {
+  const pid = product.pid('realtime')
+  await waitUntil('the process ends', () => !existsSync(`/proc/${pid}`))
+  return product.terminate('realtime')
+}
+
+async function connect(port: number): Promise<Socket> {
+  const socket = openConnection({ port, host: '127.0.0.1' })
+  await once(socket, 'connect')
+  // It is reset by a process that ends.
+  socket.on('error', () => undefined)
+  return socket
+}

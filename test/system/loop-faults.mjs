@@ -1,0 +1,13 @@
+// Loaded by each thread of the product: makes the second event loop fail when it is told to.
+import { existsSync } from 'node:fs'
+import { workerData } from 'node:worker_threads'
+
+const told = process.env.TEST_LOOP_FAULT
+if (workerData?.loop === 1 && told !== undefined) {
+  const timer = setInterval(() => {
+    if (!existsSync(told)) return
+    clearInterval(timer)
+    throw new Error('a defect of the test')
+  }, 20)
+  timer.unref()
+}
