@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/**
+ * What a process holds open (Linux), each as the link of /proc says it, without its connections
+ * to others: a driver's pool of connections may grow under load, and that is no leak.
+ *
+ * @param port of the server whose connections count
+ */
+export function heldDescriptors(pid: number, port: number): string[] {
+  const outgoing = outgoingSockets(port)
+  const held: string[] = []
+  for (const name of readdirSync(`/proc/${pid}/fd`)) {
+    const link = linkOf(`/proc/${pid}/fd/${name}`)
+    if (link !== null && !outgoing.has(link)) held.push(link)
+  }
+  return held
+}
+
+/** A socket that was reset and not closed is in no table, so it counts as held. */
+function outgoingSockets(port: number): Set<string> {
+  const sockets = new Set<string>()
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of readFileSync(table, 'utf8').split('\n').slice(1)) {
+      const fields = line.trim().split(/\s+/)
+      const local = fields[1]
+      if (local === undefined || fields[3] === LISTEN) continue
+      if (Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16) === port) continue
+      sockets.add(`socket:[${fields[9]}]`)
+    }
+  }
+  return sockets
+}
+
+/** State of a socket that listens. */
+const LISTEN = '0A'
+
+/** Null if it was closed meanwhile. */
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return null
+  }
+}
