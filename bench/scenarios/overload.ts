@@ -16,6 +16,8 @@ import type { Bench, Goal, Scenario } from '../scenario.ts'
 
 const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
 const CONNECTIONS = 512
+/** Small batches, so that few requests saturate commits of a few milliseconds. */
+const BATCH_SIZE_MAX = 16
 const GENERATOR_CORE_MAX = 0.3
 const P99_MS_MAX = 50
 /** What is served beyond saturation by more than this was no saturation. */
@@ -40,6 +42,7 @@ export const overloadScenario: Scenario = {
       TOLLGATE_RECORDER_ENABLED: 'false',
       NODE_OPTIONS: optionsFor('slow-commits'),
       BENCH_HOLD_MS: String(holdMs),
+      TOLLGATE_REALTIME_BATCH_SIZE_MAX: String(BATCH_SIZE_MAX),
     }
     const product = await bench.product({ environment })
     return withGenerator(async (generator) => {

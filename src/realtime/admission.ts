@@ -10,8 +10,11 @@ import { QueueLimit, type QueueLimitOptions } from './queue-limit.ts'
 export interface Admission {
   /** Takes a slot; false if it has to be refused, or the door is closed. */
   enter(kind: RequestKind, nowMs: number): boolean
-  /** Gives a slot back; `isAside` of one that was set aside, `isAnswered` if it was charged. */
-  leave(nowMs: number, isAside: boolean, isAnswered: boolean): void
+  /**
+   * Gives a slot back; `isAside` of one that was set aside, `isDecided` if it was granted or denied.
+   * What failed says nothing of how fast requests are answered.
+   */
+  leave(nowMs: number, isAside: boolean, isDecided: boolean): void
   /** A request that has a slot waits for MongoDB, beside the others: it no longer queues. */
   setAside(): void
   readonly inFlight: number
@@ -96,11 +99,10 @@ class Door implements Admission {
     return kind === 'release' ? RELEASES : 1
   }
 
-  leave(nowMs: number, isAside: boolean, isAnswered: boolean): void {
+  leave(nowMs: number, isAside: boolean, isDecided: boolean): void {
     assert(this.#inFlight > 0, 'a slot is given back once')
     if (isAside) this.#aside -= 1
-    else if (isAnswered) this.#queue?.answered(this.#inFlight - this.#aside, nowMs)
-    else this.#queue?.left()
+    else if (isDecided) this.#queue?.answered(this.#inFlight - this.#aside, nowMs)
     this.#inFlight -= 1
     if (this.#inFlight > 0 || this.#whenEmpty.length === 0) return
     const waiting = this.#whenEmpty
@@ -110,7 +112,6 @@ class Door implements Admission {
 
   setAside(): void {
     this.#aside += 1
-    this.#queue?.left()
   }
 
   close(): Promise<void> {

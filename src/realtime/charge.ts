@@ -88,12 +88,16 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const take = (outcome: ChargeOutcome, isAside: boolean) => {
-      admission.leave(monotonicMs(), isAside, outcome.reason !== 'timedOut')
+      admission.leave(monotonicMs(), isAside, !failures.has(outcome.reason))
       finish(outcome)
     }
     pool.submit(request, take, client)
   }
 }
+
+const failures: ReadonlySet<string> = new Set(
+  Object.entries(reasons).flatMap(([reason, { status }]) => (status === 'failed' ? [reason] : [])),
+)
 
 /** Field by field: a spread and what follows it made a new shape each time, and cost 4 µs. */
 function contextOf(limits: ChargeOptions['limits'], origin: string, nowMs: number): DecodeContext {

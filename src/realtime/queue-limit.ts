@@ -3,19 +3,16 @@
 export interface QueueLimitOptions {
   /** How long requests may be under way while others are refused, on average, ms. */
   readonly targetMs: number
-  /** Batches that a worker has under way: they wait for each other. */
-  readonly batchesInFlightMax: number
-  /** So many are always allowed: fewer would leave the workers idle. */
+  /**
+   * So many are always allowed: fewer would leave the workers idle, and where the store is slow
+   * they would not be faster, only fewer.
+   */
   readonly limitMin: number
   readonly limitMax: number
 }
 
 /** Share of the newest window in the rate. */
 const RATE_SHARE = 0.3
-/** Share of a time of the idle node that is longer than what is remembered. */
-const IDLE_SHARE = 1 / 16
-/** A full batch takes so much longer than one of an idle node. */
-const BATCH_SLACK = 1.5
 /** While nobody is refused the limit grows by its own size in this time. */
 const RELAX_MS = 1_000
 /** Targets without any answer after which nothing more is taken. */
@@ -41,10 +38,6 @@ export class QueueLimit {
   #hasRefused = false
   /** Answers per ms of a busy node; 0: not measured yet. */
   #rate = 0
-  /** What a request takes that finds the node idle, ms; 0: not measured yet. */
-  #idleMs = 0
-  /** When the one came that found it idle and is not answered; -1: there is none. */
-  #aloneMs = -1
   #relaxedMs = 0
 
   constructor(options: QueueLimitOptions) {
@@ -59,7 +52,6 @@ export class QueueLimit {
     if (inFlight === 0) {
       // Nothing is said of a rate by the time before.
       this.#begin(nowMs)
-      this.#aloneMs = nowMs
       this.#relax(nowMs)
     } else if (nowMs - this.#sinceMs > this.#stallMs) {
       // Windows end with an answer, so that there has been none for a while.
@@ -74,17 +66,11 @@ export class QueueLimit {
 
   /** One has been answered; `inFlight` with it. */
   answered(inFlight: number, nowMs: number): void {
-    if (this.#aloneMs >= 0) this.#learnIdle(nowMs - this.#aloneMs)
     this.#answers += 1
     const isOver = nowMs - this.#sinceMs >= this.#windowMs
     // Short times of work between idle ones are windows where somebody was refused.
     if (isOver || (inFlight <= 1 && this.#hasRefused)) this.#adapt(inFlight, nowMs)
     if (inFlight <= 1) this.delayMs = 0
-  }
-
-  /** One waits for something else from now on, or is given up: no answer of the queue's. */
-  left(): void {
-    this.#aloneMs = -1
   }
 
   #begin(nowMs: number): void {
@@ -93,16 +79,14 @@ export class QueueLimit {
   }
 
   #adapt(inFlight: number, nowMs: number): void {
-    const { targetMs, batchesInFlightMax, limitMin, limitMax } = this.#options
+    const { targetMs, limitMin, limitMax } = this.#options
     const rate = this.#answers / Math.max(nowMs - this.#sinceMs, LEAST_MS)
     this.delayMs = inFlight / rate
     const isBusy = this.#hasRefused || this.delayMs > this.#windowMs
     // Who is asked little answers little, and could answer more.
     if (isBusy || rate > this.#rate) this.#learnRate(rate)
-    // Where an idle node is slow, fewer requests would not be faster, only fewer.
-    const allowedMs = Math.max(targetMs, this.#idleMs * batchesInFlightMax * BATCH_SLACK)
-    if (this.#hasRefused || this.delayMs > allowedMs) {
-      this.limit = Math.min(limitMax, Math.max(limitMin, this.#rate * allowedMs))
+    if (this.#hasRefused || this.delayMs > targetMs) {
+      this.limit = Math.min(limitMax, Math.max(limitMin, this.#rate * targetMs))
       this.#relaxedMs = nowMs
     } else this.#relax(nowMs)
     this.#hasRefused = false
@@ -117,12 +101,6 @@ export class QueueLimit {
     const grown = this.limit * (1 + (nowMs - this.#relaxedMs) / RELAX_MS)
     this.limit = Math.min(this.#options.limitMax, grown)
     this.#relaxedMs = nowMs
-  }
-
-  #learnIdle(tookMs: number): void {
-    const isLess = this.#idleMs === 0 || tookMs < this.#idleMs
-    this.#idleMs += (tookMs - this.#idleMs) * (isLess ? 1 : IDLE_SHARE)
-    this.#aloneMs = -1
   }
 }
 

@@ -137,17 +137,16 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
 }
 
 /**
- * Full batches that a worker may always have: with less it would idle, and a hundred clients that
- * wait for their answers would be refused whenever the machine pauses, or while a node is new.
+ * Full batches that may always be under way beside one for each worker: less would leave the ledger
+ * idle, and a hundred clients that wait for their answers would be refused whenever the machine
+ * pauses, or while a node is new.
  */
-const BATCHES_MIN = 2.5
+const BATCHES_BESIDE = 1.5
 
 function admissionOptions(config: Config): AdmissionOptions {
-  const { realtime } = config
-  const { inFlightMax, queueMsMax, newSessionsPercent, batchesInFlightMax } = realtime
-  const limitMin = Math.ceil(workersOf(realtime) * realtime.batchSizeMax * BATCHES_MIN)
-  const queue = { targetMs: queueMsMax, newSessionsPercent, batchesInFlightMax, limitMin }
-  return { inFlightMax, queue }
+  const { inFlightMax, queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
+  const limitMin = Math.ceil((workersOf(config.realtime) + BATCHES_BESIDE) * batchSizeMax)
+  return { inFlightMax, queue: { targetMs: queueMsMax, newSessionsPercent, limitMin } }
 }
 
 function startWorkers(

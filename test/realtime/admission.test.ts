@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
 import { type Admission, createAdmission } from '../../src/realtime/admission.ts'
 
-const QUEUE = { targetMs: 20, batchesInFlightMax: 3, limitMin: 8, newSessionsPercent: 50 }
+const QUEUE = { targetMs: 20, limitMin: 8, newSessionsPercent: 50 }
 
 const askTwice = (admission: Admission, kind: RequestKind) => [
   admission.enter(kind, 1_000),
@@ -76,4 +76,15 @@ it('does not count what waits for MongoDB as queueing, but within the bound of a
   small.setAside()
   expect(small.enter('release', 0)).toBe(false)
   expect(small.figures.refusedInFlight).toBe(1)
+})
+
+it('learns nothing of how fast requests are answered from those that fail', () => {
+  const admission = atLimit()
+  admission.enter('release', 1_001)
+  for (let nowMs = 1_001; nowMs < 1_200; nowMs += 1) {
+    admission.leave(nowMs, false, false)
+    admission.enter('release', nowMs)
+    admission.enter('update', nowMs)
+  }
+  expect(admission.figures.limit).toBe(8)
 })

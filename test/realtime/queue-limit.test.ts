@@ -8,7 +8,6 @@ const LIMIT_MAX = 4096
 function limitOf() {
   return new QueueLimit({
     targetMs: TARGET_MS,
-    batchesInFlightMax: 3,
     limitMin: LIMIT_MIN,
     limitMax: LIMIT_MAX,
   })
@@ -137,37 +136,24 @@ it('learns in bursts that are shorter than a window', () => {
   expect(limit.limit).toBeGreaterThan(200)
 })
 
-/** Three batches are under way; each takes 20 ms, one at a time, whatever is in it. */
-function answeredInBatches(limit: QueueLimit): number {
-  const batches: number[] = []
-  let inFlight = 0
-  let answered = 0
-  for (let nowMs = 100; nowMs < 10_100; nowMs += 20) {
-    let size = 0
-    for (; size < 64 && inFlight < limit.limit; size += 1) limit.taken(inFlight++, nowMs)
-    limit.refused()
-    batches.push(size)
-    if (batches.length < 3) continue
-    for (let left = batches.shift() ?? 0; left > 0; left -= 1) {
-      limit.answered(inFlight--, nowMs + 20)
-      answered += 1
-    }
-  }
-  return answered
-}
-
-it('does not shrink the batches of a node that is slow when idle, too', () => {
+it('takes what keeps the workers busy of a node whose every batch is slow', () => {
   const limit = limitOf()
-  limit.taken(0, 0)
-  limit.answered(1, 20)
-  expect(answeredInBatches(limit)).toBeGreaterThan(0.9 * 64 * 500)
+  let answered = 0
+  for (let nowMs = 0; nowMs < 10_000; nowMs += 2 * TARGET_MS) {
+    let inFlight = 0
+    while (inFlight < limit.limit) limit.taken(inFlight++, nowMs)
+    limit.refused()
+    answered += inFlight
+    for (; inFlight > 0; inFlight -= 1) limit.answered(inFlight, nowMs + 2 * TARGET_MS)
+  }
+  expect(limit.limit).toBe(LIMIT_MIN)
+  expect(answered).toBeGreaterThan((LIMIT_MIN * 10_000) / (2 * TARGET_MS))
 })
 
-it('does not take the time that MongoDB needs for that of the idle node', () => {
+it('is not misled by what came first, however long that took', () => {
   const limit = limitOf()
-  limit.taken(0, 0)
-  limit.taken(1, 1)
-  limit.left()
-  limit.answered(2, 20)
-  expect(answeredInBatches(limit)).toBeLessThan(0.5 * 64 * 500)
+  const { run } = nodeOf(limit)
+  run({ ms: 300, offered: 1, capacity: 0 })
+  const { p50 } = run({ ms: 20_000, offered: 10, capacity: 5 })
+  expect(p50).toBeLessThan(1.1 * TARGET_MS)
 })
