@@ -46,7 +46,7 @@ export function readCommand(args: readonly string[], all: readonly Scenario[]): 
     workers: number(values.workers, 0, 'workers'),
     population: number(values.population, 200_000, 'population'),
     sessions: number(values.sessions, 40_000, 'sessions'),
-    holdMs: number(values['hold-ms'], 10, 'hold-ms'),
+    holdMs: number(values['hold-ms'], 4, 'hold-ms'),
   }
   return { settings, scenarios: chosen(values.only, short, all), list, help, json }
 }

@@ -25,6 +25,9 @@ export interface Flow {
   gaps: 'random' | 'even'
 }
 
+/** An answer that takes longer than this is late, ms. */
+export const LATE_MS = 50
+
 export interface Job {
   flows: readonly Flow[]
 }
@@ -49,8 +52,16 @@ export interface PhaseResult {
   lateness: PackedHistogram
   /** How many answers of each kind: HTTP status and return code, or Result-Code. */
   answers: Record<string, number>
-  /** By hundred milliseconds of the phase: how many were refused, and the worst latency, µs. */
-  slices: { refused: number; worst: number }[]
+  /** By the hundred milliseconds of the phase in which requests were due. */
+  slices: Slice[]
+}
+
+/** What became of the requests of a tenth of a second. */
+export interface Slice {
+  refused: number
+  /** Admitted, and answered after more than `LATE_MS`. */
+  late: number
+  inTime: number
 }
 
 export interface FlowResult {

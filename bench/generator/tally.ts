@@ -1,6 +1,6 @@
 /** Counts what becomes of the requests of one phase. */
 import { Histogram } from './histogram.ts'
-import type { PhaseResult } from './job.ts'
+import { LATE_MS, type PhaseResult, type Slice } from './job.ts'
 import type { Fate } from './session-ring.ts'
 
 const SLICE_MS = 100
@@ -27,7 +27,7 @@ export class PhaseTally {
   private readonly refusedLatency = new Histogram()
   private readonly lateness = new Histogram()
   private readonly answers = new Map<number, number>()
-  private readonly slices: { refused: number; worst: number }[] = []
+  private readonly slices: Slice[] = []
 
   sent(lateMs: number): void {
     this.lateness.record(lateMs * 1000)
@@ -42,7 +42,8 @@ export class PhaseTally {
       this.admitted += 1
       if (isStart) this.startsAdmitted += 1
       this.latency.record(micros)
-      if (micros > slice.worst) slice.worst = micros
+      if (latencyMs > LATE_MS) slice.late += 1
+      else slice.inTime += 1
       return
     }
     this.refusedLatency.record(micros)
@@ -68,9 +69,9 @@ export class PhaseTally {
     }
   }
 
-  private sliceAt(sinceMs: number): { refused: number; worst: number } {
+  private sliceAt(sinceMs: number): Slice {
     const index = Math.max(0, Math.floor(sinceMs / SLICE_MS))
-    while (this.slices.length <= index) this.slices.push({ refused: 0, worst: 0 })
-    return this.slices[index] ?? { refused: 0, worst: 0 }
+    while (this.slices.length <= index) this.slices.push({ refused: 0, late: 0, inTime: 0 })
+    return this.slices[index] as Slice
   }
 }

@@ -5,7 +5,7 @@
 
 import type { Generator } from '../generator/generator.ts'
 import { histogramOf } from '../generator/histogram.ts'
-import type { Flow, PhaseResult } from '../generator/job.ts'
+import { type Flow, LATE_MS, type PhaseResult } from '../generator/job.ts'
 import type { Phase } from '../generator/schedule.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { millis, round, type Window, windowOf } from '../measure/load.ts'
@@ -16,10 +16,13 @@ import type { Bench, Goal, Scenario } from '../scenario.ts'
 
 const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
 const CONNECTIONS = 512
+/** They fill two batches, so that the ledger never waits, and nobody is refused. */
+const SATURATING = 32
 /** Small batches, so that few requests saturate commits of a few milliseconds. */
 const BATCH_SIZE_MAX = 16
 const GENERATOR_CORE_MAX = 0.3
-const P99_MS_MAX = 50
+/** Of a tenth of a second in which all was well: a machine that others use, too, is late at times. */
+const UNWELL_SHARE_MAX = 0.01
 /** What is served beyond saturation by more than this was no saturation. */
 const SERVED_MAX = 1.2
 /** After the load: half of saturation for so long, in which all must be well again. */
@@ -58,14 +61,15 @@ export const overloadScenario: Scenario = {
   },
 }
 
-/**
- * What a closed loop with many connections comes to: as a commit takes the same time whatever is
- * in it, only full batches saturate.
- */
+/** What a closed loop comes to that keeps the ledger busy. */
 async function saturate(bench: Bench, product: Product, generator: Generator): Promise<number> {
   const { seconds } = bench.settings
-  const closed = (forSeconds: number) =>
-    generator.run(flowOf(bench, product, [{ perSecond: 0, seconds: forSeconds }]))
+  const sizes = { connections: SATURATING, outstanding: SATURATING, sessions: SATURATING * 8 }
+  const closed = (forSeconds: number) => {
+    const phases = [{ perSecond: 0, seconds: forSeconds }]
+    const flow = bench.flow(product, 'json', { name: 'saturating', phases, ...sizes })
+    return generator.run(flow)
+  }
   await closed(2 * seconds)
   return windowOf(await closed(seconds)).perSecond
 }
@@ -94,13 +98,15 @@ async function measureBeyond(
   return { multiple, window, during, recoveryMs: recoveryOf(after) }
 }
 
-/** Until when something was refused or late after the load, ms. */
+/**
+ * Until when more than one in a hundred of a tenth of a second was refused or late after the load,
+ * ms; all of the time if something was never answered.
+ */
 export function recoveryOf({ slices, unanswered }: PhaseResult): number {
-  if (unanswered > 0) return Number.POSITIVE_INFINITY
-  const bad = slices.findLastIndex(({ refused, worst }) => {
-    return refused > 0 || worst > P99_MS_MAX * 1000
+  const bad = slices.findLastIndex(({ refused, late, inTime }) => {
+    return refused + late > UNWELL_SHARE_MAX * (refused + late + inTime)
   })
-  return (bad + 1) * SLICE_MS
+  return (unanswered > 0 ? slices.length : bad + 1) * SLICE_MS
 }
 
 const goodputOf = ({ during }: Beyond) => during.admitted / during.seconds
@@ -116,7 +122,7 @@ function resultOf(all: readonly Beyond[], saturation: number, echo: number, hold
   const core = Math.max(...all.map(({ window }) => window.generatorCore))
   const goals: Goal[] = [
     { what: 'goodput beyond saturation / best', is: round(kept, 2), wanted: { atLeast: 0.85 } },
-    { what: 'p99 of the admitted, ms', is: p99, wanted: { atMost: P99_MS_MAX } },
+    { what: 'p99 of the admitted, ms', is: p99, wanted: { atMost: LATE_MS } },
     { what: 'recovery after the load, ms', is: recovery, wanted: { atMost: 1000 } },
   ]
   const isSaturated = best <= saturation * SERVED_MAX
