@@ -11,6 +11,8 @@ export class EventLoopError extends Error {
 
 /** After so long its last figures stand for those of now: it may be busy, or hang. */
 const FIGURES_TIMEOUT_MS = 500
+/** It hangs if it has not answered so many times in succession: its connections are lost with it. */
+const UNANSWERED_MAX = 20
 /** What it has not let go of so long after its orderly end is ended with it. */
 const END_TIMEOUT_MS = 2_000
 
@@ -26,6 +28,7 @@ export class LoopHandle {
   readonly #expected = new Map<Told, Expectation>()
   readonly #asks = new Map<number, () => void>()
   #asked = 0
+  #unanswered = 0
   #latest: MetricsSnapshot | null = null
   #isAlive = true
   #isClosing = false
@@ -65,7 +68,10 @@ export class LoopHandle {
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#asks.set(ask, resolve)
-      timer = setTimeout(resolve, FIGURES_TIMEOUT_MS)
+      timer = setTimeout(() => {
+        this.#miss()
+        resolve()
+      }, FIGURES_TIMEOUT_MS)
       this.#tell({ type: 'figures', ask })
     })
     clearTimeout(timer)
@@ -99,8 +105,14 @@ export class LoopHandle {
     if (message.type === 'failed') this.#fail(message.reason)
     else if (message.type === 'figures') {
       this.#latest = message.snapshot
+      this.#unanswered = 0
       this.#asks.get(message.ask)?.()
     } else this.#satisfy(message.type)
+  }
+
+  #miss(): void {
+    this.#unanswered += 1
+    if (this.#unanswered === UNANSWERED_MAX && !this.#isClosing) this.#fail('does not answer')
   }
 
   #expect(told: Told): Promise<void> {

@@ -94,7 +94,11 @@ class LoopThread {
     this.#isEnding = true
     this.#refuse?.(ENDING)
     await this.#starting
-    await this.#realtime?.close()
+    try {
+      await this.#realtime?.close()
+    } catch (error) {
+      this.#log.error({ err: error }, 'event loop did not end in order')
+    }
     tell({ type: 'closed' })
     parentPort?.close()
   }

@@ -207,6 +207,18 @@ it('tells once of an event loop with a defect, is not ready then, and ends in or
   expect(failures).toHaveLength(1)
 })
 
+it('takes an event loop that does not answer for failed', async () => {
+  const { node, failures, metrics } = await nodeOf()
+  const [, second] = await connections(node.port)
+  await figure(metrics, 'tollgate_loop_requests_total')
+  await second?.send(update('one', 'X-Api-Key: hang\r\n'))
+  expect(await second?.answer()).toMatchObject({ status: 401 })
+  await Promise.all(Array.from({ length: 19 }, () => metrics.snapshot()))
+  expect(failures).toEqual([])
+  await metrics.snapshot()
+  expect(failures).toEqual(['event loop 1: does not answer'])
+})
+
 it('is one event loop without further threads by default', async () => {
   const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: '1' })
   for (let count = 0; count < 8; count += 1) expect((await connection(node.port)).loop).toBe(0)

@@ -1,4 +1,5 @@
-// The thread of an event loop, with peers instead of stores; the key "boom" makes it fail.
+// The thread of an event loop, with peers instead of stores; the key "boom" makes it fail,
+// the key "hang" stand still for a while.
 import { workerData } from 'node:worker_threads'
 import { fileTypeDefaultsOf } from '../../dist/src/catalog/file-types/defaults.js'
 import { runLoop } from '../../dist/src/realtime/loop-thread.js'
@@ -12,6 +13,8 @@ function byKey(key) {
       throw new Error('boom')
     })
   }
+  if (key === 'hang')
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000))
   return null
 }
 
