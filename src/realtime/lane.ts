@@ -67,11 +67,12 @@ export class Lane {
   /** Forgets the first of those that wait for a batch as far as they have been answered. */
   prune(): void {
     const gathered = this.#gathered
+    const lost = new Set<string>()
     let next = 0
-    for (; gathered[next]?.done === null; next += 1) {
-      this.#options.onDropped(gathered[next] as Pending)
-    }
-    if (next > 0) gathered.splice(0, next)
+    for (; gathered[next]?.done === null; next += 1) this.#drop(gathered[next] as Pending, lost)
+    if (next === 0) return
+    gathered.splice(0, next)
+    this.#dropFollowers(lost)
   }
 
   /** How long the oldest batch has been under way, in milliseconds; 0 without one. */
@@ -108,18 +109,42 @@ export class Lane {
 
   /** The first of those that are still waited for; what nobody waits for is dropped on the way. */
   #nextBatch(nowMs: number): Pending[] {
-    const { batchSizeMax, onDropped } = this.#options
+    const { batchSizeMax } = this.#options
     const gathered = this.#gathered
     const batch: Pending[] = []
+    let lost: Set<string> | null = null
     let next = 0
     for (; next < gathered.length && batch.length < batchSizeMax; next += 1) {
       const pending = gathered[next] as Pending
       const isWaitedFor = pending.done !== null && pending.deadlineMs > nowMs
-      if (isWaitedFor && !pending.client.isGone) batch.push(pending)
-      else onDropped(pending)
+      const isSound = isWaitedFor && !pending.client.isGone
+      if (isSound && (lost === null || !lost.has(sessionOf(pending)))) {
+        batch.push(pending)
+        continue
+      }
+      lost ??= new Set()
+      this.#drop(pending, lost)
     }
     gathered.splice(0, next)
+    if (lost !== null) this.#dropFollowers(lost)
     return batch
+  }
+
+  #drop(pending: Pending, lost: Set<string>): void {
+    lost.add(sessionOf(pending))
+    this.#options.onDropped(pending)
+  }
+
+  /**
+   * What follows in a session upon a request that was dropped is dropped, too: it would be settled
+   * with a higher number, and what was reported before it could never be repeated.
+   */
+  #dropFollowers(lost: ReadonlySet<string>): void {
+    this.#gathered = this.#gathered.filter((pending) => {
+      if (!lost.has(sessionOf(pending))) return true
+      this.#options.onDropped(pending)
+      return false
+    })
   }
 
   #send(batch: readonly Pending[], nowMs: number): void {
@@ -142,4 +167,8 @@ export class Lane {
       },
     )
   }
+}
+
+function sessionOf({ request }: Pending): string {
+  return `${request.origin}\n${request.sessionId}`
 }

@@ -125,6 +125,35 @@ it('does not send what nobody waits for, and tells so', async () => {
   expect(calls[2]?.deadlineMs).toBe(1_000)
 })
 
+it('drops what follows in the session of a request that is dropped', async () => {
+  const { lane, calls, push, events, time } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  push('s', time.nowMs + 5)
+  for (const id of ['c', 's', 'd', 'e', 's', 'f']) push(id)
+  time.nowMs += 5
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[2]?.ids).toEqual(['c', 'd', 'e'])
+  expect(events.filter((event) => event === 'dropped s')).toHaveLength(3)
+  push('t').done = null
+  for (const id of ['t', 'g']) push(id)
+  calls[1]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[3]?.ids).toEqual(['f', 'g'])
+  push('u').done = null
+  for (const id of ['u', 'h']) push(id)
+  lane.prune()
+  calls[2]?.end(result(3))
+  await turn()
+  await turn()
+  expect(calls[4]?.ids).toEqual(['h'])
+})
+
 it('goes on with another worker; what comes late from the old one is dropped', async () => {
   const { lane, calls, push, events, time } = laneOf()
   expect(lane.oldestMs(time.nowMs)).toBe(0)
