@@ -13,6 +13,7 @@ import { memoryScenario } from './scenarios/memory.ts'
 import { mixedScenario } from './scenarios/mixed.ts'
 import { overloadScenario } from './scenarios/overload.ts'
 import { pausesScenario } from './scenarios/pauses.ts'
+import { profileScenario } from './scenarios/profile.ts'
 import { stagesScenario } from './scenarios/stages.ts'
 import { sustainedScenario } from './scenarios/sustained.ts'
 
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   generatorScenario,
   jsonScenario,
   stagesScenario,
+  profileScenario,
   latencyScenario,
   keyValueScenario,
   diameterScenario,
