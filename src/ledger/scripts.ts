@@ -174,6 +174,19 @@ export const confirmScript = defineScript<{ epoch: Epoch; mark: string }, number
   reply: readCount,
 })
 
+export const keepApartScript = defineScript<
+  { stream: string; group: string; id: string; accounts: (readonly Buffer[])[] },
+  number
+>({
+  name: 'keep_apart',
+  keys: (call) => [call.stream],
+  args: ({ group, id, accounts }) => [
+    ...[group, id],
+    ...accounts.flatMap((fields) => [fields.length / 2, ...fields]),
+  ],
+  reply: readCount,
+})
+
 /** All of them, for the test that holds header, declaration and body against each other. */
 export const allScripts = [
   commitScript,
@@ -186,4 +199,5 @@ export const allScripts = [
   fenceScript,
   restoreOwnersScript,
   keepLockScript,
+  keepApartScript,
 ]
