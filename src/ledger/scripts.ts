@@ -1,8 +1,9 @@
 /** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
 
+import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
-import { defineScript, type ScriptArgument } from './script.ts'
+import { defineScript } from './script.ts'
 
 /** What the caller takes a partition's data for, and where that stands. */
 export interface Epoch {
@@ -13,7 +14,7 @@ export interface Epoch {
 /** Keys and arguments of a commit, laid out by commit-layout.ts. */
 export interface CommitCall {
   keys: string[]
-  args: ScriptArgument[]
+  args: ScriptValue[]
   accounts: number
 }
 
