@@ -92,7 +92,7 @@ export function layOut(
   return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
 }
 
-/** More than a script could name in one command. */
+/** Fewer than a script may name in one command; owners beyond that are looked at one by one. */
 const ABSENT_MAX = 1000
 
 /**

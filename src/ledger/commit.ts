@@ -74,8 +74,8 @@ export function createCommit(
 type RawReply = number | unknown[]
 
 /**
- * A call has one stream. If that is damaged, the accounts of other partitions are written with
- * their own.
+ * A call has one stream, that of its first account. If that is damaged, the accounts of other
+ * partitions are written with their own; in a cluster there are none.
  */
 async function writeApart(
   batch: readonly AccountCommit[],
@@ -84,10 +84,12 @@ async function writeApart(
   again: (part: readonly AccountCommit[]) => Promise<CommitReplies>,
 ): Promise<RawReply[]> {
   const sure = [...replies]
+  const damaged = partitionOf(present(batch[0], 'commit'))
   const apart = new Map<number, number[]>()
   for (const [index, commit] of batch.entries()) {
     if (codeOf(present(replies[index], 'reply')) !== REPLY.UNWRITTEN) continue
     const partition = partitionOf(commit)
+    if (partition === damaged) continue
     apart.set(partition, [...(apart.get(partition) ?? []), index])
   }
   for (const indexes of apart.values()) {

@@ -18,7 +18,7 @@ import { Writer } from './writer.ts'
 
 export const OWNER_FORMAT = 3
 /** Formats that are read; owners are written in the newest. */
-export const OWNER_FORMATS: readonly number[] = [1, 2, OWNER_FORMAT]
+const OWNER_FORMATS: readonly number[] = [1, 2, OWNER_FORMAT]
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']

@@ -14,7 +14,7 @@ import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
-import { Writer } from './writer.ts'
+import type { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 3
 /** Of results; and of the records before, in the first of which lines had names. */
@@ -22,18 +22,11 @@ const PACKED_FORMATS: readonly unknown[] = [1, 2]
 const RESULT_FORMAT = 2
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
-const scratch = new Writer(1024)
 
 /** What one commit tells the recorder beside the states of the owners. */
 export interface StreamRecord {
   lines: Line[]
   operations: OperationLine[]
-}
-
-export function packRecord(record: StreamRecord): Buffer {
-  scratch.clear()
-  writeRecord(scratch, record)
-  return scratch.take()
 }
 
 /** Behind its length as u32. */

@@ -3,12 +3,11 @@
  */
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../store/redis.ts'
+import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 
 const HOME = new URL('./lua/', import.meta.url)
 const INCLUDE = /^-- @include (\w+)$/gm
-
-export type ScriptArgument = string | number | Buffer
 
 export interface Script<Input, Reply> {
   name: string
@@ -17,7 +16,7 @@ export interface Script<Input, Reply> {
   /** What it writes must not be lost with its master: it waits for the replicas asked for. */
   isDurable: boolean
   keys: (input: Input) => string[]
-  args: (input: Input) => ScriptArgument[]
+  args: (input: Input) => ScriptValue[]
   reply: (raw: unknown, input: Input) => Reply
 }
 
@@ -40,7 +39,7 @@ export function defineScript<Input, Reply>(
   return { isDurable: false, ...declaration, text: scriptText(declaration.name) }
 }
 
-/** Runs a script by its digest; ioredis sends the text where Redis does not know it yet. */
+/** Runs a script by its digest; the connection sends the text where Redis does not know it yet. */
 export async function runScript<Input, Reply>(
   redis: RedisConnection,
   script: Script<Input, Reply>,

@@ -1,8 +1,9 @@
 /** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
 
+import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
-import { defineScript, type ScriptArgument } from './script.ts'
+import { defineScript } from './script.ts'
 
 /** What the caller takes a partition's data for, and where that stands. */
 export interface Epoch {
@@ -13,7 +14,7 @@ export interface Epoch {
 /** Keys and arguments of a commit, laid out by commit-layout.ts. */
 export interface CommitCall {
   keys: string[]
-  args: ScriptArgument[]
+  args: ScriptValue[]
   accounts: number
 }
 
@@ -174,6 +175,19 @@ export const confirmScript = defineScript<{ epoch: Epoch; mark: string }, number
   reply: readCount,
 })
 
+export const keepApartScript = defineScript<
+  { stream: string; group: string; id: string; accounts: (readonly Buffer[])[] },
+  number
+>({
+  name: 'keep_apart',
+  keys: (call) => [call.stream],
+  args: ({ group, id, accounts }) => [
+    ...[group, id],
+    ...accounts.flatMap((fields) => [fields.length / 2, ...fields]),
+  ],
+  reply: readCount,
+})
+
 /** All of them, for the test that holds header, declaration and body against each other. */
 export const allScripts = [
   commitScript,
@@ -186,4 +200,5 @@ export const allScripts = [
   fenceScript,
   restoreOwnersScript,
   keepLockScript,
+  keepApartScript,
 ]

@@ -53,11 +53,13 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
   writeCounts(writer, segment, flags, sinceMs)
 }
 
-/** All in the order of the bytes, which is that of the type. */
 export function readSegment(reader: Reader, sinceMs: number): Segment {
   const pricing = readPricing(reader)
   const flags = reader.u8()
-  const isRare = (flags & RARE) !== 0
+  const payers = flags & PAYERS ? readPayers(reader) : []
+  const endMs = reader.time(sinceMs)
+  const number = reader.number()
+  const counts = readCounts(reader, flags, sinceMs)
   return {
     key: pricing.key,
     rateKey: pricing.rateKey,
@@ -70,24 +72,24 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     taxes: pricing.taxes,
     rounding: pricing.rounding,
     hasGroups: (flags & HAS_GROUPS) !== 0,
-    payers: flags & PAYERS ? readPayers(reader) : [],
+    payers,
     isPrepaid: pricing.isPrepaid,
-    endMs: reader.time(sinceMs),
-    number: reader.number(),
-    version: reader.number(),
+    endMs,
+    number,
+    version: counts.version,
     access: (flags & ACCESS) !== 0,
-    used: reader.number(),
-    grouped: isRare ? reader.number() : 0,
-    covered: isRare ? reader.number() : 0,
-    priced: reader.number(),
-    coveredMicros: isRare ? reader.number() : 0,
-    charged: reader.number(),
-    debt: isRare ? reader.number() : 0,
-    lapsedUnits: isRare ? reader.number() : 0,
-    lapsedMicros: isRare ? reader.number() : 0,
-    payments: readPayments(reader),
-    firstMs: reader.time(sinceMs),
-    lastMs: reader.time(sinceMs),
+    used: counts.used,
+    grouped: counts.grouped,
+    covered: counts.covered,
+    priced: counts.priced,
+    coveredMicros: counts.coveredMicros,
+    charged: counts.charged,
+    debt: counts.debt,
+    lapsedUnits: counts.lapsedUnits,
+    lapsedMicros: counts.lapsedMicros,
+    payments: counts.payments,
+    firstMs: counts.firstMs,
+    lastMs: counts.lastMs,
     late: (flags & LATE) !== 0,
   }
 }
@@ -128,10 +130,10 @@ type LineName = Pick<
 export function readLineParts(reader: Reader, name: LineName): Line {
   const pricing = readPricing(reader)
   const flags = reader.u8()
-  const isRare = (flags & RARE) !== 0
+  const counts = readCounts(reader, flags, 0)
   return {
     stamp: name.stamp,
-    version: reader.number(),
+    version: counts.version,
     aid: name.aid,
     sid: name.sid,
     origin: name.origin,
@@ -142,13 +144,13 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     rateKey: pricing.rateKey,
     plan: pricing.plan,
     cycle: pricing.cycle,
-    used: reader.number(),
-    grouped: isRare ? reader.number() : 0,
-    covered: isRare ? reader.number() : 0,
-    priced: reader.number(),
-    coveredMicros: isRare ? reader.number() : 0,
-    charged: reader.number(),
-    debt: isRare ? reader.number() : 0,
+    used: counts.used,
+    grouped: counts.grouped,
+    covered: counts.covered,
+    priced: counts.priced,
+    coveredMicros: counts.coveredMicros,
+    charged: counts.charged,
+    debt: counts.debt,
     hasGroups: (flags & HAS_GROUPS) !== 0,
     tariff: pricing.tariff,
     access: (flags & ACCESS) !== 0,
@@ -157,11 +159,11 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     others: pricing.others,
     taxes: pricing.taxes,
     rounding: pricing.rounding,
-    lapsedUnits: isRare ? reader.number() : 0,
-    lapsedMicros: isRare ? reader.number() : 0,
-    payments: readPayments(reader),
-    firstMs: reader.time(0),
-    lastMs: reader.time(0),
+    lapsedUnits: counts.lapsedUnits,
+    lapsedMicros: counts.lapsedMicros,
+    payments: counts.payments,
+    firstMs: counts.firstMs,
+    lastMs: counts.lastMs,
     state: name.state,
     late: (flags & LATE) !== 0,
   }
@@ -197,6 +199,56 @@ function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs:
   for (const payment of of.payments) writePayment(writer, payment)
   writer.time(of.firstMs, sinceMs)
   writer.time(of.lastMs, sinceMs)
+}
+
+type Counts = Pick<
+  Segment,
+  | 'version'
+  | 'used'
+  | 'grouped'
+  | 'covered'
+  | 'priced'
+  | 'coveredMicros'
+  | 'charged'
+  | 'debt'
+  | 'lapsedUnits'
+  | 'lapsedMicros'
+  | 'payments'
+  | 'firstMs'
+  | 'lastMs'
+>
+
+/** One statement each, in the order of `writeCounts`. */
+function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
+  const isRare = (flags & RARE) !== 0
+  const version = reader.number()
+  const used = reader.number()
+  const grouped = isRare ? reader.number() : 0
+  const covered = isRare ? reader.number() : 0
+  const priced = reader.number()
+  const coveredMicros = isRare ? reader.number() : 0
+  const charged = reader.number()
+  const debt = isRare ? reader.number() : 0
+  const lapsedUnits = isRare ? reader.number() : 0
+  const lapsedMicros = isRare ? reader.number() : 0
+  const payments = readPayments(reader)
+  const firstMs = reader.time(sinceMs)
+  const lastMs = reader.time(sinceMs)
+  return {
+    version,
+    used,
+    grouped,
+    covered,
+    priced,
+    coveredMicros,
+    charged,
+    debt,
+    lapsedUnits,
+    lapsedMicros,
+    payments,
+    firstMs,
+    lastMs,
+  }
 }
 
 function writePayment(writer: Writer, payment: Payment): void {

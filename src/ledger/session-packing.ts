@@ -21,7 +21,7 @@ import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-s
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
-import { Writer } from './writer.ts'
+import type { Writer } from './writer.ts'
 
 export const SESSION_FORMAT = 5
 /** Formats that are read; the earlier ones have less in them. */
@@ -38,16 +38,7 @@ const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 
-const scratch = new Writer(1024)
-
-/** `sessionKey`: names it in the ledger (keys.ts). */
-export function packSession(session: Session, sessionKey: string): Buffer {
-  scratch.clear()
-  writeSession(scratch, session, sessionKey)
-  return scratch.take()
-}
-
-/** Behind its length as u32. */
+/** Behind its length as u32. `sessionKey`: names it in the ledger (keys.ts). */
 export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
   const openedAt = writer.openLength()
   writeSession(writer, session, sessionKey)

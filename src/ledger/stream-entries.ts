@@ -12,18 +12,26 @@ import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
-/** What one commit of one account changed. Accounts of one call share an entry, and its id. */
-export interface StreamEntry extends StreamRecord {
+/** What an entry has of one account. Accounts of one call share an entry, and its id. */
+export interface AccountPart {
   partition: number
   id: string
+  /** Undefined where the entry does not tell. */
+  aid: number | undefined
+  /** Its names and values in turns, as they stand in the stream. */
+  fields: Buffer[]
+  /** The entry has parts of other accounts, too. */
+  isShared: boolean
+}
+
+/** What one commit of one account changed. */
+export interface StreamEntry extends StreamRecord, AccountPart {
   /** States of the owners that were written, as of that commit or a later one. */
   owners: OwnerState[]
 }
 
-/** An entry that has what cannot be read: kept in the stream for a person, and reported. */
-export interface UnreadableEntry {
-  partition: number
-  id: string
+/** A part that cannot be read: kept in the stream for a person, and reported. */
+export interface UnreadableEntry extends AccountPart {
   reason: string
 }
 
@@ -59,7 +67,7 @@ export async function resolveEntries(
 ): Promise<StreamBatch> {
   const batch: StreamBatch = { entries: [], unreadable: [] }
   const touched = new Map<string, Touched>()
-  const parsed = raw.map((entry) => parseEntry(entry, touched, batch))
+  const parsed = raw.map((entry) => parseEntry(entry, touched))
   const states = await loadStates(ledger, [...touched.values()])
   let outage: StoreDownError | undefined
   for (const parts of parsed) {
@@ -74,22 +82,28 @@ export async function resolveEntries(
 }
 
 function resolvePart(
-  { entry, names }: EntryPart,
+  { entry, names, damage }: EntryPart,
   states: ReadonlyMap<string, State | Unread>,
   batch: StreamBatch,
 ): void {
   const found = names.map((name) => states.get(name))
-  const damage = found.find((state) => state instanceof CorruptValueError)
-  if (damage !== undefined) {
-    const { partition, id } = entry
-    batch.unreadable.push({ partition, id, reason: damage.message })
-    return
+  const unread = found.find((state) => state instanceof CorruptValueError)
+  const reason = damage ?? unread?.message
+  if (reason !== undefined) {
+    const { partition, id, aid, fields, isShared } = entry
+    batch.unreadable.push({ partition, id, aid, fields, isShared, reason })
   }
+  const isAllDamage = damage !== undefined && names.length === 0 && isEmptyRecord(entry)
+  if (unread !== undefined || isAllDamage) return
   for (const state of found as State[]) {
     entry.owners.push(state.owner)
     entry.lines.push(...state.lines)
   }
   batch.entries.push(entry)
+}
+
+function isEmptyRecord({ lines, operations }: StreamRecord): boolean {
+  return lines.length === 0 && operations.length === 0
 }
 
 interface State {
@@ -101,23 +115,19 @@ interface State {
 interface EntryPart {
   entry: StreamEntry
   names: string[]
+  /** Why a field of it cannot be read. */
+  damage: string | undefined
 }
 
-/** Takes an entry apart by its accounts. What cannot be read is reported; the rest goes on. */
-function parseEntry(
-  { partition, id, fields }: RawEntry,
-  touched: Map<string, Touched>,
-  batch: StreamBatch,
-): EntryPart[] {
+/** Takes an entry apart by its accounts. What cannot be read is noted; the rest goes on. */
+function parseEntry(raw: RawEntry, touched: Map<string, Touched>): EntryPart[] {
+  const { partition, id, fields } = raw
   const parts = new EntryParts(partition, id, touched)
   for (let index = 0; fields !== null && index + 1 < fields.length; index += 2) {
-    try {
-      parts.add(String(fields[index]), fields[index + 1] as Buffer)
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      batch.unreadable.push({ partition, id, reason })
-    }
+    parts.add(fields[index] as Buffer, fields[index + 1] as Buffer)
   }
+  const isShared = parts.list.length > 1
+  for (const { entry } of parts.list) entry.isShared = isShared
   return parts.list
 }
 
@@ -133,7 +143,6 @@ class EntryParts {
   private readonly touched: Map<string, Touched>
   /** That of the account at hand, until its record. */
   private part: EntryPart | undefined
-  private account = ''
 
   constructor(partition: number, id: string, touched: Map<string, Touched>) {
     this.partition = partition
@@ -141,38 +150,49 @@ class EntryParts {
     this.touched = touched
   }
 
-  /** Throws `CorruptValueError`, and leaves that field out. */
-  add(name: string, value: Buffer): void {
-    if (name === 'r' || name === 'r+') {
-      const known = this.part
-      this.part = undefined
-      const { lines, operations } = unpackRecord(value)
-      const { entry } = known ?? this.begin('')
-      this.part = undefined
-      entry.lines.push(...lines)
-      entry.operations.push(...operations)
-      return
+  add(field: Buffer, value: Buffer): void {
+    const name = field.toString()
+    const isRecord = name === 'r' || name === 'r+'
+    const part = isRecord ? (this.part ?? this.begin(undefined)) : this.partOf(accountOf(name))
+    part.entry.fields.push(field, value)
+    try {
+      if (isRecord) readRecord(part, value)
+      else this.readOwner(part, name, value)
+    } catch (error) {
+      part.damage ??= error instanceof Error ? error.message : String(error)
     }
-    const account = checkedName(name).slice(0, name.indexOf(':'))
-    const known = this.account === account ? this.part : undefined
-    const part = known ?? this.begin(account)
-    part.names.push(name)
+    this.part = isRecord ? undefined : part
+  }
+
+  private readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
+    if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
+    names.push(name)
     touch(this.touched, name, value.toString().split(' ').filter(isNotEmpty))
   }
 
-  private begin(account: string): EntryPart {
+  private partOf(aid: number | undefined): EntryPart {
+    return this.part !== undefined && this.part.entry.aid === aid ? this.part : this.begin(aid)
+  }
+
+  private begin(aid: number | undefined): EntryPart {
     const { partition, id } = this
-    const part = { entry: { partition, id, owners: [], lines: [], operations: [] }, names: [] }
+    const content = { owners: [], lines: [], operations: [] }
+    const entry = { partition, id, aid, fields: [], isShared: false, ...content }
+    const part = { entry, names: [], damage: undefined }
     this.list.push(part)
-    this.part = part
-    this.account = account
     return part
   }
 }
 
-function checkedName(name: string): string {
-  if (!/^\d+:\d+$/.test(name)) throw new CorruptValueError(`unknown field ${name}`)
-  return name
+/** Throws `CorruptValueError`. */
+function readRecord({ entry }: EntryPart, packed: Buffer): void {
+  const { lines, operations } = unpackRecord(packed)
+  entry.lines.push(...lines)
+  entry.operations.push(...operations)
+}
+
+function accountOf(name: string): number | undefined {
+  return /^\d+:\d+$/.test(name) ? Number(name.slice(0, name.indexOf(':'))) : undefined
 }
 
 function isNotEmpty(text: string): boolean {

@@ -3,7 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { StoreDownError } from '../store/redis.ts'
 import { LedgerLostError } from './epochs.ts'
 import type { Ledger } from './ledger.ts'
-import { type RawEntry, resolveEntries, type StreamBatch } from './stream-entries.ts'
+import { runScript } from './script.ts'
+import { keepApartScript } from './scripts.ts'
+import {
+  type AccountPart,
+  type RawEntry,
+  resolveEntries,
+  type StreamBatch,
+} from './stream-entries.ts'
 
 const GROUP = 'recorder'
 /** A cluster cannot wait at streams in several slots at once: they are looked at so often. */
@@ -13,14 +20,24 @@ type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
 export interface StreamReader {
   /**
-   * New entries of all partitions, waiting up to `blockMs` for the first. `countMax`: of each; more
-   * accounts than that times the partitions are left for the next time.
+   * New entries of all partitions, waiting up to `blockMs` for the first. `countMax`: of each; what
+   * names more owners and records than that times the partitions is left for the next time.
    */
   read(countMax: number, blockMs: number): Promise<StreamBatch>
   /** Entries that were read before and not acknowledged: ours, and those idle for `idleMs`. */
   readPending(countMax: number, idleMs: number): Promise<StreamBatch>
-  /** Forgets what is recorded. */
-  acknowledge(entries: readonly { partition: number; id: string }[]): Promise<void>
+  /** Forgets what is recorded. Gives how many entries were still there to be forgotten. */
+  acknowledge(entries: readonly EntryPlace[]): Promise<number>
+  /**
+   * Gives accounts that cannot be recorded an entry each in the place of the one that they share
+   * with others, which is forgotten. `parts`: of one entry. Gives how many entries were forgotten.
+   */
+  keepApart(parts: readonly AccountPart[]): Promise<number>
+}
+
+export interface EntryPlace {
+  partition: number
+  id: string
 }
 
 /** Opens the consumer group on every partition. `consumer` names this recorder. */
@@ -31,15 +48,24 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   await reachable(partitions, (partition) => groups.open(partition))
   let fresh: RawEntry[] = []
   let pending: RawEntry[] = []
+  let fieldsPerEntry = 1
+  // What is read is to be worked off soon, or others take it over.
+  const countEach = (countMax: number) => Math.max(1, Math.floor(countMax / fieldsPerEntry))
   return {
     async read(countMax, blockMs) {
-      if (fresh.length === 0) fresh = await groups.read(countMax, blockMs)
+      if (fresh.length === 0) {
+        fresh = await groups.read(countEach(countMax), blockMs)
+        if (fresh.length > 0) fieldsPerEntry = Math.max(1, fieldsIn(fresh) / fresh.length)
+      }
       return resolveEntries(ledger, takeRound(fresh, countMax * partitions))
     },
     async readPending(countMax, idleMs) {
       if (pending.length === 0) {
-        const claim = (partition: number) => groups.claim(partition, countMax, idleMs)
+        const claim = (partition: number) => groups.claim(partition, countEach(countMax), idleMs)
         pending = (await reachable(partitions, claim)).flat()
+        // Some of it may be what has waited here for too long.
+        const claimed = new Set(pending.map(nameOf))
+        fresh = fresh.filter((entry) => !claimed.has(nameOf(entry)))
       }
       return resolveEntries(ledger, takeRound(pending, countMax * partitions))
     },
@@ -47,9 +73,18 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
         const key = ledger.keys.stream(partition)
         // In this order: what is acknowledged but still there would never be seen again.
-        await guard(Promise.all([client.xdel(key, ...ids), client.xack(key, GROUP, ...ids)]))
+        const done = Promise.all([client.xdel(key, ...ids), client.xack(key, GROUP, ...ids)])
+        return (await guard(done))[0]
       })
-      await Promise.all(byPartition)
+      return (await Promise.all(byPartition)).reduce((sum, forgotten) => sum + forgotten, 0)
+    },
+    async keepApart(parts) {
+      const [first] = parts
+      if (first === undefined) return 0
+      const accounts = parts.map(({ fields }) => fields)
+      const call = { stream: ledger.keys.stream(first.partition), group: GROUP, id: first.id }
+      const added = await runScript(ledger.redis, keepApartScript, { ...call, accounts })
+      return added > 0 ? 1 : 0
     },
   }
 }
@@ -61,10 +96,19 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
 function takeRound(entries: RawEntry[], fieldsMax: number): RawEntry[] {
   let [count, fields] = [0, 0]
   while (count < entries.length && fields < fieldsMax) {
-    fields += (entries[count]?.fields?.length ?? 0) / 2
+    fields += fieldsIn(entries.slice(count, count + 1))
     count += 1
   }
   return entries.splice(0, count)
+}
+
+/** Fields with values: an owner each, or a record. */
+function fieldsIn(entries: readonly RawEntry[]): number {
+  return entries.reduce((sum, { fields }) => sum + (fields?.length ?? 0) / 2, 0)
+}
+
+function nameOf({ partition, id }: EntryPlace): string {
+  return `${partition}/${id}`
 }
 
 /** The group on the streams of one ledger. */
@@ -199,7 +243,7 @@ function ignoreExistingGroup(error: unknown): void {
   if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error
 }
 
-function groupIds(entries: readonly { partition: number; id: string }[]): Map<number, string[]> {
+function groupIds(entries: readonly EntryPlace[]): Map<number, string[]> {
   const groups = new Map<number, string[]>()
   for (const { partition, id } of entries) {
     const group = groups.get(partition)

@@ -3,6 +3,9 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
+/** What an entry says, wherever it stands. */
+export type EntryContent = Pick<StreamEntry, 'lines' | 'operations' | 'owners'>
+
 export interface Round {
   /** By stamp. */
   lines: ReadonlyMap<string, Line>
@@ -16,7 +19,7 @@ export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
 }
 
 /** Entries may come in any order and more than once. */
-export function coalesce(entries: readonly StreamEntry[]): Round {
+export function coalesce(entries: readonly EntryContent[]): Round {
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
   const owners = new Map<string, OwnerState>()
@@ -29,7 +32,7 @@ export function coalesce(entries: readonly StreamEntry[]): Round {
 }
 
 /** The keys of everything in an entry, as `coalesce` has them. */
-export function keysOf({ lines, operations, owners }: StreamEntry): string[] {
+export function keysOf({ lines, operations, owners }: EntryContent): string[] {
   return [...[...lines, ...operations].map(({ stamp }) => stamp), ...owners.map(ownerKey)]
 }
 

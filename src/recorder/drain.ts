@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { StreamBatch, StreamEntry } from '../ledger/stream-entries.ts'
+import type { AccountPart, StreamBatch, StreamEntry } from '../ledger/stream-entries.ts'
 import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -118,25 +118,29 @@ class DrainLoop {
   }
 
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
-    // By their names: an entry that several accounts share is recorded when all of it is.
-    const left = new Set<string>()
-    for (const { partition, id, reason } of unreadable) {
-      this.#report({ partition, id }, { reason })
-      left.add(nameOf({ partition, id }))
-    }
-    if (entries.length === 0) return
-    const refused = await this.#writeUntilDone(entries)
+    const left = new LeftParts()
+    for (const part of unreadable) this.#leave(left, part, part)
+    const refused: Refused | undefined =
+      entries.length === 0 ? new Map() : await this.#writeUntilDone(entries)
     if (refused === undefined) return
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key === undefined) continue
-      this.#report(entry, refused.get(key) as Refusal)
-      left.add(nameOf(entry))
+      if (key !== undefined) this.#leave(left, entry, refused.get(key) as Refusal)
     }
     const recorded = new Map(entries.map((entry) => [nameOf(entry), entry]))
-    for (const name of left) recorded.delete(name)
-    await reader.acknowledge([...recorded.values()])
-    this.#options.metrics.entriesRecorded(recorded.size)
+    for (const name of left.byEntry.keys()) recorded.delete(name)
+    // Another recorder may have been faster: each entry counts once.
+    let count = await reader.acknowledge([...recorded.values()])
+    for (const parts of left.byEntry.values()) {
+      if (parts[0]?.isShared === true) count += await reader.keepApart(parts)
+    }
+    this.#options.metrics.entriesRecorded(count)
+  }
+
+  /** What shares its entry with others gets one of its own first, and is reported by that. */
+  #leave(left: LeftParts, part: AccountPart, refusal: Trouble): void {
+    left.add(part)
+    if (!part.isShared) this.#report(part, refusal)
   }
 
   /** Keeps what it has in hand for as long as MongoDB is away. Undefined: told to end. */
@@ -173,19 +177,31 @@ class DrainLoop {
   }
 
   /** It stays pending in its stream, for a person to look at. */
-  #report(
-    { partition, id }: { partition: number; id: string },
-    { reason, error }: Omit<Refusal, 'error'> & { error?: unknown },
-  ): void {
+  #report({ partition, id, aid }: AccountPart, { reason, error }: Trouble): void {
     const name = nameOf({ partition, id })
     if (this.#reported.has(name)) return
     if (this.#reported.size >= REPORTED_MAX) this.#reported.clear()
     this.#reported.add(name)
     this.#options.metrics.entriesUnreadable(1)
     const { log } = this.#options
-    log.error({ partition, entry: id, reason }, 'ledger entry cannot be recorded')
+    const where = { partition, entry: id, aid }
+    log.error({ ...where, reason }, 'ledger entry cannot be recorded')
     // What a store says may quote names and numbers in any form: only where those may be shown.
-    if (error !== undefined) log.debug({ partition, entry: id, err: error }, 'the store says')
+    if (error !== undefined) log.debug({ ...where, err: error }, 'the store says')
+  }
+}
+
+type Trouble = Omit<Refusal, 'error'> & { error?: unknown }
+
+/** Parts that cannot be recorded, each once, by the names of their entries. */
+class LeftParts {
+  readonly byEntry = new Map<string, AccountPart[]>()
+
+  add(part: AccountPart): void {
+    const name = nameOf(part)
+    const parts = this.byEntry.get(name)
+    if (parts === undefined) this.byEntry.set(name, [part])
+    else if (!parts.some(({ fields }) => fields === part.fields)) parts.push(part)
   }
 }
 

@@ -117,6 +117,32 @@ describe('the accounts of a call', () => {
 })
 
 describe('what one account of a call is refused', () => {
+  const sessionKey = keyOf('odd')
+  const opening = (expiresMs: number, ttlMs: number) =>
+    writing(
+      ownerOf(1, 2, [bucketOf(1000)], 2),
+      { claims: [{ sessionKey, home: '2:1', expected: '', ttlMs }] },
+      [{ sessionKey, session: sessionOf(1, 'odd', { aid: 2, expiresMs }), before: null }],
+    )
+
+  it.each([
+    ['a place that is no number', opening(Number.NaN, 5000)],
+    ['no time to live', opening(NOW_MS, 0)],
+    ['a time to live that is no number', opening(NOW_MS, Number.NaN)],
+    ['a time to live beyond all numbers', opening(NOW_MS, 1e21)],
+  ])('for %s leaves nothing of it, and the others whole', async (_, odd) => {
+    const aids = [1, 2, 3]
+    await seedAll(aids)
+    const before = await contents(ledger)
+    expect(await kinds([spending(1), odd, spending(3)])).toEqual([
+      ...['committed', 'corrupt', 'committed'],
+    ])
+    expect((await entries()).flatMap(names)).toEqual(['1:1', '3:1'])
+    const after = await contents(ledger)
+    expect([...after.keys()].sort()).toEqual([...before.keys(), ledger.keys.stream(1)].sort())
+    expect(after.get(ledger.keys.owner(2, 1))).toBe(before.get(ledger.keys.owner(2, 1)))
+  })
+
   it('leaves nothing of it, and the others whole', async () => {
     const aids = [1, 2, 3, 4, 5]
     await seedAll(aids)

@@ -293,6 +293,15 @@ describe('the turn on an account', () => {
     expect(await reply(then, other)).toEqual({ kind: 'committed' })
   })
 
+  it('is no outage where Redis has no memory for it', async () => {
+    await seed(ledger, 1, 1000)
+    await ledger.redis.client.config('SET', 'maxmemory', '1')
+    const answer = await reply(spending(2, 7, wanting)).finally(() =>
+      ledger.redis.client.config('SET', 'maxmemory', '0'),
+    )
+    expect(answer).toMatchObject({ kind: 'conflict' })
+  })
+
   it('ends by itself when its holder is gone', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import { unpackRecord } from '../../src/ledger/record-packing.ts'
-import { packSession, unpackSession } from '../../src/ledger/session-packing.ts'
+import { unpackSession } from '../../src/ledger/session-packing.ts'
+import { packSession } from '../support/packing.ts'
 
 const OWNER =
   'AQAAAAAAABRAAAAAAAAACEAAAAAAAAA0QAAAAAAAAC5AAAAAAADAgkAAAAAAAAAAQAAAAAAAAPA/AAAAAAAAWUAAAAAA' +

@@ -4,13 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
-import {
-  packRecord,
-  packResult,
-  unpackRecord,
-  unpackResult,
-} from '../../src/ledger/record-packing.ts'
-import { packSession, unpackSession } from '../../src/ledger/session-packing.ts'
+import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
+import { unpackSession } from '../../src/ledger/session-packing.ts'
+import { packRecord, packSession } from '../support/packing.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { bucket, likely, line, owner, segment, session } from './arbitrary.ts'
 import { type OpenLedger, openLedger, operationOf, sessionOf } from './fixture.ts'

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
+import { StoreDownError } from '../../src/store/redis.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -201,4 +202,85 @@ it('says that the ledger is lost where streams are gone, also while it waits at 
   expect(await waiting).toBeInstanceOf(LedgerLostError)
   await expect(reader.readPending(100, 0)).rejects.toBeInstanceOf(LedgerLostError)
   await other.close()
+})
+
+describe('accounts that cannot be recorded', () => {
+  const stream = () => scene.ledger.keys.stream(0)
+  const fieldsLeft = async () => {
+    const left = await scene.redis.client.xrange(stream(), '-', '+')
+    return left.map(([, fields]) => fields)
+  }
+  const pendingCount = async () => {
+    const [count] = (await scene.redis.client.xpending(stream(), 'recorder')) as [number]
+    return count
+  }
+
+  it('get entries of their own, once, however many recorders do it', async () => {
+    const reader = await openStreamReader(scene.ledger, 'one')
+    await scene.redis.client.xadd(stream(), '*', ...['1:1', '', 'r', 'damage', '2:2', 'a b'])
+    const { entries, unreadable } = await reader.read(100, 1)
+    expect(unreadable).toMatchObject([{ aid: 1, isShared: true }])
+    expect(entries).toMatchObject([
+      { aid: 1, isShared: true },
+      { aid: 2, isShared: true },
+    ])
+    for (const forgotten of [1, 0]) expect(await reader.keepApart(entries)).toBe(forgotten)
+    const apart = [
+      ['1:1', '', 'r', 'damage'],
+      ['2:2', 'a b'],
+    ]
+    expect(await fieldsLeft()).toEqual(apart)
+    expect(await pendingCount()).toBe(0)
+    const again = await reader.read(100, 1)
+    expect(again.unreadable).toMatchObject([{ aid: 1, isShared: false }])
+    expect(again.entries).toMatchObject([
+      { aid: 1, isShared: false },
+      { aid: 2, isShared: false },
+    ])
+  })
+
+  it('stay where they are if Redis is full', async () => {
+    const reader = await openStreamReader(scene.ledger, 'one')
+    await scene.redis.client.xadd(stream(), '*', ...['1:1', '', '2:2', ''])
+    const { entries } = await reader.read(100, 1)
+    await scene.redis.client.config('SET', 'maxmemory', '1')
+    await expect(reader.keepApart(entries.slice(1))).rejects.toBeInstanceOf(StoreDownError)
+    await scene.redis.client.config('SET', 'maxmemory', '0')
+    expect(await fieldsLeft()).toEqual([['1:1', '', '2:2', '']])
+    expect(await pendingCount()).toBe(1)
+  })
+})
+
+describe('what waits in a reader', () => {
+  const namesOf = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => [`${from + index}:1`, '']).flat()
+  const idsIn = ({ entries }: { entries: { id: string }[] }) => entries.map(({ id }) => id)
+
+  it('is handed on once when it is taken over, and counts once when it is forgotten', async () => {
+    const reader = await openStreamReader(scene.ledger, 'one')
+    const ids: (string | null)[] = []
+    for (const aid of [1, 2, 3]) {
+      ids.push(
+        await scene.redis.client.xadd(scene.ledger.keys.stream(0), '*', ...namesOf(aid, 900)),
+      )
+    }
+    const partitions = scene.ledger.keys.partitions
+    const first = await reader.read(Math.floor(900 / partitions), 1)
+    expect(new Set(idsIn(first))).toEqual(new Set(ids.slice(0, 1)))
+    const second = await reader.readPending(2_700, 0)
+    expect(new Set(idsIn(second))).toEqual(new Set(ids))
+    expect(idsIn(await reader.read(900, 1))).toEqual([])
+    const place = { partition: 0, id: ids[0] ?? '' }
+    for (const forgotten of [1, 0]) expect(await reader.acknowledge([place])).toBe(forgotten)
+  })
+
+  it('is no more than a few rounds, by the size of the entries before', async () => {
+    const reader = await openStreamReader(scene.ledger, 'one')
+    const stream = scene.ledger.keys.stream(0)
+    await scene.redis.client.xadd(stream, '*', ...namesOf(1, 100))
+    await reader.acknowledge((await reader.read(10, 1)).entries)
+    for (const aid of [1, 2, 3]) await scene.redis.client.xadd(stream, '*', ...namesOf(aid, 100))
+    await reader.read(10, 1)
+    expect((await scene.redis.client.xpending(stream, 'recorder'))[0]).toBe(1)
+  })
 })

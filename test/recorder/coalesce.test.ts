@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
 import { emptyOwner } from '../../src/domain/bucket.ts'
-import type { StreamEntry } from '../../src/ledger/stream-entries.ts'
-import { coalesce, keysOf } from '../../src/recorder/coalesce.ts'
+import { coalesce, type EntryContent, keysOf } from '../../src/recorder/coalesce.ts'
 import { lineOf } from './accounts.ts'
 
-const entry = (version: number, sid = 11): StreamEntry => ({
-  partition: 0,
-  id: `${version}-0`,
+const entry = (version: number, sid = 11): EntryContent => ({
   owners: [{ ...emptyOwner(1, sid), version }],
   lines: [{ ...lineOf(1, sid, `line-${sid}`), version }],
   operations: [],

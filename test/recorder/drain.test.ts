@@ -178,29 +178,50 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
-  it('leaves an entry that it can take but for one account, and records the others', async () => {
+  it('keeps of a shared entry only the accounts that it cannot take, each by itself', async () => {
+    const written: string[] = []
+    const destination = { write: (text: string) => written.push(text) }
+    const log = createLogger({ name: 'test', level: 'debug', destination })
     const counts = { recorded: 0, unreadable: 0 }
-    const sids = [83, 84, 85, 86]
+    const sids = [83, 84, 85, 86, 87]
     for (const sid of sids) await topUp(stores.ledger, sid, sid, 1_000, `op-${sid}`)
-    const beside = await startTestDrain({ consumer: 'beside' })
-    await isEmpty()
-    await beside.stop(1_000)
+    for (const sid of [86, 87]) await oddOwner(sid, sid, 2)
+    for (const stream of await stores.ledger.redis.client.keys('*:l')) {
+      await stores.ledger.redis.client.del(stream)
+    }
     const commits = await Promise.all(sids.map((sid) => nextOf(sid)))
     await stores.ledger.commit(commits, NOW_MS)
     expect(await streamBacklog(stores.ledger)).toBe(1)
     await stores.ledger.redis.client.hset(stores.ledger.keys.owner(84, 84), 's', 'damage')
-    await oddOwner(86, 86, 3)
-    const drain = await startTestDrain({}, counts)
-    for (const sid of [83, 85]) {
-      await expect.poll(() => projectedVersion(sid), { timeout: 10_000 }).toBe(2)
-    }
-    await expect.poll(() => counts.unreadable).toBeGreaterThan(0)
+    const drain = await startTestDrain({ log }, counts)
+    await expect.poll(() => counts.unreadable, { timeout: 10_000 }).toBe(3)
+    expect(await Promise.all([83, 85].map(projectedVersion))).toEqual([2, 2])
+    // The rest of what is left comes round again, and tells nothing new.
+    await use(stores.ledger, lineOf(85, 85, 'after-1'), 5)
+    await expect.poll(() => projectedVersion(85), { timeout: 10_000 }).toBe(3)
     await drain.stop(1_000)
-    expect(counts.recorded).toBe(0)
-    expect(await streamBacklog(stores.ledger)).toBe(2)
-    for (const stream of await stores.ledger.redis.client.keys('*:l')) {
-      await stores.ledger.redis.client.del(stream)
-    }
+    expect(counts).toEqual({ recorded: 2, unreadable: 3 })
+    const lines = written.map((line) => JSON.parse(line))
+    const told = lines.filter(({ msg }) => msg === 'ledger entry cannot be recorded')
+    expect(told.map(({ aid }) => aid).sort()).toEqual([84, 86, 87])
+    const streams = await stores.ledger.redis.client.keys('*:l')
+    const left = await Promise.all(
+      streams.map((stream) => stores.ledger.redis.client.xrange(stream, '-', '+')),
+    )
+    expect(left.flat().map(([, fields]) => fields)).toEqual([
+      ...[
+        ['84:84', ''],
+        ['86:86', ''],
+        ['87:87', ''],
+      ],
+    ])
+    expect(
+      left
+        .flat()
+        .map(([id]) => id)
+        .sort(),
+    ).toEqual(told.map(({ entry }) => entry).sort())
+    for (const stream of streams) await stores.ledger.redis.client.del(stream)
   })
 
   it('names no subscriber when it tells of an entry that it leaves', async () => {
@@ -291,7 +312,7 @@ describe('while a store is away', () => {
       appName: 'test',
     })
     const lines = Array.from({ length: 50 }, (_, index) => lineOf(9, 91, `amid-${index}`))
-    const round = coalesce([{ partition: 0, id: '1-0', lines, operations: [], owners: [] }])
+    const round = coalesce([{ lines, operations: [], owners: [] }])
     await catalog.ping()
     proxy.hang()
     const writing = writeRound(catalog, round, () => '').catch((reason: unknown) => reason)

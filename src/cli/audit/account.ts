@@ -133,8 +133,8 @@ class Attempt {
     this.differences.push(...checkConserved(owner))
     this.#owners += 1
     this.#buckets += owner.buckets.length
-    const { ledger, catalog, recording } = this.#stores
-    if (!(await recording.reached(ledger.keys.partitionOf(this.#aid)))) this.#isRecorded = false
+    const { catalog, recording } = this.#stores
+    if (!(await recording.reached(this.#aid))) this.#isRecorded = false
     if (!this.#isRecorded) return
     const filter = { aid: this.#aid, sid: owner.sid }
     const projected = await catalog.run('read balances', () =>

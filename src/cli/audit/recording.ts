@@ -4,50 +4,95 @@ import type { Ledger } from '../../ledger/ledger.ts'
 
 const POLL_MS = 50
 const POLLS_MAX = 400
+/** After so many waits in vain the recorder is taken for one that does not come to the end. */
+const WAITS_IN_VAIN_MAX = 3
+/** Entries of one stream that are looked at for the accounts that they name. */
+const ENTRIES_MAX = 1_000
 
 export interface Recording {
   /**
-   * True when all entries that a partition's stream has now are recorded; false if that takes too
-   * long, and from then on for this partition. Throws `StoreDownError`.
+   * True when all entries that name an account by now are recorded; false if that takes too long,
+   * and from then on for this account. Throws `StoreDownError`.
    */
-  reached(partition: number): Promise<boolean>
+  reached(aid: number): Promise<boolean>
 }
 
-/** `pollsMax` bounds the wait for one partition, at 50 ms each. */
-export function watchRecording(ledger: Ledger, pollsMax = POLLS_MAX): Recording {
-  const { client, guard } = ledger.redis
-  const stuck = new Set<number>()
+/** A stream, and the newest entry that it had when it was looked at. */
+interface Mark {
+  stream: string
+  newest: string
+}
 
-  const oldest = async (partition: number): Promise<string | undefined> => {
-    const [entry] = await guard(client.xrange(ledger.keys.stream(partition), '-', '+', 'COUNT', 1))
-    return entry?.[0]
+/** What entries are taken for that name nobody, or that are too many to look at. */
+const ANYBODY = -1
+
+/** `pollsMax` bounds one wait, at 50 ms each. */
+export function watchRecording(ledger: Ledger, pollsMax = POLLS_MAX): Recording {
+  const { redis, keys } = ledger
+  const streams = Array.from({ length: keys.partitions }, (_, index) => keys.stream(index))
+  /** Accounts of entries that were not recorded in time: nobody waits for these again. */
+  const stuck = new Set<number>()
+  let waitsInVain = 0
+
+  const readEach = async (queue: (pipeline: Pipeline) => void): Promise<Entries[]> => {
+    const pipeline = redis.client.pipeline()
+    queue(pipeline)
+    const replies = (await redis.guard(pipeline.exec())) ?? []
+    return replies.map(([error, entries]) => {
+      if (error !== null) throw error
+      return entries as Entries
+    })
   }
-  const newest = async (partition: number): Promise<string | undefined> => {
-    const [entry] = await guard(
-      client.xrevrange(ledger.keys.stream(partition), '+', '-', 'COUNT', 1),
-    )
-    return entry?.[0]
+  const marksOf = async (names: readonly string[]): Promise<Mark[]> => {
+    const found = await readEach((pipeline) => {
+      for (const name of names) pipeline.xrevrange(name, '+', '-', 'COUNT', 1)
+    })
+    return names.flatMap((stream, index) => {
+      const newest = found[index]?.[0]?.[0]
+      return newest === undefined ? [] : [{ stream, newest }]
+    })
+  }
+  /** Accounts that unrecorded entries name, those that are stuck left out. */
+  const unrecorded = async (marks: readonly Mark[], entriesMax: number): Promise<Set<number>> => {
+    if (marks.length === 0) return new Set()
+    const found = await readEach((pipeline) => {
+      for (const { stream, newest } of marks) {
+        pipeline.xrange(stream, '-', newest, 'COUNT', entriesMax)
+      }
+    })
+    const aids = found.flatMap((entries) => accountsIn(entries, entriesMax))
+    return new Set(aids.filter((aid) => !stuck.has(aid)))
   }
 
   return {
-    async reached(partition) {
-      if (stuck.has(partition)) return false
-      const last = await newest(partition)
-      if (last === undefined) return true
+    async reached(aid) {
+      if (stuck.has(aid) || stuck.has(ANYBODY) || waitsInVain >= WAITS_IN_VAIN_MAX) return false
+      // On a single Redis the entry of a call is in the stream of the first of its accounts.
+      const marks = await marksOf(redis.isCluster ? [keys.stream(keys.partitionOf(aid))] : streams)
       for (let poll = 0; poll < pollsMax; poll += 1) {
-        const first = await oldest(partition)
-        if (first === undefined || isAfter(first, last)) return true
+        const left = await unrecorded(marks, stuck.size === 0 ? 1 : ENTRIES_MAX)
+        if (left.size === 0) return true
         await delay(POLL_MS)
       }
-      stuck.add(partition)
-      return false
+      waitsInVain += 1
+      for (const left of await unrecorded(marks, ENTRIES_MAX)) stuck.add(left)
+      return !stuck.has(aid) && !stuck.has(ANYBODY)
     },
   }
 }
 
-/** Ids are two numbers: milliseconds and a count. */
-function isAfter(id: string, other: string): boolean {
-  const [ms = 0, count = 0] = id.split('-').map(Number)
-  const [otherMs = 0, otherCount = 0] = other.split('-').map(Number)
-  return ms > otherMs || (ms === otherMs && count > otherCount)
+type Pipeline = ReturnType<Ledger['redis']['client']['pipeline']>
+type Entries = [id: string, fields: string[]][]
+
+function accountsIn(entries: Entries, entriesMax: number): number[] {
+  const aids = entries.flatMap(([, fields]) => accountsNamed(fields))
+  // There may be more of them, of whomever.
+  return entries.length > 1 && entries.length >= entriesMax ? [ANYBODY] : aids
+}
+
+/** By the fields of an entry, which come with their values. */
+function accountsNamed(fields: readonly string[]): number[] {
+  const names = fields.filter((_, index) => index % 2 === 0)
+  const aids = names.flatMap((name) => /^(\d+):\d+$/.exec(name)?.[1] ?? []).map(Number)
+  return aids.length > 0 ? aids : [ANYBODY]
 }

@@ -26,9 +26,10 @@
 --       CLAIMED carries the home and the directory key;
 --       REPEATED the stored result, CORRUPT and UNWRITTEN the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory and operation of an account and its part of a
---       stream entry, or nothing for that account. Everything is read and checked before the first
---       write, which is the one that may still fail. If Redis itself refuses to write, the whole
---       call fails.
+--       stream entry; or nothing for that account, but the turn upon a conflict, if it wants it.
+--       Everything is read and checked before the first write, which is the one that may still
+--       fail; only an account that stands twice in a call is decided again when the others are
+--       written. If Redis itself refuses to write, the whole call fails.
 
 -- @include epoch
 -- @include owner
@@ -59,7 +60,7 @@ local waits_from, waiting = 1, {}
 local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
 local states, states_length, owner_ends, owners_length = {}, 0, {}, 0
 local moves, moves_length, values, values_length, claimed = {}, 0, {}, 0, {}
-local turns, sorted_sets = {}, {}
+local turns, wanted_turns, sorted_sets = {}, {}, {}
 
 local function fits_fence(packed, expected)
   return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
@@ -87,9 +88,7 @@ local function conflict(position, owners, shared_key, wants_turn)
       reply[#reply + 1] = value
     end
   end
-  if wants_turn == 1 then
-    call('HSET', shared_key, 't', struct.pack('<dd', token, now + TURN_MS))
-  end
+  if wants_turn == 1 then wanted_turns[#wanted_turns + 1] = shared_key end
   return reply
 end
 
@@ -148,18 +147,27 @@ local function take_owner(position, operations)
   return fits, put_owner(keys[key], name, state, sessions, sessions_at)
 end
 
+-- Redis would refuse any other amid the writes; times beyond 15 digits are none.
 local function put_value(key, value, ttl)
+  if #ttl > 15 or not string.find(ttl, '^[1-9]%d*$') then error('time to live is damaged', 0) end
   local length = values_length + 3
   values[length - 2], values[length - 1], values[length] = key, value, ttl
   values_length = length
 end
 
--- Raises an error if something else is in the place of a sorted set: that is found out before
--- anything is written.
+-- Raises an error if something else is in the place of a sorted set, or of a time: that is found
+-- out before anything is written.
 local function take_moves(count, position)
   for _ = 1, count do
     local key, length = nil, moves_length + 3
-    key, moves[length - 1], moves[length], position = unpack_at(MOVE, batch, position)
+    local score
+    key, score, moves[length], position = unpack_at(MOVE, batch, position)
+    if score ~= '' then
+      local number = tonumber(score)
+      -- NaN alone differs from itself.
+      if not number or number ~= number then error('place in a sorted set is damaged', 0) end
+    end
+    moves[length - 1] = score
     if not sorted_sets[key] then
       call('ZCARD', keys[key])
       sorted_sets[key] = true
@@ -261,7 +269,8 @@ local function append()
   end
 end
 
--- Nothing here can fail any more: the types of these keys were seen when they were read.
+-- Nothing here can fail any more: types of keys, places and times were seen before. A turn is a
+-- hint, which a Redis that is full may refuse.
 local function write()
   local first = 1
   for owner = 1, owners_length do
@@ -274,6 +283,9 @@ local function write()
   end
   for place = 1, values_length, 3 do
     call('SET', values[place], values[place + 1], 'PX', values[place + 2])
+  end
+  for _, key in ipairs(wanted_turns) do
+    redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + TURN_MS))
   end
   for _, key in ipairs(turns) do call('HDEL', key, 't') end
 end
@@ -314,7 +326,8 @@ local function settle()
   end
   waits_from, waiting, claimed, absent = index, {}, {}, 0
   entry_length, entry_bytes, entry_ends, record_field = 0, 0, {}, 'r'
-  states_length, owners_length, moves_length, values_length, turns = 0, 0, 0, 0, {}
+  states_length, owners_length, moves_length, values_length = 0, 0, 0, 0
+  turns, wanted_turns = {}, {}
 end
 
 -- Where the lists ended before the account at hand.
