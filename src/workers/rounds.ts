@@ -224,7 +224,7 @@ export class Rounds {
     for (const item of work.items) {
       const owner = present(item.owner, 'owner')
       const { request, isProfileAway } = item
-      const view = draft.view(owner, item.sessionKey)
+      const view = draft.view(owner, item)
       let profile: HeldProfile | null = null
       if (needsProfile(request, view.session, isProfileAway)) {
         const owners = { subscriber: owner, account: shared }
