@@ -62,7 +62,7 @@ export class AccountDraft {
   view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
     const { state } = this.ownerOf(cached)
     const drafted = this.sessions?.get(sessionKey)?.session
-    // Another subscriber's session stands in the way of one that opens, and is nothing to go on with.
+    // Another subscriber's stands in the way of one that opens, and is nothing to go on with.
     const isMet = drafted !== undefined && (drafted.sid === state.sid || isClaim(request))
     const session = isMet ? drafted : (cached.sessions.get(sessionKey) ?? null)
     return { subscriber: state, account: this.sharedState, session }
