@@ -1,7 +1,7 @@
 /** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
-import { availableIn, type Payer } from './bucket.ts'
+import { availableIn, type Bucket, type Payer } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
-import { bucketOf, findBucket } from './copy-on-write.ts'
+import { findBucket } from './copy-on-write.ts'
 import { appended, NOTHING_HELD, type PricedSegment, peakPrice } from './segment.ts'
 import type { MoneyHold, Slice } from './session.ts'
 import { affordable, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
@@ -55,8 +55,8 @@ export function hasUnits(
   // What other categories cost takes money, too; free usage takes nothing from anybody.
   if (hasAdded(segment)) return false
   for (const payer of segment.isPrepaid ? order : segment.payers) {
-    if (findBucket(work, payer)?.kind !== 'units') continue
-    if ((availableFor(work, payer) ?? 0) > 0) return true
+    const bucket = findBucket(work, payer)
+    if (bucket?.kind === 'units' && availableOf(work, bucket, payer) > 0) return true
   }
   return false
 }
@@ -115,9 +115,11 @@ function takePaid(
   const needsAll = hasAdded(segment)
   for (const payer of payersOf(segment, order)) {
     if (plan.left === 0 && !needsAll) return
-    const available = availableFor(work, payer)
-    if (available === null) continue
-    if (bucketOf(work, payer).kind === 'units') {
+    const bucket = findBucket(work, payer)
+    // A counter that is gone.
+    if (bucket === undefined) continue
+    const available = availableOf(work, bucket, payer)
+    if (bucket.kind === 'units') {
       takeUnits(plan, payer, available)
     } else {
       // Also empty money has its turn: what a begun interval still holds is paid for already.
@@ -138,8 +140,10 @@ function drawMoney(
   plan: Allocation,
 ): void {
   for (const payer of payersOf(segment, order)) {
-    const available = availableFor(work, payer) ?? 0
-    if (available === 0 || bucketOf(work, payer).kind === 'units') continue
+    const bucket = findBucket(work, payer)
+    if (bucket === undefined || bucket.kind === 'units') continue
+    const available = availableOf(work, bucket, payer)
+    if (available === 0) continue
     plan.money = appended(plan.money, { payer, micros: available })
   }
 }
@@ -149,15 +153,11 @@ export function payersOf(segment: PricedSegment, order: readonly Payer[]): reado
   return segment.isPrepaid ? order : segment.payers.filter(({ isGroup }) => !isGroup)
 }
 
-/** Null: a counter that is gone. */
-function availableFor(work: SettleState, payer: Payer): number | null {
-  const bucket = findBucket(work, payer)
-  if (bucket === undefined) return null
-  if (payer.alsoIn === null) return availableIn(bucket)
-  const limit = findBucket(work, payer.alsoIn)
-  return limit === undefined
-    ? availableIn(bucket)
-    : Math.min(availableIn(bucket), availableIn(limit))
+/** What a payer's bucket has for it, within the limit of the other one that it counts in, too. */
+function availableOf(work: SettleState, bucket: Bucket, { alsoIn }: Payer): number {
+  const available = availableIn(bucket)
+  const limit = alsoIn === null ? undefined : findBucket(work, alsoIn)
+  return limit === undefined ? available : Math.min(available, availableIn(limit))
 }
 
 /** Money put together, and what it buys on top of the units that are priced already. */

@@ -54,35 +54,50 @@ export interface Holdings {
 
 interface KnownHoldings {
   holdings: Holdings
-  catalogue: Catalogue
   zone: string
 }
 
-/** The last ones of each profile: between two boundaries of time they stay the same. */
-const known = new WeakMap<SubscriberProfile, KnownHoldings>()
+/**
+ * What was found in one catalogue. Another one begins anew: plans, rates and profiles outlive a
+ * catalogue, and what is remembered of them must not keep the old ones in memory.
+ */
+class Remembered {
+  readonly catalogue: Catalogue | null
+  /** The last ones of each profile: between two boundaries of time they stay the same. */
+  readonly ofProfile = new WeakMap<SubscriberProfile, KnownHoldings>()
+  /** Of those who hold nothing but a plan that brings no services: the same for all of them. */
+  readonly ofPlan = new WeakMap<PlanRevision, Holdings>()
 
-/** Of those who hold nothing but a plan that brings no services: the same for all of them. */
-const ofPlan = new WeakMap<PlanRevision, Holdings>()
+  constructor(catalogue: Catalogue | null) {
+    this.catalogue = catalogue
+  }
+}
 
-/** Null if the plan is not in the catalogue. They hold no longer than the profile does. */
+let remembered = new Remembered(null)
+
+/**
+ * Null if the plan is not in the catalogue. Those of a plan alone hold as long as its revision, and
+ * that may be longer than the profile does.
+ */
 export function holdingsAt(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
   zone: string,
 ): Holdings | null {
+  if (remembered.catalogue !== catalogue) remembered = new Remembered(catalogue)
   if (isPlain(profile)) {
     const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
     if (plan === null) return null
     if (plan.services.length === 0) return holdingsOfPlan(plan)
   }
-  const last = known.get(profile)
-  if (last !== undefined && last.catalogue === catalogue && last.zone === zone) {
+  const last = remembered.ofProfile.get(profile)
+  if (last !== undefined && last.zone === zone) {
     const { holdings } = last
     if (atMs >= holdings.sinceMs && atMs < holdings.untilMs) return holdings
   }
   const holdings = findHoldings(catalogue, profile, atMs, zone)
-  if (holdings !== null) known.set(profile, { holdings, catalogue, zone })
+  if (holdings !== null) remembered.ofProfile.set(profile, { holdings, zone })
   return holdings
 }
 
@@ -92,12 +107,12 @@ function isPlain({ services, accountServices, overrides }: SubscriberProfile): b
 }
 
 function holdingsOfPlan(plan: PlanRevision): Holdings {
-  let holdings = ofPlan.get(plan)
+  let holdings = remembered.ofPlan.get(plan)
   if (holdings === undefined) {
     const { disallowedRates, fromMs: sinceMs, toMs: untilMs } = plan
     const offers = [offerOfPlan(plan, null, '')]
     holdings = { plan, disallowedRates, offers, sinceMs, untilMs, known: new KnownServices() }
-    ofPlan.set(plan, holdings)
+    remembered.ofPlan.set(plan, holdings)
   }
   return holdings
 }

@@ -8,7 +8,7 @@ import type { OpenCycle } from '../domain/cycle.ts'
 import type { TaxMapping } from './price.ts'
 import type { RatedService } from './program.ts'
 
-/** What a rated service depends on, beside holdings and rate. */
+/** What a rated service depends on, beside holdings and rate. The catalogue is that of both. */
 export interface RatingTerms {
   catalogue: Catalogue
   mapTax: TaxMapping
@@ -21,12 +21,9 @@ export interface RatingTerms {
 }
 
 interface KnownService {
-  readonly catalogue: Catalogue
   readonly mapTax: TaxMapping
   readonly defaultTax: string
   readonly zone: string
-  readonly creditLimit: number | null
-  readonly accountCreditLimit: number | null
   readonly usaget: string
   readonly untaxed: boolean
   readonly cycleKey: string
@@ -40,7 +37,7 @@ interface KnownService {
 
 /** Rates that are remembered under the same holdings. */
 const RATES_MAX = 10_000
-/** Usage types, limits and cycles that are remembered of one rate. */
+/** Usage types, zones and cycles that are remembered of one rate. */
 const PER_RATE_MAX = 4
 
 export class KnownServices {
@@ -61,14 +58,12 @@ export class KnownServices {
     sinceMs: number,
     untilMs: number,
   ): void {
-    const { catalogue, mapTax, defaultTax, zone, profile, service, open } = terms
-    const { creditLimit, accountCreditLimit } = profile
+    const { mapTax, defaultTax, zone, service, open } = terms
     const { usaget, untaxed } = service
     const { key: cycleKey, fromMs: cycleFromMs } = open.cycle
     const known: KnownService = {
-      ...{ catalogue, mapTax, defaultTax, zone, creditLimit, accountCreditLimit },
-      ...{ usaget, untaxed, cycleKey, cycleFromMs, oldestMs: open.oldestMs },
-      ...{ sinceMs, untilMs, rated },
+      ...{ mapTax, defaultTax, zone, usaget, untaxed },
+      ...{ cycleKey, cycleFromMs, oldestMs: open.oldestMs, sinceMs, untilMs, rated },
     }
     if (this.byRate.size >= RATES_MAX) this.byRate.clear()
     const others = this.byRate.get(rate) ?? []
@@ -77,11 +72,10 @@ export class KnownServices {
 }
 
 function isSame(known: KnownService, terms: RatingTerms): boolean {
-  const { atMs, service, profile, open } = terms
+  const { atMs, service, open } = terms
   return (
     atMs >= known.sinceMs &&
     atMs < known.untilMs &&
-    known.catalogue === terms.catalogue &&
     known.mapTax === terms.mapTax &&
     known.defaultTax === terms.defaultTax &&
     known.zone === terms.zone &&
@@ -89,8 +83,6 @@ function isSame(known: KnownService, terms: RatingTerms): boolean {
     known.untaxed === service.untaxed &&
     known.cycleFromMs === open.cycle.fromMs &&
     known.cycleKey === open.cycle.key &&
-    known.oldestMs === open.oldestMs &&
-    known.creditLimit === profile.creditLimit &&
-    known.accountCreditLimit === profile.accountCreditLimit
+    known.oldestMs === open.oldestMs
   )
 }

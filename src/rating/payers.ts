@@ -11,18 +11,20 @@ import {
 import type { Cycle } from '../domain/cycle.ts'
 import type { SegmentStart } from '../domain/session.ts'
 
-/** The counters that pay, in order; the last ones are credit. */
+/** The counters that pay, in order: those of groups, then credit. */
 export interface WantedPayers {
-  counters: readonly CounterWanted[]
-  groups: number
+  groups: readonly CounterWanted[]
+  /** The cycle whose credit pays, within the limits of whoever asks; null: none does. */
+  credit: Cycle | null
   oldestMs: number
 }
 
+export function wantsNone({ groups, credit }: WantedPayers): boolean {
+  return groups.length === 0 && credit === null
+}
+
 /** What is owed in the cycle: by the subscriber, and by the account if that has a limit. */
-export function creditCounters(
-  profile: SubscriberProfile,
-  { fromMs, toMs }: Cycle,
-): CounterWanted[] {
+function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): CounterWanted[] {
   const period = { counter: CREDIT, kind: 'totalCost', fromMs, toMs } as const
   const { creditLimit, accountCreditLimit } = profile
   const own: CounterWanted = { ...period, owner: 0, total: creditLimit ?? UNLIMITED_TOTAL }
@@ -34,17 +36,19 @@ export function creditCounters(
 export function openPayers(
   owners: CountedOwners,
   { start, wanted }: { start: SegmentStart; wanted: WantedPayers },
+  profile: SubscriberProfile,
 ): { owners: CountedOwners; start: SegmentStart } {
-  const { counters, groups, oldestMs } = wanted
-  if (counters.length === 0) return { owners, start }
+  if (wantsNone(wanted)) return { owners, start }
+  const { groups, credit, oldestMs } = wanted
+  const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
   const opened = openCounters(owners, counters, oldestMs)
-  const payers: Payer[] = counters.slice(0, groups).map(({ owner }, index) => ({
+  const payers: Payer[] = groups.map(({ owner }, index) => ({
     owner,
     id: opened.ids[index] as number,
     isGroup: true,
     alsoIn: null,
   }))
-  const [own, account] = opened.ids.slice(groups)
+  const [own, account] = opened.ids.slice(groups.length)
   if (own !== undefined) {
     const alsoIn = account === undefined ? null : ({ owner: 1, id: account } as const)
     payers.push({ owner: 0, id: own, isGroup: false, alsoIn })

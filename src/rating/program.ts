@@ -21,7 +21,7 @@ import { includedFor } from './groups.ts'
 import { type Holdings, holdingsAt } from './holdings.ts'
 import type { RatingTerms } from './known-services.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
-import { creditCounters, type WantedPayers } from './payers.ts'
+import type { WantedPayers } from './payers.ts'
 import {
   type ChosenPrice,
   choosePrice,
@@ -129,13 +129,12 @@ function rateBy(
   const query = { catalogue, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
-  const credit = isPrepaid ? [] : creditCounters(profile, cycle)
   const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
   if (untaxed) start.key += '|untaxed'
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
-  const wanted = { counters: [...counters, ...credit], groups: counters.length, oldestMs }
+  const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
   return { start, wanted, untilMs: Math.min(rate.toMs, holdings.untilMs, start.endMs, ...ends) }
 }
@@ -261,7 +260,7 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
     isPrepaid: true,
     endMs: cycle.toMs,
   }
-  return { start, wanted: { counters: [], groups: 0, oldestMs }, untilMs: cycle.toMs }
+  return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The states of one request while its services are settled one after the other. */
+import { present } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
@@ -26,7 +27,7 @@ import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly }
 import { askedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { finalCharge } from './line-tax.ts'
-import { openPayers } from './payers.ts'
+import { openPayers, wantsNone } from './payers.ts'
 import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { splitByTime } from './split.ts'
@@ -293,13 +294,14 @@ export class SessionWork {
     const { profile } = this.context
     if (profile === null) return 'unknownSubscriber'
     const rated = rateService(this.context, profile, this.usage(asked, eventTimeMs))
-    if (typeof rated === 'string' || rated.wanted.counters.length === 0) return rated
+    if (typeof rated === 'string' || wantsNone(rated.wanted)) return rated
     return { start: this.opened(rated), untilMs: rated.untilMs }
   }
 
   /** The start of a segment, with the counters that pay for it open. */
   private opened(rated: RatedService): SegmentStart {
-    const { owners, start } = openPayers(this.owners(), rated)
+    const profile = present(this.context.profile, 'profile that it was rated with')
+    const { owners, start } = openPayers(this.owners(), rated, profile)
     this.subscriber = owners.subscriber
     this.account = owners.account
     return start

@@ -5,11 +5,12 @@
 import { present } from '../domain/assert.ts'
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
-import { opens } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
+import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { homeText } from '../ledger/ledger.ts'
 import type { ChargeCommit, ChargeView, Decision } from '../rating/decision.ts'
+import { isClaim } from './claims.ts'
 import { FewMap } from './few-map.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
@@ -18,10 +19,10 @@ import type { HeldProfile } from './profiles.ts'
 interface WorkingOwner {
   cached: CachedOwner
   state: OwnerState
-  isWritten: boolean
   /** Profile fence that its rating relied on; -1 if on none. */
   fence: number
-  sessions: FewMap<string, SessionCommit>
+  /** Null: nothing of it is written. */
+  sessions: SessionCommit[] | null
 }
 
 /** A claim with the session that it is for, as the round has left it. */
@@ -45,6 +46,8 @@ export class AccountDraft {
   private sharedState: OwnerState
   private accountFence = -1
   private readonly owners = new FewMap<CachedOwner, WorkingOwner>()
+  /** Of all owners, as the last request that moved each has left it. */
+  private sessions: FewMap<string, SessionCommit> | null = null
   private lines: FewMap<string, Line> | null = null
   private claims: FewMap<string, OpenedClaim> | null = null
 
@@ -56,9 +59,12 @@ export class AccountDraft {
   }
 
   /** What the next request of this subscriber and session finds. */
-  view(cached: CachedOwner, sessionKey: string): ChargeView {
-    const { state, sessions } = this.ownerOf(cached)
-    const session = sessions.get(sessionKey)?.session ?? cached.sessions.get(sessionKey) ?? null
+  view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
+    const { state } = this.ownerOf(cached)
+    const drafted = this.sessions?.get(sessionKey)?.session
+    // Another subscriber's stands in the way of one that opens, and is nothing to go on with.
+    const isMet = drafted !== undefined && (drafted.sid === state.sid || isClaim(request))
+    const session = isMet ? drafted : (cached.sessions.get(sessionKey) ?? null)
     return { subscriber: state, account: this.sharedState, session }
   }
 
@@ -73,7 +79,6 @@ export class AccountDraft {
     }
     const owner = this.ownerOf(present(item.owner, 'owner of an item'))
     owner.state = commit.subscriber
-    owner.isWritten = true
     if (profile !== null) {
       owner.fence = profile.fence
       this.accountFence = profile.accountFence
@@ -91,7 +96,7 @@ export class AccountDraft {
     let owner = this.owners.get(cached)
     if (owner === undefined) {
       const { state } = cached
-      owner = { cached, state, isWritten: false, fence: -1, sessions: new FewMap() }
+      owner = { cached, state, fence: -1, sessions: null }
       this.owners.set(cached, owner)
     }
     return owner
@@ -99,32 +104,55 @@ export class AccountDraft {
 
   private addSession(item: Item, owner: WorkingOwner, { session, lines }: ChargeCommit): void {
     const { sessionKey, request } = item
-    const stored = owner.cached.sessions.get(sessionKey) ?? null
-    const known = owner.sessions.get(sessionKey)
-    const written: SessionCommit = { sessionKey, session, before: stored?.state ?? null }
-    if (known === undefined && opens(request.kind) && !request.refund) {
-      const home = homeText(item)
-      const expected = stored === null ? item.expectedHome : home
-      this.claims ??= new FewMap()
-      this.claims.set(sessionKey, { sessionKey, home, expected, session: written })
-    } else {
-      const claim = this.claims?.get(sessionKey)
-      if (claim !== undefined) claim.session = written
-    }
-    owner.sessions.set(sessionKey, written)
+    const known = this.sessions?.get(sessionKey)
+    const isKnown = known !== undefined && known.session.sid === session.sid
+    const written = isKnown ? known : this.begin(item, owner, session, known !== undefined)
+    written.session = session
+    if (!isKnown && isClaim(request)) this.claim(item, written)
     for (const line of lines) {
       this.lines ??= new FewMap()
       this.lines.set(line.stamp, line)
     }
   }
 
+  /** The first that is written of a session, or the first since another subscriber had it. */
+  private begin(
+    { sessionKey }: Item,
+    owner: WorkingOwner,
+    session: Session,
+    isTakenOver: boolean,
+  ): SessionCommit {
+    let written = isTakenOver
+      ? owner.sessions?.find((earlier) => earlier.sessionKey === sessionKey)
+      : undefined
+    if (written === undefined) {
+      const before = owner.cached.sessions.get(sessionKey)?.state ?? null
+      written = { sessionKey, session, before }
+      if (owner.sessions === null) owner.sessions = [written]
+      else owner.sessions.push(written)
+    }
+    this.sessions ??= new FewMap()
+    this.sessions.set(sessionKey, written)
+    return written
+  }
+
+  /** One claim for each session, whoever has it in the end. */
+  private claim(item: Item, session: SessionCommit): void {
+    const { sessionKey, expectedHome } = item
+    const home = homeText(item)
+    this.claims ??= new FewMap()
+    const earlier = this.claims.get(sessionKey)
+    const expected = earlier?.expected ?? (session.before === null ? expectedHome : home)
+    this.claims.set(sessionKey, { sessionKey, home, expected, session })
+  }
+
   /** What has to be written; null if nothing has. */
   commit(wantsTurn: boolean): AccountCommit | null {
     const owners: AccountCommit['owners'] = []
-    for (const { cached, state, isWritten, fence, sessions } of this.owners.values) {
-      if (!isWritten) continue
+    for (const { cached, state, fence, sessions } of this.owners.values) {
+      if (sessions === null) continue
       const next = withVersion(state, cached.state.version + 1)
-      owners.push({ state: next, fence, sessions: sessions.values })
+      owners.push({ state: next, fence, sessions })
     }
     if (owners.length === 0) return null
     const expectedVersion = this.shared.state.version
@@ -153,8 +181,8 @@ export class AccountDraft {
   /** The commit became true: the cache follows. */
   accept(commit: AccountCommit): void {
     let at = 0
-    for (const { cached, isWritten } of this.owners.values) {
-      if (!isWritten) continue
+    for (const { cached, sessions: written } of this.owners.values) {
+      if (written === null) continue
       const { state, sessions } = present(commit.owners[at], 'owner of a commit')
       at += 1
       cached.state = state

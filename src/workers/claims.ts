@@ -1,6 +1,6 @@
 /** Session ids that turn out to be at home already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import { opens } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
@@ -26,11 +26,14 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
   }
 }
 
-/**
- * A new session id is taken for new: the directory objects if it is not. A refund is of an old one.
- */
+/** Whether it would put its session at home with its subscriber. A refund is of an old one. */
+export function isClaim({ kind, refund }: ChargeRequest): boolean {
+  return opens(kind) && !refund
+}
+
+/** A new session id is taken for new: the directory objects if it is not. */
 export function isTakenForNew({ request, expectedHome }: Item): boolean {
-  return opens(request.kind) && !request.refund && expectedHome === ''
+  return isClaim(request) && expectedHome === ''
 }
 
 async function standingClaims(

@@ -4,7 +4,7 @@ import type { Home, Ledger } from '../ledger/ledger.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { GenerationCache } from './generations.ts'
 
-export interface KnownHome extends Home {
+interface KnownHome extends Home {
   /** The name of the session in the ledger: working it out costs more than to remember it. */
   sessionKey: string
   /** When the directory entry was last known to be written, by the node's clock. */
@@ -12,7 +12,7 @@ export interface KnownHome extends Home {
 }
 
 /** Whose session is asked for. */
-export type SessionOf = Pick<ChargeRequest, 'origin' | 'sessionId'>
+type SessionOf = Pick<ChargeRequest, 'origin' | 'sessionId'>
 
 export class Homes {
   private readonly known: GenerationCache<string, KnownHome>

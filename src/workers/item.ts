@@ -24,9 +24,9 @@ export class Item implements IdentifiedRequest {
   /** Where the session is, or will be, at home; 0: that is not known. */
   aid = 0
   sid = 0
-  /** Home that a claim may replace: the session it points to is known to be gone. */
+  /** Home that the directory has of its session id, and that a claim may replace; empty: none. */
   expectedHome = ''
-  /** The profile cannot be had: what was granted is settled without it. */
+  /** Its profile cannot be had, or its rules: what was granted is settled without them. */
   isProfileAway: boolean
   /** What the attempt is decided on: the cache may forget it meanwhile. */
   owner: CachedOwner | null = null
@@ -58,7 +58,13 @@ export class Item implements IdentifiedRequest {
     this.sid = sid
   }
 
-  /** Nothing of an earlier round stays but the home. */
+  /** Its home turned out to be none. */
+  unplace(): void {
+    this.aid = 0
+    this.sid = 0
+  }
+
+  /** It is to be answered, if need be again. Each attempt sets anew what it is decided on. */
   join(batch: Batch): void {
     this.batch = batch
     this.expectedHome = ''
@@ -84,7 +90,7 @@ export class Item implements IdentifiedRequest {
  * The look-ups by which the subscriber of a start or event is found, in order: by the rules for its
  * usage types, then by the identifier that it names itself. The first that finds somebody counts.
  */
-export function subscriberQueries(
+function subscriberQueries(
   request: ChargeRequest,
   identification: Identification,
 ): readonly ProfileQuery[] {

@@ -16,7 +16,7 @@ export interface CachedOwner {
   sessions: Map<string, Session | null>
 }
 
-export interface CachedAccount {
+interface CachedAccount {
   shared: CachedOwner | undefined
   /** Most accounts have one subscriber. */
   first: CachedOwner | undefined
@@ -31,8 +31,8 @@ const OWNERS_PER_ACCOUNT_MAX = 10_000
 export class OwnerCache {
   private young = new Map<number, CachedAccount>()
   private old = new Map<number, CachedAccount>()
-  /** Owners that were added to the young generation. */
-  private added = 0
+  /** Owners of the accounts of the young generation. */
+  private youngOwners = 0
   private readonly generationMax: number
 
   constructor(ownersMax: number) {
@@ -45,7 +45,7 @@ export class OwnerCache {
     const kept = this.old.get(aid)
     if (kept === undefined) return undefined
     this.old.delete(aid)
-    this.keep(aid, kept, sizeOf(kept))
+    this.keep(aid, kept)
     return kept
   }
 
@@ -76,20 +76,23 @@ export class OwnerCache {
   drop(aid: number, sid: number): void {
     const account = this.account(aid)
     if (account === undefined) return
+    const before = sizeOf(account)
     if (sid === 0) account.shared = undefined
     else if (account.first?.state.sid === sid) account.first = undefined
     else account.others?.delete(sid)
+    this.youngOwners += sizeOf(account) - before
   }
 
   clear(): void {
     this.young.clear()
     this.old.clear()
-    this.added = 0
+    this.youngOwners = 0
   }
 
   private set(aid: number, sid: number, owner: CachedOwner): void {
     const known = this.account(aid)
     const account = known ?? { shared: undefined, first: undefined, others: null }
+    const before = sizeOf(account)
     if (sid === 0) account.shared = owner
     else if (account.first === undefined && !account.others?.has(sid)) account.first = owner
     else if (account.first?.state.sid === sid) account.first = owner
@@ -98,16 +101,18 @@ export class OwnerCache {
       if (account.others.size >= OWNERS_PER_ACCOUNT_MAX) account.others.clear()
       account.others.set(sid, owner)
     }
-    this.keep(aid, account, 1)
+    if (known === undefined) this.keep(aid, account)
+    else this.youngOwners += sizeOf(account) - before
   }
 
-  private keep(aid: number, account: CachedAccount, owners: number): void {
-    if (this.added >= this.generationMax) {
+  /** Puts an account that is not there into the young generation. */
+  private keep(aid: number, account: CachedAccount): void {
+    if (this.youngOwners >= this.generationMax) {
       this.old = this.young
       this.young = new Map()
-      this.added = 0
+      this.youngOwners = 0
     }
-    this.added += owners
+    this.youngOwners += sizeOf(account)
     this.young.set(aid, account)
   }
 }
@@ -119,8 +124,9 @@ export function ownerIn(account: CachedAccount, sid: number): CachedOwner | unde
   return others === null ? undefined : others.get(sid)
 }
 
-function sizeOf({ others }: CachedAccount): number {
-  return 2 + (others === null ? 0 : others.size)
+function sizeOf({ shared, first, others }: CachedAccount): number {
+  const one = (shared === undefined ? 0 : 1) + (first === undefined ? 0 : 1)
+  return others === null ? one : one + others.size
 }
 
 /** Forgets the sessions of an owner that has too many; never while something is decided on them. */

@@ -102,26 +102,15 @@ export class Places {
     const before = lost.map(({ aid, sid }) => ({ aid, sid }))
     for (const item of lost) {
       this.homes.forget(item.request)
-      item.aid = 0
+      item.unplace()
     }
     await this.ask(lost)
     for (const [index, item] of lost.entries()) {
       const { aid, sid } = before[index] as Home
       if (item.aid !== aid || item.sid !== sid) continue
-      item.aid = 0
+      item.unplace()
       item.outcome = plainOutcome('unknownSession')
     }
-  }
-
-  private subscriberHome(
-    queries: readonly ProfileQuery[],
-    nowMs: number,
-  ): Home | ChargeOutcome | undefined {
-    if (!this.sources.isCatalogueLoaded()) return plainOutcome('storeDown')
-    if (queries.length === 0) return plainOutcome('unknownSubscriber')
-    const held = this.peek(queries, nowMs)
-    if (held === undefined) return undefined
-    return held.profile ?? plainOutcome('unknownSubscriber')
   }
 
   /** The first that is somebody's; undefined if memory does not know it of all before, too. */
@@ -133,6 +122,17 @@ export class Places {
       unknown ??= held
     }
     return unknown
+  }
+
+  private subscriberHome(
+    queries: readonly ProfileQuery[],
+    nowMs: number,
+  ): Home | ChargeOutcome | undefined {
+    if (!this.sources.isCatalogueLoaded()) return plainOutcome('storeDown')
+    if (queries.length === 0) return plainOutcome('unknownSubscriber')
+    const held = this.peek(queries, nowMs)
+    if (held === undefined) return undefined
+    return held.profile ?? plainOutcome('unknownSubscriber')
   }
 }
 

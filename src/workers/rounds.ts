@@ -14,6 +14,7 @@ import { StoreDownError } from '../store/redis.ts'
 import { AccountDraft, type DirectoryTtl } from './account-work.ts'
 import { type ClaimResolver, createClaimResolver } from './claims.ts'
 import type { Item } from './item.ts'
+import { hasLate, withoutBroken, withoutLate } from './late.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoads } from './owner-loads.ts'
 import type { HeldProfile } from './profiles.ts'
@@ -21,7 +22,7 @@ import type { Account, Drafted, Work } from './work.ts'
 
 /**
  * `reservations`: grants that were committed, one per service. `late`: requests that were not
- * decided because nobody waited for them any more.
+ * decided because nobody waited any more for them, or for one before them of their session.
  */
 export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations' | 'late'
 
@@ -55,6 +56,10 @@ const ITEMS_PER_ROUND_MAX = 500
 /** Waits for other workers' turns that one round takes before it gives up. */
 const BUSY_MAX = 1000
 
+/**
+ * An item is waiting (`enqueue`), in a work (`startReady`), drafted anew by each attempt (`decide`)
+ * and resolved, once: with the draft that the ledger has taken, or with why there is none.
+ */
 export class Rounds {
   private readonly accounts = new Map<number, Account>()
   private ready: Account[] = []
@@ -120,20 +125,20 @@ export class Rounds {
   }
 
   /**
-   * Answers what nobody waits for any more, of which nothing was sent to the ledger; false if
-   * nothing else is left.
+   * Answers what nobody waits for any more, of which nothing was sent to the ledger, and what came
+   * behind it in the same session: the network element repeats both in order, while a later number
+   * that is settled would make an older one void. False if nothing else is left.
    */
   private dropLate(work: Work, nowMs: number): boolean {
-    const { items } = work
-    let late = 0
-    for (const item of items) {
-      if (!item.isLate(nowMs)) continue
-      item.resolve(plainOutcome('timedOut'))
-      late += 1
-    }
-    if (late === 0) return true
-    this.options.count('late', late)
-    work.items = items.filter((item) => item.outcome === null)
+    const { account, items } = work
+    if (!hasLate(items, nowMs)) return true
+    const { waiting } = account
+    const broken = new Set<string>()
+    work.items = withoutLate(items, nowMs, broken)
+    // What the round has no room for is behind it, too.
+    account.waiting = withoutBroken(waiting, broken)
+    const left = work.items.length + account.waiting.length
+    this.options.count('late', items.length + waiting.length - left)
     if (work.items.length > 0) return true
     this.release(work)
     return false
@@ -217,14 +222,17 @@ export class Rounds {
     }
   }
 
-  /** Decides the items of one account on its cached states. */
+  /**
+   * Decides the items of one account on its cached states. All share one context, into which each
+   * puts what is its own: nothing is waited for between that and its decision.
+   */
   private decide(work: Work, context: ChargeContext): Drafted {
     const shared = present(work.shared, 'shared owner')
     const draft = new AccountDraft(work.account.aid, shared, this.options.directoryTtl)
     for (const item of work.items) {
       const owner = present(item.owner, 'owner')
       const { request, isProfileAway } = item
-      const view = draft.view(owner, item.sessionKey)
+      const view = draft.view(owner, item)
       let profile: HeldProfile | null = null
       if (needsProfile(request, view.session, isProfileAway)) {
         const owners = { subscriber: owner, account: shared }

@@ -1,6 +1,10 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import type { IncludedGroup, TaxRevision, TimeBand } from '../../src/domain/catalogue.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { emptyOwner } from '../../src/domain/bucket.ts'
+import type { IncludedGroup, Override, TaxRevision, TimeBand } from '../../src/domain/catalogue.ts'
+import { openPayers } from '../../src/rating/payers.ts'
 import {
   type RatedService,
   type RatingContext,
@@ -35,6 +39,16 @@ const NIGHT: TimeBand = {
 const GROUP: IncludedGroup = {
   ...{ name: 'G', kind: 'units', total: 100, usagets: new Set(['data']), rates: 'all' },
   ...{ sharing: 'none', isPerQuantity: false },
+}
+
+/** Resolves when nothing keeps it in memory any more. */
+async function collected(reference: WeakRef<object>): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  await vi.waitFor(() => {
+    collect()
+    expect(reference.deref() === undefined).toBe(true)
+  })
 }
 
 /** All that is remembered is bound to these objects: a new context remembers nothing. */
@@ -84,6 +98,53 @@ describe('what was rated before', () => {
     const first = startOf(context, JUNE, 1)
     expect(startOf(context, JUNE + DAY, 2)).toBe(first)
     expect(startOf(context, JUNE + 2 * DAY, 2)).not.toBe(first)
+  })
+
+  it('is the answer for all limits of postpaid credit, of which each holds its own', () => {
+    const context = newContext()
+    const limits = [1, 2, 3, 4, 5, 6, 7].map((creditLimit) => ({
+      ...{ creditLimit, accountCreditLimit: creditLimit * 10 },
+    }))
+    const starts = [...limits, ...limits].map((limit) => {
+      const profile = profileOf({ ...limit, plan: 'POSTPAID', toMs: FAR })
+      const rated = rateService(context, profile, usage(JUNE)) as RatedService
+      const owners = { subscriber: emptyOwner(1, 7), account: null }
+      const { subscriber, account } = openPayers(owners, rated, profile).owners
+      expect(subscriber.buckets.map((bucket) => bucket.limit)).toEqual([limit.creditLimit])
+      expect(account?.buckets.map((bucket) => bucket.limit)).toEqual([limit.accountCreditLimit])
+      return rated.start
+    })
+    expect(new Set(starts).size).toBe(1)
+  })
+
+  it('is another one by another catalogue of the same plans and rates', () => {
+    const context = newContext()
+    const taxed = startOf(context, JUNE, 1)
+    const untaxed = { ...context, catalogue: { ...context.catalogue, taxes: new Map() } }
+    expect(startOf(untaxed, JUNE, 1).taxes).toEqual([])
+    expect(startOf(context, JUNE, 1)).toEqual(taxed)
+  })
+
+  it('does not keep a catalogue in memory that there is no more', async () => {
+    const first = newContext()
+    const profiles = ['PREPAID', 'GOLD'].map((plan) => profileOf({ plan, toMs: FAR }))
+    const override: Override = {
+      ...{ type: 'plan', key: 'GOLD', serviceId: 0, conditions: [] },
+      ...{ prices: null, groups: null, disallowedRates: null },
+    }
+    profiles.push(profileOf({ plan: 'GOLD', overrides: [override], toMs: FAR }))
+    const rateAll = (context: RatingContext) =>
+      profiles.map((profile) => rateService(context, profile, usage(JUNE)) as RatedService)
+    // Of the same plans and rates, as when something else has changed.
+    const changed = () => contextOf({ ...first.catalogue })
+    const old = ((context) => {
+      expect(rateAll(context)).toHaveLength(3)
+      return new WeakRef(context.catalogue)
+    })(changed())
+    const idle = profiles.splice(1)
+    rateAll(changed())
+    await collected(old)
+    expect([...profiles, ...idle]).toHaveLength(3)
   })
 
   it('holds no longer than the profile', () => {

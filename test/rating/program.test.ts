@@ -48,7 +48,7 @@ describe('rating a service', () => {
         ...{ key: 'DATA@0|PREPAID|202608|||', rateKey: 'DATA', plan: 'PREPAID', cycle: '202608' },
         endMs: AUGUST,
       }),
-      wanted: { counters: [], groups: 0, oldestMs: Date.UTC(2026, 5, 1) },
+      wanted: { groups: [], credit: null, oldestMs: Date.UTC(2026, 5, 1) },
       untilMs: AUGUST,
     })
   })

@@ -167,6 +167,62 @@ describe('memory that is behind', () => {
   })
 })
 
+describe('one session id of two subscribers of an account', () => {
+  const same = { sessionId: 'same' }
+  const buckets = () => Promise.all([bucketOf(1), bucketOf(2)])
+  const homeOf = () => scene.ledger.findHomes([sessionKeyOf('test', 'same')])
+
+  beforeEach(async () => {
+    for (const sid of [1, 2]) await scene.credit(sid, DATA_UNITS, 1_000)
+  })
+
+  it('opens for the first of a batch alone, as it does in two batches', async () => {
+    const starts = [1, 2, 1].map((sid) => request('start', sid, 0, [service(100)], same))
+    const [first, ...rest] = await scene.charge(...starts)
+    expect(first).toMatchObject({ reason: 'granted', sid: 1 })
+    expect(reasonsOf(rest)).toEqual(['numberReused', 'granted'])
+    expect(rest[1]).toEqual(first)
+    const later = request('start', 2, 1, [service(100)], same)
+    expect(reasonsOf(await scene.charge(later))).toEqual(['outOfOrder'])
+    expect(await homeOf()).toEqual([{ aid: aidOf(1), sid: 1 }])
+    expect(await openSessions(scene.ledger)).toBe(1)
+    const [update] = await scene.charge(request('update', 1, 1, [service(100, 70)], same))
+    expect(update).toMatchObject({ reason: 'granted', sid: 1 })
+    expect(await buckets()).toMatchObject([{ spent: 70, reserved: 100 }, { free: 1_000 }])
+  })
+
+  it('is debited from one of them by events', async () => {
+    const events = [2, 1, 2].map((sid) => request('event', sid, -1, [service(60)], same))
+    expect(reasonsOf(await scene.charge(...events))).toEqual([
+      'granted',
+      'sessionClosed',
+      'granted',
+    ])
+    expect(await buckets()).toMatchObject([{ spent: 0 }, { spent: 60, free: 940 }])
+    expect(await homeOf()).toEqual([{ aid: aidOf(2), sid: 2 }])
+  })
+
+  it.each([1, 2])('goes to whom it is granted: subscriber %d', async (sid) => {
+    // Both are refused first, then each asks for what it has.
+    const order = [1, 2, sid, 3 - sid]
+    const events = order.map((asking, number) =>
+      request('event', asking, number, [service(number < 2 ? 5_000 : 100)], same),
+    )
+    const reasons = reasonsOf(await scene.charge(...events))
+    expect(reasons).toEqual(['noCredit', 'noCredit', 'granted', 'sessionClosed'])
+    const spent = (await buckets()).map((bucket) => bucket?.spent)
+    expect(spent).toEqual(sid === 1 ? [100, 0] : [0, 100])
+    expect(await homeOf()).toEqual([{ aid: aidOf(sid), sid }])
+  })
+
+  it('is refunded to whom it was debited from', async () => {
+    const event = request('event', 1, 0, [service(60)], same)
+    const refund = request('event', 2, 1, [service(60)], { ...same, refund: true })
+    expect(reasonsOf(await scene.charge(event, refund))).toEqual(['granted', 'unknownSession'])
+    expect(await buckets()).toMatchObject([{ spent: 60 }, { spent: 0 }])
+  })
+})
+
 describe('a batch', () => {
   it('serves all but the damaged of many subscribers that share a bucket', async () => {
     const sids = Array.from({ length: 30 }, (_, index) => index + 1)

@@ -59,3 +59,40 @@ it('looks when the turn of the account comes, and never after that', async () =>
   expect(repeated?.reason).toBe('granted')
   expect(await spent()).toBe(150)
 })
+
+it('leaves what came behind it in its session to be repeated in order', async () => {
+  const session = { sessionId: 'long' }
+  const report = (number: number, used: number) =>
+    request('update', 1, number, [service(100, used)], session)
+  const other = request('start', 1, 0, [service(100)], { sessionId: 'other' })
+  await scene.charge(request('start', 1, 0, [service(100)], session))
+  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
+  // Their account is under way.
+  const first = askedUntil(NOW_MS + 10, report(1, 30))
+  const behind = askedUntil(NOW_MS + 20, report(2, 20), other)
+  scene.clock.set(NOW_MS + 10)
+  expect((await sent).reasons).toEqual(['granted'])
+  expect((await first).reasons).toEqual(['timedOut'])
+  expect((await behind).reasons).toEqual(['timedOut', 'granted'])
+  expect(await spent()).toBe(110)
+  for (const again of [report(1, 30), report(2, 20)]) {
+    expect((await askedUntil(NOW_MS + 30, again)).reasons).toEqual(['granted'])
+  }
+  expect(await spent()).toBe(160)
+})
+
+it('leaves it also if a round has no room for it', async () => {
+  const session = { sessionId: 'long' }
+  const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
+  await scene.charge(request('start', 1, 0, [service(1)], session))
+  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
+  const first = askedUntil(NOW_MS + 10, report(1))
+  const many = Array.from({ length: 600 }, (_, index) => event(`many-${index}`, 1))
+  const behind = askedUntil(NOW_MS + 20, ...many, report(2))
+  scene.clock.set(NOW_MS + 10)
+  expect((await sent).reasons).toEqual(['granted'])
+  expect((await first).reasons).toEqual(['timedOut'])
+  const { reasons } = await behind
+  expect(new Set(reasons.slice(0, -1))).toEqual(new Set(['granted']))
+  expect(reasons.at(-1)).toBe('timedOut')
+})

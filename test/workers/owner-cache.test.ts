@@ -52,6 +52,16 @@ describe('owners in memory', () => {
     expect(kept.filter(Boolean).length).toBeLessThanOrEqual(100)
   })
 
+  it.each([true, false])('make no others forgotten when read again; dropped: %s', (isDropped) => {
+    const cache = new OwnerCache(20)
+    for (const aid of [1, 2, 3, 4]) for (const sid of [0, 11]) cache.take(loaded(aid, sid), [])
+    for (let version = 1; version < 100; version += 1) {
+      if (isDropped) for (const sid of [0, 11]) cache.drop(1, sid)
+      for (const sid of [0, 11]) cache.take(loaded(1, sid, version), [])
+    }
+    for (const aid of [1, 2, 3, 4]) expect(cache.get(aid, 11)).toBeDefined()
+  })
+
   it('are bounded within one account, too', () => {
     const cache = new OwnerCache(1_000_000)
     for (let sid = 1; sid <= 25_000; sid += 1) cache.take(loaded(1, sid), [])
