@@ -18,7 +18,7 @@ const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
 const CONNECTIONS = 512
 /** They fill two batches, so that the ledger never waits, and nobody is refused. */
 const SATURATING = 32
-/** Small batches, so that few requests saturate commits of a few milliseconds. */
+/** Small batches, one at a time, so that few requests saturate commits of a few milliseconds. */
 const BATCH_SIZE_MAX = 16
 const GENERATOR_CORE_MAX = 0.3
 /** Of a tenth of a second in which all was well: a machine that others use, too, is late at times. */
@@ -46,6 +46,7 @@ export const overloadScenario: Scenario = {
       NODE_OPTIONS: optionsFor('slow-commits'),
       BENCH_HOLD_MS: String(holdMs),
       TOLLGATE_REALTIME_BATCH_SIZE_MAX: String(BATCH_SIZE_MAX),
+      TOLLGATE_REALTIME_BATCHES_IN_FLIGHT_MAX: '1',
     }
     const product = await bench.product({ environment })
     return withGenerator(async (generator) => {
