@@ -86,13 +86,12 @@ async function main(): Promise<void> {
   const all = compare(ratiosOf(baseline, scenarios), mediansOf(runs))
   for (const one of all) say(line(one))
   const worse = all.filter(({ isWorse }) => isWorse)
-  say(
-    `${runs.length} runs, ${worse.length} of ${all.length} ratios worse by more than 30 % or not measured`,
-  )
+  const verdict = 'worse by more than 30 %, or not measured'
+  say(`${runs.length} runs, ${worse.length} of ${all.length} ratios ${verdict}`)
   if (worse.length > 0) process.exitCode = 1
 }
 
-/** Those that are named; else those of the runs, and of files that have more what the baseline has. */
+/** Those that are named; else those of the runs, of files those that the baseline has. */
 function selected(runs: readonly Results[], known: readonly string[]): string[] {
   if (values.only !== undefined) return values.only.split(',')
   const measured = scenariosOf(runs)

@@ -97,13 +97,13 @@ export function compare(baseline: Ratios, now: Ratios): Compared[] {
   })
 }
 
-/** The ratios of some scenarios by `scenario.ratio`. Throws `CompareError` if it has none of one. */
+/** Ratios of some scenarios by `scenario.ratio`. Throws `CompareError` if it has none of one. */
 export function ratiosOf(baseline: Baseline, scenarios: readonly string[]): Ratios {
   const all = scenarios.flatMap((scenario) => {
     const standard = baseline[scenario]
     if (standard === undefined) {
       throw new CompareError(
-        `the baseline has no ${scenario}: add it with --write --only ${scenario}`,
+        `no ${scenario} in the baseline: add it with --write --only ${scenario}`,
       )
     }
     return Object.entries(standard.ratios).map(([ratio, value]) => [`${scenario}.${ratio}`, value])

@@ -4,7 +4,7 @@ import type { Generator } from '../generator/generator.ts'
 import { histogramOf } from '../generator/histogram.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { measureLoad, median, millis, round, type Window } from '../measure/load.ts'
-import { measureClosed, openFlow, otherAnswers, withGenerator } from '../measure/turns.ts'
+import { measureClosed, openFlow, withGenerator } from '../measure/turns.ts'
 import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
@@ -128,17 +128,19 @@ function resultOf(all: readonly Latency[], peak: number, half: number, echo: num
     },
     notes: [
       `saturation ${Math.round(peak)}/s in a closed loop, raw echo ${Math.round(echo)}/s`,
-      'latency counts from when a request was due: the time in which no connection was free is in ' +
-        'it, and what the generator was late with one that was',
+      'latency counts from when a request was due: the time in which no connection was free is ' +
+        'in it, and what the generator was late with one that was',
       ...all.filter(({ isVoid }) => isVoid).map(voidNote),
       ...beyond.map((rate) => `${rate}/s is beyond what this machine carries`),
-      ...otherAnswers(...all.flatMap(({ windows }) => windows)),
     ],
   }
 }
 
-function voidNote({ perSecond, notAdmitted }: Latency): string {
-  const share = `${round(100 * notAdmitted, 2)} % was not admitted`
+function voidNote({ perSecond, notAdmitted, windows }: Latency): string {
+  const sum = (of: 'refused' | 'failed' | 'unanswered') =>
+    windows.reduce((total, window) => total + window[of], 0)
+  const counts = `${sum('refused')} refused, ${sum('failed')} failed, ${sum('unanswered')} unanswered`
+  const share = `${round(100 * notAdmitted, 2)} % was not admitted (${counts})`
   return `${perSecond}/s is VOID: ${share}, and percentiles are of the admitted`
 }
 

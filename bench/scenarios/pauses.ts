@@ -29,6 +29,8 @@ const AHEAD_MS = 1_000
 const EXPIRED = 'tollgate_sessions_expired_total'
 const SKIPPED = 'tollgate_catalogue_skipped'
 const DRAIN_MS = 300_000
+/** So that what works beside a load, and may need seconds to begin, does so within it. */
+const SECONDS_MIN = 10
 /** Less than this share of the sessions within the load is no sweep beside it. */
 const SWEPT_MIN = 0.1
 
@@ -74,11 +76,13 @@ type Run = (
 ) => Promise<Beside>
 
 async function measureAll(bench: Bench, product: Product, generator: Generator, folder: string) {
+  const seconds = Math.max(bench.settings.seconds, SECONDS_MIN)
   const beside: Run = async (name, work, happened) => {
     bench.say(`  ${name}`)
     const beganMs = Date.now()
     let endedMs = 0
-    const load = measureLoad(product, generator, [bench.flow(product, 'json')]).finally(() => {
+    const flow = bench.flow(product, 'json', { phases: [{ perSecond: 0, seconds }] })
+    const load = measureLoad(product, generator, [flow]).finally(() => {
       endedMs = Date.now()
     })
     const [window] = await Promise.all([load, work()])

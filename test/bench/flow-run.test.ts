@@ -30,7 +30,7 @@ function oneSlot(phases: Flow['phases']) {
 }
 
 describe('a request of an open loop that is sent late', () => {
-  it('has waited for the server where no connection was free, and the generator was in time', async () => {
+  it('has waited for the server where no connection was free', async () => {
     // Due at 10 and 20 ms; the only connection is busy with the first until 60 ms.
     const { run, sent } = oneSlot([{ perSecond: 100, seconds: 0.025 }])
     const over = run.run()
