@@ -75,15 +75,17 @@ async function main(): Promise<void> {
   const baseline = isNew ? {} : readBaseline(values.baseline)
   const runs = positionals.length > 0 ? positionals.map(readResults) : await runAll(count)
   if (values.write) {
-    const all = merged(baseline, runs)
+    const chosen = values.only?.split(',') ?? scenariosOf(runs)
+    const all = merged(baseline, runs, chosen)
     writeFileSync(values.baseline, `${JSON.stringify(all, null, 2)}\n`)
-    say(`${scenariosOf(runs).join(', ')}: written to ${values.baseline} from ${runs.length} runs`)
+    say(`${chosen.join(', ')}: written to ${values.baseline} from ${runs.length} runs`)
     return
   }
   const scenarios = selected(runs, Object.keys(baseline))
   if (scenarios.length === 0) throw new CompareError('the baseline has none of these scenarios')
+  const before = ratiosOf(baseline, scenarios)
   for (const warning of warningsOf(baseline, scenarios, runs)) say(`warning: ${warning}`)
-  const all = compare(ratiosOf(baseline, scenarios), mediansOf(runs))
+  const all = compare(before, mediansOf(runs))
   for (const one of all) say(line(one))
   const worse = all.filter(({ isWorse }) => isWorse)
   const verdict = 'worse by more than 30 %, or not measured'

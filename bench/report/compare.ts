@@ -137,10 +137,14 @@ export function warningsOf(
 }
 
 /**
- * The baseline with the scenarios of these runs in the place of what it had of them; the others
+ * The baseline with these scenarios of the runs in the place of what it had of them; the others
  * stay. Throws `CompareError` if a ratio that it had was not measured, or there is none at all.
  */
-export function merged(before: Baseline, runs: readonly Results[]): Baseline {
+export function merged(
+  before: Baseline,
+  runs: readonly Results[],
+  scenarios: readonly string[] = scenariosOf(runs),
+): Baseline {
   const medians = mediansOf(runs)
   const last = runs.at(-1)
   if (last === undefined || Object.keys(medians).length === 0) {
@@ -151,7 +155,7 @@ export function merged(before: Baseline, runs: readonly Results[]): Baseline {
   }
   const { at, machine, short } = last
   const result: Baseline = { ...before }
-  for (const scenario of scenariosOf(runs)) {
+  for (const scenario of scenarios) {
     const own = Object.entries(medians).filter(([name]) => name.startsWith(`${scenario}.`))
     const ratios = Object.fromEntries(
       own.map(([name, value]) => [name.slice(scenario.length + 1), Number(value.toFixed(4))]),

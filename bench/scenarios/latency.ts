@@ -139,8 +139,9 @@ function resultOf(all: readonly Latency[], peak: number, half: number, echo: num
 function voidNote({ perSecond, notAdmitted, windows }: Latency): string {
   const sum = (of: 'refused' | 'failed' | 'unanswered') =>
     windows.reduce((total, window) => total + window[of], 0)
-  const counts = `${sum('refused')} refused, ${sum('failed')} failed, ${sum('unanswered')} unanswered`
-  const share = `${round(100 * notAdmitted, 2)} % was not admitted (${counts})`
+  const counts = `${sum('refused')} refused, ${sum('failed')} failed`
+  const all = `${counts}, ${sum('unanswered')} not answered`
+  const share = `${round(100 * notAdmitted, 2)} % was not admitted (${all})`
   return `${perSecond}/s is VOID: ${share}, and percentiles are of the admitted`
 }
 

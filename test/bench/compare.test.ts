@@ -102,6 +102,7 @@ describe('a baseline', () => {
     const after = merged(before, [run(0.2), run(0.41), run(0.4)])
     expect(after).toEqual({ mixed, json: { ...mixed, ratios: { to_echo: 0.4 } } })
     expect(merged({}, [run(0.4)])).toEqual({ json: { ...mixed, ratios: { to_echo: 0.4 } } })
+    expect(merged(before, [run(0.4)], ['audit'])).toEqual(before)
   })
 
   it('is not written without a ratio that it had, or without any', () => {
