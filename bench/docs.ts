@@ -6,10 +6,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './product.ts'
-import { resultMarkdown } from './report/markdown.ts'
 import { partsOf, replacePart } from './report/markers.ts'
 import { type Plotted, plotsOf } from './report/plots.ts'
 import { type Results, readResults } from './report/results.ts'
+import { sectionsOf } from './report/sections.ts'
 
 const DOCUMENT = join(ROOT, 'docs/PERFORMANCE.md')
 const PLOTS = join(ROOT, 'docs/performance')
@@ -18,7 +18,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 function main(files: readonly string[]): void {
   if (files.length === 0) throw new Error('npm run bench:docs -- FILE... (from --json FILE)')
   const all = files.map(readResults)
-  const parts = contents(all)
+  const parts = sectionsOf(all)
   let document = readFileSync(DOCUMENT, 'utf8')
   for (const name of partsOf(document)) {
     const text = parts.get(name)
@@ -29,17 +29,6 @@ function main(files: readonly string[]): void {
   mkdirSync(PLOTS, { recursive: true })
   for (const { file, svg } of all.flatMap(plotted)) writeFileSync(join(PLOTS, file), svg)
   say(`${DOCUMENT} is written`)
-}
-
-/** Text of each part by its name: one per scenario, and where they were measured. */
-function contents(all: readonly Results[]): Map<string, string> {
-  const parts = new Map<string, string>()
-  for (const { at, machine, scenarios } of all) {
-    const { processor, cores, node } = machine
-    parts.set('machine', `${cores} cores, ${processor}, Node ${node}, last written from ${at}.`)
-    for (const [name, result] of Object.entries(scenarios)) parts.set(name, resultMarkdown(result))
-  }
-  return parts
 }
 
 function plotted({ scenarios }: Results): Plotted[] {

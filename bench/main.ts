@@ -1,5 +1,5 @@
 /** `npm run bench`: the real product under load, beside the ceilings of the same run. */
-import { emptyResults, type Results, writeResults } from './report/results.ts'
+import { emptyResults, failuresOf, type Results, writeResults } from './report/results.ts'
 import { resultText } from './report/text.ts'
 import { type Bench, type Scenario, SkippedError } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -21,6 +21,7 @@ async function main(): Promise<void> {
 }
 
 async function runAll({ settings, scenarios, json }: Command): Promise<void> {
+  const startedMs = performance.now()
   const results = emptyResults(Date.now(), settings.short)
   const bench = createBench(settings, say)
   const { processor, cores, node } = results.machine
@@ -31,6 +32,10 @@ async function runAll({ settings, scenarios, json }: Command): Promise<void> {
     await bench.endProduct()
     if (json !== undefined) writeResults(json, results)
   }
+  say(`\nall in ${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes`)
+  const failures = failuresOf(results)
+  for (const failure of failures) say(`FAILED: ${failure}`)
+  if (failures.length > 0) process.exitCode = 1
 }
 
 async function runOne(bench: Bench, scenario: Scenario, results: Results): Promise<void> {

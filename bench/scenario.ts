@@ -33,6 +33,8 @@ export interface Goal {
   is: number
   /** At least, or at most. */
   wanted: { atLeast: number } | { atMost: number }
+  /** What was measured proves nothing; then it is not met. */
+  isVoid?: boolean
 }
 
 /** A curve for the plots of the documentation. */
@@ -53,6 +55,8 @@ export interface ScenarioResult {
   curves?: Record<string, readonly Curve[]>
   /** What has to be known to read the figures; a run that proves nothing says so here. */
   notes: readonly string[]
+  /** What may never be, and was: exactness. Any makes the exit code of the benchmark 1. */
+  failures?: readonly string[]
 }
 
 export interface Scenario {

@@ -12,12 +12,15 @@ const CREDITS = [
   { prepaidIncludeId: 1, amount: 1_000_000_000_000 },
   { prepaidIncludeId: 2, amount: 1000 * GIB },
 ]
-/** Sessions for each connection, so that those of one are not always the next again. */
-const SESSIONS_PER_CONNECTION = 16
+/** Sessions for each request under way, so that those of one are not always the next again. */
+const SESSIONS_PER_REQUEST = 16
 const DIAMETER_CONNECTIONS = 4
-/** Each protocol has subscribers of its own: an eighth of all for each of these. */
-const SHARES: Readonly<Record<Protocol, number>> = { json: 0, keyValue: 6, diameter: 7 }
-const EIGHTHS = 8
+/** Each protocol has subscribers of its own, in quarters of all: from where, and how many. */
+const QUARTERS: Readonly<Record<Protocol, { from: number; count: number }>> = {
+  json: { from: 0, count: 2 },
+  keyValue: { from: 2, count: 1 },
+  diameter: { from: 3, count: 1 },
+}
 
 export function createBench(settings: Settings, say: (text: string) => void): Bench {
   let current: { key: string; product: Product } | null = null
@@ -54,17 +57,18 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
   }
 
   const flow = (from: Product, protocol: Protocol, more: Partial<Flow> = {}): Flow => {
-    const eighth = Math.floor(settings.subscribers / EIGHTHS)
-    const subscribers = protocol === 'json' ? eighth * SHARES.keyValue : eighth
+    const quarter = Math.floor(settings.subscribers / 4)
+    const { from: firstQuarter, count } = QUARTERS[protocol]
     const { connections } = settings
+    const { subscribers = quarter * count, outstanding = connections } = more
     return {
       ...{ name: protocol, protocol, gaps: 'even' },
       port: protocol === 'diameter' ? from.diameterPort : from.realtimePort,
       connections: protocol === 'diameter' ? DIAMETER_CONNECTIONS : connections,
-      outstanding: connections,
-      firstSubscriber: eighth * SHARES[protocol],
+      outstanding,
+      firstSubscriber: quarter * firstQuarter,
       subscribers,
-      sessions: Math.min(subscribers, connections * SESSIONS_PER_CONNECTION),
+      sessions: Math.min(subscribers, outstanding * SESSIONS_PER_REQUEST),
       phases: [{ perSecond: 0, seconds: settings.seconds }],
       ...more,
     }

@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Flow, FlowResult } from './job.ts'
 import type { Link } from './link.ts'
+import { ownCpuMicros, PhaseMeter } from './phase-meter.ts'
 import { Schedule, seededRandom } from './schedule.ts'
 import type { Fate, SessionRing } from './session-ring.ts'
 import { PhaseTally } from './tally.ts'
@@ -25,7 +26,10 @@ export class FlowRun {
   private readonly dueMs: Float64Array
   private readonly phase: Uint8Array
   private readonly endMs: number
+  private readonly meter: PhaseMeter
   private startMs = 0
+  /** Since when there has been a slot and a session for what is due. */
+  private sendableMs = 0
   private lastMs = 0
   private underWay = 0
   private finish: (() => void) | null = null
@@ -44,6 +48,7 @@ export class FlowRun {
       begin += seconds * 1000
     }
     this.endMs = begin
+    this.meter = new PhaseMeter([...this.begins.slice(1), begin], ownCpuMicros)
     this.session = new Int32Array(link.slots)
     this.isStart = new Uint8Array(link.slots)
     this.dueMs = new Float64Array(link.slots)
@@ -53,6 +58,7 @@ export class FlowRun {
   /** Resolves when all that was due is answered, or patience has ended. */
   run(): Promise<void> {
     this.startMs = performance.now()
+    this.meter.begin()
     for (let slot = this.link.slots - 1; slot >= 0; slot -= 1) this.free.push(slot)
     return new Promise((resolve) => {
       this.finish = resolve
@@ -64,6 +70,7 @@ export class FlowRun {
   pump(): void {
     if (this.finish === null) return
     const nowMs = performance.now() - this.startMs
+    this.meter.look(nowMs)
     if (this.schedule === null) this.refill(nowMs)
     else this.sendDue(this.schedule, nowMs)
     const isSent = this.schedule === null || this.schedule.dueMs === Number.POSITIVE_INFINITY
@@ -79,6 +86,7 @@ export class FlowRun {
     this.tallies[phase]?.answer(fate, answer, this.isStart[slot] === 1, sinceMs, nowMs - dueMs)
     this.lastMs = nowMs
     this.underWay -= 1
+    if (this.free.length === 0 || this.ring.free === 0) this.sendableMs = nowMs
     this.ring.release(this.session[slot] ?? 0, fate)
     this.free.push(slot)
     this.pump()
@@ -91,7 +99,7 @@ export class FlowRun {
     return {
       name,
       phases: this.tallies.map((tally, index) =>
-        tally.result(secondsOf(phases[index]?.seconds ?? 0)),
+        tally.result(secondsOf(phases[index]?.seconds ?? 0), this.meter.core(index)),
       ),
     }
   }
@@ -120,7 +128,8 @@ export class FlowRun {
     this.dueMs[slot] = dueMs
     this.phase[slot] = phase
     this.underWay += 1
-    this.tallies[phase]?.sent(nowMs - dueMs)
+    const waitedMs = Math.max(0, this.sendableMs - dueMs)
+    this.tallies[phase]?.sent(waitedMs, nowMs - dueMs - waitedMs)
     this.link.send(slot, session)
   }
 
@@ -138,6 +147,7 @@ export class FlowRun {
       this.unanswered(schedule.duePhase)
       schedule.take()
     }
+    this.meter.end(performance.now() - this.startMs)
     const { finish } = this
     this.finish = null
     finish?.()

@@ -48,8 +48,15 @@ export interface PhaseResult {
   /** µs from when they were due (closed loop: sent). Of the admitted; then of the others. */
   latency: PackedHistogram
   refusedLatency: PackedHistogram
-  /** µs from when they were due to when they were sent: what the generator itself was late. */
+  /**
+   * µs from when they were due to when they were sent, in two parts: until the generator had a
+   * connection and a session for it, which the server's answers free; and what the generator itself
+   * was late after that.
+   */
+  waiting: PackedHistogram
   lateness: PackedHistogram
+  /** Share of one core that the process of the generator took, from begin to end of the phase. */
+  generatorCore: number
   /** How many answers of each kind: HTTP status and return code, or Result-Code. */
   answers: Record<string, number>
   /** By the hundred milliseconds of the phase in which requests were due. */

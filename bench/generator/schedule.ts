@@ -10,13 +10,6 @@ export interface Phase {
   seconds: number
 }
 
-export interface Due {
-  /** Milliseconds since the beginning; infinite when all phases are over. */
-  atMs: number
-  /** Index of the phase that it belongs to. */
-  phase: number
-}
-
 export class Schedule {
   private readonly phases: readonly Phase[]
   private readonly random: (() => number) | null
@@ -34,15 +27,12 @@ export class Schedule {
     this.advance()
   }
 
-  /** The next that is due; the same until `take`. */
-  get due(): Due {
-    return { atMs: this.nextMs, phase: this.phase }
-  }
-
+  /** When the next is due, ms since the beginning; infinite when all phases are over. */
   get dueMs(): number {
     return this.nextMs
   }
 
+  /** Index of the phase that it belongs to. */
   get duePhase(): number {
     return this.phase
   }

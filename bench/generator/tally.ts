@@ -25,11 +25,14 @@ export class PhaseTally {
   private startsRefused = 0
   private readonly latency = new Histogram()
   private readonly refusedLatency = new Histogram()
+  private readonly waiting = new Histogram()
   private readonly lateness = new Histogram()
   private readonly answers = new Map<number, number>()
   private readonly slices: Slice[] = []
 
-  sent(lateMs: number): void {
+  /** `waitedMs`: until it could be sent; `lateMs`: after that. */
+  sent(waitedMs: number, lateMs: number): void {
+    this.waiting.record(waitedMs * 1000)
     this.lateness.record(lateMs * 1000)
   }
 
@@ -53,7 +56,7 @@ export class PhaseTally {
     if (fate === 'refused' && isStart) this.startsRefused += 1
   }
 
-  result(seconds: number): PhaseResult {
+  result(seconds: number, generatorCore: number): PhaseResult {
     const { admitted, refused, failed, unanswered, startsAdmitted, startsRefused } = this
     const counts = { admitted, refused, failed, unanswered, startsAdmitted, startsRefused }
     const named = [...this.answers].map(([answer, count]) => [answerText(answer), count] as const)
@@ -63,7 +66,9 @@ export class PhaseTally {
       answered: admitted + refused + failed,
       latency: this.latency.pack(),
       refusedLatency: this.refusedLatency.pack(),
+      waiting: this.waiting.pack(),
       lateness: this.lateness.pack(),
+      generatorCore,
       answers: Object.fromEntries(named),
       slices: this.slices,
     }

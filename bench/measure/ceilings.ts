@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { Generator } from '../generator/generator.ts'
 import type { Bench } from '../scenario.ts'
-import { median, windowOf } from './load.ts'
+import { windowOf } from './load.ts'
 import { withOwnRedis } from './own-redis.ts'
 import { measureScript } from './raw-script.ts'
 import { cpuOf } from './threads.ts'
@@ -61,17 +61,15 @@ export async function measureEcho(bench: Bench, generator: Generator): Promise<C
   }
 }
 
-const ROUNDS = 3
-
-/** Calls per second of the single-request script, 64 in a pipeline: medians of three rounds. */
-export async function measureRawScript(): Promise<Pick<Ceiling, 'perSecond' | 'cpu'>> {
-  return withOwnRedis(async ({ url, pid }) => {
-    const rounds: { perSecond: number; cpu: number }[] = []
-    const nowMs = () => performance.now()
-    for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.push(await measureScript(url, nowMs, () => cpuOf(pid)))
-    }
-    const perSecond = median(rounds.map((round) => round.perSecond))
-    return { perSecond, cpu: median(rounds.map((round) => round.cpu)) }
+/** Calls per second of the single-request script, two pipelines of 64 under way. */
+export async function measureRawScript(
+  seconds: number,
+): Promise<Pick<Ceiling, 'perSecond' | 'cpu'>> {
+  return withOwnRedis(({ url, pid }) => {
+    return measureScript(url, {
+      seconds,
+      nowMs: () => performance.now(),
+      cpuMicros: () => cpuOf(pid),
+    })
   })
 }

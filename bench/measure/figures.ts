@@ -1,4 +1,5 @@
 /** What the product and Redis say of themselves. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Product } from '../product.ts'
 
@@ -18,6 +19,70 @@ export function sumOf(text: string, name: string): number {
   return sum
 }
 
+const LOOK_MS = 1_300
+
+/**
+ * Figures that only grow, once they stand still: the processes publish theirs each second. Nothing
+ * may be under way.
+ */
+export async function settledFigures<Name extends string>(
+  product: Product,
+  names: readonly Name[],
+): Promise<Record<Name, number>> {
+  const look = async () => {
+    const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
+    return names.map((name) => sumOf(text, name))
+  }
+  let before = await look()
+  for (;;) {
+    await pause(LOOK_MS)
+    const now = await look()
+    if (now.every((value, at) => value === before[at])) {
+      return Object.fromEntries(names.map((name, at) => [name, now[at] ?? 0])) as Record<
+        Name,
+        number
+      >
+    }
+    before = now
+  }
+}
+
+/** What the workers and the pool count, per request of some loads. */
+export interface LedgerFigures {
+  /** Requests in one batch to a worker, on average. */
+  batch: number
+  /** Commits that had to be settled again, for each request. */
+  conflicts: number
+}
+
+const COUNTED = [
+  ...(['tollgate_batch_size_sum', 'tollgate_batch_size_count'] as const),
+  'tollgate_commit_conflicts_total' as const,
+]
+
+/** Runs loads, and tells what was counted from just before to just after them. */
+export async function countLedger<T>(
+  product: Product,
+  work: () => Promise<T>,
+): Promise<{ result: T; ledger: LedgerFigures }> {
+  const before = await settledFigures(product, COUNTED)
+  const result = await work()
+  const after = await settledFigures(product, COUNTED)
+  const grown = (name: (typeof COUNTED)[number]) => after[name] - before[name]
+  const requests = grown('tollgate_batch_size_sum')
+  return {
+    result,
+    ledger: {
+      batch: requests / Math.max(1, grown('tollgate_batch_size_count')),
+      conflicts: grown('tollgate_commit_conflicts_total') / Math.max(1, requests),
+    },
+  }
+}
+
+export function ledgerNote({ batch, conflicts }: LedgerFigures): string {
+  return `${batch.toFixed(1)} requests in a batch, ${conflicts.toFixed(4)} conflicts per request`
+}
+
 /** One connection for a look at Redis. */
 export async function askRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url.replace(/^unix:\/\//, ''))
@@ -32,6 +97,11 @@ export interface CommandCost {
   name: string
   calls: number
   micros: number
+}
+
+/** Entries appended to streams so far: XADD is called within the scripts. */
+export async function entriesAppended(url: string): Promise<number> {
+  return (await commandCosts(url)).find(({ name }) => name === 'xadd')?.calls ?? 0
 }
 
 /** What Redis counted of each command since `resetCommands`, the dearest first. */

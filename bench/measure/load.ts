@@ -20,7 +20,7 @@ export interface Window {
   answers: Record<string, number>
   /** µs of processor time per answered request. */
   cpu: Costs
-  /** Share of one core that the generator took. */
+  /** Share of one core that the generator took in the phase in which it took most. */
   generatorCore: number
 }
 
@@ -75,7 +75,7 @@ export function windowOf(result: JobResult): Window {
     latency: histogramOf(...phases.map((phase) => phase.latency)),
     answers: addUp(phases.map((phase) => phase.answers)),
     cpu: { ...cost, generator: result.cpuMicros / Math.max(1, answered) },
-    generatorCore: result.cpuMicros / 1e6 / result.seconds,
+    generatorCore: Math.max(0, ...phases.map((phase) => phase.generatorCore)),
   }
 }
 

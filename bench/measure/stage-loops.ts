@@ -2,6 +2,7 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/hand-over.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { SegmentStart } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
@@ -11,16 +12,15 @@ import { layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys } from '../../src/ledger/keys.ts'
 import { CONTEXT, PLAIN } from '../dialects.ts'
 import { ASKED, json, USED } from '../generator/http-messages.ts'
+import { ownCpuMicros } from '../generator/phase-meter.ts'
 import { SessionRing } from '../generator/session-ring.ts'
 import { outcomeOf } from '../messages.ts'
 import { median } from './load.ts'
-import { withOwnRedis } from './own-redis.ts'
-import { commitOf, measureScript } from './raw-script.ts'
-import { cpuOf } from './threads.ts'
+import { commitOf } from './raw-script.ts'
 
 export interface StageCost {
   name: string
-  thread: 'main' | 'worker' | 'redis'
+  thread: 'main' | 'worker'
   /** Per request. */
   micros: number
 }
@@ -31,35 +31,33 @@ const BATCH = 40
 const ROUNDS = 5
 const MIB = 1024 * 1024
 
-export async function loopCosts(isShort: boolean): Promise<StageCost[]> {
+export function loopCosts(isShort: boolean): StageCost[] {
   const turnMs = isShort ? 40 : 200
   const bodies = updates()
   const requests = bodies.map(decoded)
   const outcomes = requests.map(outcomeOf)
   const envelopes = bodies.map((body) => PLAIN.codec.decode(body, CONTEXT))
   const each = (count: number, run: (index: number) => void) => cost(turnMs, run) / count
-  const handed = { requests: requests.slice(0, BATCH), mayLookUp: false }
-  const back = { outcomes: outcomes.slice(0, BATCH), stats: {} }
-  const { port1, port2 } = new MessageChannel()
-  const passed = (message: unknown) => {
-    port1.postMessage(message)
-    receiveMessageOnPort(port2)
-  }
+  const task = { requests: requests.slice(0, BATCH), mayLookUp: false, deadlineMs: 0 }
+  const result = { outcomes: outcomes.slice(0, BATCH), stats: { commits: BATCH } }
+  const [sent, taken] = crossing(turnMs, () => packTask(task), unpackTask)
+  const [returned, received] = crossing(turnMs, () => packResult(result), unpackResult)
   const keys = createKeys(64)
   const commits = Array.from({ length: BATCH }, (_, index) => commitOf(index * 64, 1))
   const layout = { keys, operationKeepMs: 1_000, token: 1 }
   const epoch = { key: keys.epoch(0), text: '1-bench' }
-  const costs: StageCost[] = [
+  return [
     { name: 'decode', thread: 'main', micros: each(1, (at) => decoded(bodies[at] as Buffer)) },
-    { name: 'hand-over', thread: 'main', micros: each(BATCH, () => passed(handed)) },
-    { name: 'hand-back', thread: 'worker', micros: each(BATCH, () => passed(back)) },
+    { name: 'hand over: pack, post', thread: 'main', micros: sent },
+    { name: 'hand over: take, unpack', thread: 'worker', micros: taken },
     { name: 'settle', thread: 'worker', micros: each(1, settling()) },
     {
-      name: 'pack',
+      name: 'lay out the commit',
       thread: 'worker',
       micros: each(BATCH, () => layOut(commits, layout, epoch, 1)),
     },
-    { name: 'script, one per call', thread: 'redis', micros: await scriptMicros() },
+    { name: 'hand back: pack, post', thread: 'worker', micros: returned },
+    { name: 'hand back: take, unpack', thread: 'main', micros: received },
     {
       name: 'encode',
       thread: 'main',
@@ -69,8 +67,41 @@ export async function loopCosts(isShort: boolean): Promise<StageCost[]> {
       }),
     },
   ]
+}
+
+/**
+ * A batch on its way to another thread, as the product packs and posts it: processor time per
+ * request of the thread that sends, and of the one that takes. Both ends are in this thread, some
+ * batches at a time, so that each can be told.
+ */
+function crossing<T>(turnMs: number, pack: () => T, unpack: (packed: T) => unknown) {
+  const { port1, port2 } = new MessageChannel()
+  const send = () => {
+    for (let batch = 0; batch < MESSAGES; batch += 1) port1.postMessage(pack())
+  }
+  const take = () => {
+    for (;;) {
+      const received = receiveMessageOnPort(port2)
+      if (received === undefined) return
+      unpack(received.message as T)
+    }
+  }
+  const rounds = Array.from({ length: ROUNDS + 1 }, () => {
+    const untilMs = performance.now() + turnMs
+    let [sending, taking, runs] = [0, 0, 0]
+    while (performance.now() < untilMs) {
+      const begun = ownCpuMicros()
+      send()
+      const between = ownCpuMicros()
+      take()
+      sending += between - begun
+      taking += ownCpuMicros() - between
+      runs += MESSAGES * BATCH
+    }
+    return [sending / runs, taking / runs] as const
+  }).slice(1)
   port1.close()
-  return costs
+  return [median(rounds.map(([one]) => one)), median(rounds.map(([, two]) => two))] as const
 }
 
 /** Updates as the load generator writes them. */
@@ -111,25 +142,17 @@ function settling(): () => void {
   }
 }
 
-function scriptMicros(): Promise<number> {
-  return withOwnRedis(async ({ url, pid }) => {
-    const nowMs = () => performance.now()
-    return (await measureScript(url, nowMs, () => cpuOf(pid))).cpu
-  })
-}
-
 /** Processor time of one run, µs: median over rounds, after a warm-up. */
 function cost(turnMs: number, run: (index: number) => void): number {
   const rounds = Array.from({ length: ROUNDS + 1 }, () => {
-    const before = process.cpuUsage()
+    const before = ownCpuMicros()
     const untilMs = performance.now() + turnMs
     let runs = 0
     while (performance.now() < untilMs) {
       for (let index = 0; index < MESSAGES; index += 1) run(index)
       runs += MESSAGES
     }
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / runs
+    return (ownCpuMicros() - before) / runs
   })
   return median(rounds.slice(1))
 }

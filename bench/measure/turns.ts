@@ -23,9 +23,13 @@ export async function measureClosed(
   protocol: Protocol,
   redisPids: readonly number[] = [],
 ): Promise<Window> {
+  await warmUp(bench, product, generator, protocol)
+  return measureLoad(product, generator, [bench.flow(product, protocol)], redisPids)
+}
+
+async function warmUp(bench: Bench, product: Product, generator: Generator, protocol: Protocol) {
   const seconds = Math.max(1, bench.settings.seconds / 2)
   await generator.run(bench.flow(product, protocol, { phases: [{ perSecond: 0, seconds }] }))
-  return measureLoad(product, generator, [bench.flow(product, protocol)], redisPids)
 }
 
 /** Two protocols in turns, and the echo: whatever disturbs the machine disturbs both. */
@@ -47,9 +51,11 @@ export async function inTurns(
   return withGenerator(async (generator) => {
     const first: Window[] = []
     const second: Window[] = []
+    for (const protocol of protocols) await warmUp(bench, product, generator, protocol)
     for (let round = 0; round < rounds; round += 1) {
-      first.push(await measureClosed(bench, product, generator, protocols[0]))
-      second.push(await measureClosed(bench, product, generator, protocols[1]))
+      const closed = (at: 0 | 1) => [bench.flow(product, protocols[at])]
+      first.push(await measureLoad(product, generator, closed(0)))
+      second.push(await measureLoad(product, generator, closed(1)))
     }
     const echo = await measureEcho(bench, generator)
     const rate = (windows: Window[]) => median(windows.map((window) => window.perSecond))
@@ -71,8 +77,8 @@ export function loadTable(title: string, loads: readonly (readonly [string, Wind
   }
 }
 
-/** The window whose rate is the median. */
-export function middle(windows: readonly Window[]): Window {
+/** The one whose rate is the median. */
+export function middle<T extends { perSecond: number }>(windows: readonly T[]): T {
   const sorted = windows.toSorted((a, b) => a.perSecond - b.perSecond)
   const found = sorted[Math.floor(sorted.length / 2)]
   if (found === undefined) throw new Error('no window')

@@ -1,6 +1,6 @@
 /** Results as Markdown. */
 import type { Goal, ScenarioResult, Table } from '../scenario.ts'
-import { isMet } from './text.ts'
+import { verdictOf } from './text.ts'
 
 const cell = (value: string | number) => String(value).replaceAll('|', '\\|')
 
@@ -10,7 +10,9 @@ export function tableMarkdown({ title, columns, rows }: Table): string {
   return [`**${title}**`, '', row(columns), rule, ...rows.map(row)].join('\n')
 }
 
-export function resultMarkdown({ tables, goals, notes }: ScenarioResult): string {
+export function resultMarkdown(result: ScenarioResult): string {
+  const { tables, goals, failures = [] } = result
+  const notes = [...result.notes, ...failures.map((failure) => `**FAILED**: ${failure}`)]
   return [
     ...tables.map(tableMarkdown),
     ...(goals.length > 0 ? [goalsMarkdown(goals)] : []),
@@ -22,7 +24,7 @@ function goalsMarkdown(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => {
     const { what, is, wanted } = goal
     const bound = 'atLeast' in wanted ? `at least ${wanted.atLeast}` : `at most ${wanted.atMost}`
-    return [what, is, bound, isMet(goal) ? 'met' : 'not met']
+    return [what, is, bound, verdictOf(goal)]
   })
   return tableMarkdown({ title: 'Goals', columns: ['', 'is', 'wanted', ''], rows })
 }

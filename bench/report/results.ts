@@ -3,10 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import type { ScenarioResult } from '../scenario.ts'
 
+export interface Machine {
+  processor: string
+  cores: number
+  node: string
+}
+
 export interface Results {
   /** ISO 8601, UTC. */
   at: string
-  machine: { processor: string; cores: number; node: string }
+  machine: Machine
   short: boolean
   scenarios: Record<string, ScenarioResult>
   /** Why those did not run that could not. */
@@ -17,6 +23,13 @@ export function emptyResults(nowMs: number, short: boolean): Results {
   const processor = cpus()[0]?.model ?? 'unknown'
   const machine = { processor, cores: availableParallelism(), node: process.version }
   return { at: new Date(nowMs).toISOString(), machine, short, scenarios: {}, skipped: {} }
+}
+
+/** What was judged and is wrong, by scenario: the benchmark has failed if there is any. */
+export function failuresOf({ scenarios }: Results): string[] {
+  return Object.entries(scenarios).flatMap(([name, { failures = [] }]) =>
+    failures.map((failure) => `${name}: ${failure}`),
+  )
 }
 
 export function writeResults(file: string, results: Results): void {

@@ -1,14 +1,20 @@
 /** Results as they are printed. */
 import type { Goal, ScenarioResult, Table } from '../scenario.ts'
 
-export function isMet({ is, wanted }: Goal): boolean {
+export function isMet({ is, wanted, isVoid = false }: Goal): boolean {
+  if (isVoid) return false
   return 'atLeast' in wanted ? is >= wanted.atLeast : is <= wanted.atMost
 }
 
 export function goalText(goal: Goal): string {
   const { what, is, wanted } = goal
   const bound = 'atLeast' in wanted ? `≥ ${wanted.atLeast}` : `≤ ${wanted.atMost}`
-  return `${what}: ${is}, goal ${bound}: ${isMet(goal) ? 'met' : 'not met'}`
+  return `${what}: ${is}, goal ${bound}: ${verdictOf(goal)}`
+}
+
+export function verdictOf(goal: Goal): string {
+  if (goal.isVoid === true) return 'VOID'
+  return isMet(goal) ? 'met' : 'not met'
 }
 
 /** Columns side by side; the first to the left, the others to the right. */
@@ -24,12 +30,19 @@ export function tableText({ title, columns, rows }: Table): string {
   return [title, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-export function resultText({ tables, ratios, goals, notes }: ScenarioResult): string {
+export function resultText({
+  tables,
+  ratios,
+  goals,
+  notes,
+  failures = [],
+}: ScenarioResult): string {
   const named = Object.entries(ratios).map(([name, ratio]) => `${name} ${ratio.toFixed(3)}`)
   return [
     ...tables.map(tableText),
     ...(named.length > 0 ? [`Ratios: ${named.join(', ')}`] : []),
     ...goals.map(goalText),
     ...notes,
+    ...failures.map((failure) => `FAILED: ${failure}`),
   ].join('\n')
 }

@@ -1,8 +1,15 @@
 /** The peak: sessions of plain JSON in a closed loop, recorder paused, beside both ceilings. */
-import { type Generator, startGenerator } from '../generator/generator.ts'
+import type { Generator } from '../generator/generator.ts'
 import { type Ceiling, measureEcho, measureRawScript } from '../measure/ceilings.ts'
-import { commandCosts, productFigure, resetCommands } from '../measure/figures.ts'
+import {
+  commandCosts,
+  countLedger,
+  type LedgerFigures,
+  ledgerNote,
+  resetCommands,
+} from '../measure/figures.ts'
 import { measureLoad, millis, round, type Window } from '../measure/load.ts'
+import { middle, otherAnswers, withGenerator } from '../measure/turns.ts'
 import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario, ScenarioResult, Table } from '../scenario.ts'
 
@@ -12,12 +19,16 @@ export const PAUSED = { environment: { TOLLGATE_RECORDER_ENABLED: 'false' } }
 type RawScript = Pick<Ceiling, 'perSecond' | 'cpu'>
 
 interface Peak {
+  /** That with the median of the rates. */
   window: Window
-  /** Requests in one batch to a worker, on average. */
-  batch: number
+  echo: Ceiling
+  ledger: LedgerFigures
   /** Of Redis' commands, those that were called at least once in a hundred requests. */
   commands: { name: string; calls: number; micros: number }[]
+  windows: readonly Window[]
 }
+
+const TURNS = { long: 3, short: 1 }
 
 export const jsonScenario: Scenario = {
   name: 'json',
@@ -25,58 +36,40 @@ export const jsonScenario: Scenario = {
   inShort: true,
   async run(bench) {
     const product = await bench.product(PAUSED)
-    const generator = await startGenerator()
-    try {
+    return withGenerator(async (generator) => {
       const peak = await measurePeak(bench, product, generator)
-      bench.say('  ceilings')
-      const echo = await measureEcho(bench, generator)
-      const script = await measureRawScript()
-      return resultOf(peak, echo, script)
-    } finally {
-      await generator.close()
-    }
+      bench.say('  raw EVALSHA')
+      return resultOf(peak, await measureRawScript(bench.settings.seconds / 2))
+    })
   },
 }
 
+/** Windows of the product and of the echo in turns: what disturbs the machine disturbs both. */
 async function measurePeak(bench: Bench, product: Product, generator: Generator): Promise<Peak> {
-  const { seconds } = bench.settings
+  const { seconds, short } = bench.settings
   const warm = { phases: [{ perSecond: 0, seconds: Math.max(1, seconds / 2) }] }
   await generator.run(bench.flow(product, 'json', warm))
-  await resetCommands(product.redisUrl)
-  const before = await batches(product)
-  const window = await measureLoad(product, generator, [bench.flow(product, 'json')])
-  const commands = await commandCosts(product.redisUrl)
-  // The processes publish their figures every few seconds.
-  const after = await published(product, before.count)
-  const each = (count: number) => count / window.answered
+  const windows: Window[] = []
+  const echoes: Ceiling[] = []
+  const { result: commands, ledger } = await countLedger(product, async () => {
+    await resetCommands(product.redisUrl)
+    for (let turn = 0; turn < (short ? TURNS.short : TURNS.long); turn += 1) {
+      windows.push(await measureLoad(product, generator, [bench.flow(product, 'json')]))
+      echoes.push(await measureEcho(bench, generator))
+    }
+    return commandCosts(product.redisUrl)
+  })
+  const answered = windows.reduce((sum, window) => sum + window.answered, 0)
+  const each = (count: number) => count / answered
   return {
-    window,
-    batch: (after.sum - before.sum) / Math.max(1, after.count - before.count),
+    ...{ window: middle(windows), echo: middle(echoes), ledger, windows },
     commands: commands
       .map(({ name, calls, micros }) => ({ name, calls: each(calls), micros: each(micros) }))
       .filter(({ calls }) => calls >= 0.01),
   }
 }
 
-async function batches(product: Product): Promise<{ sum: number; count: number }> {
-  const sum = await productFigure(product, 'tollgate_batch_size_sum')
-  return { sum, count: await productFigure(product, 'tollgate_batch_size_count') }
-}
-
-const PUBLISHED_MS = 12_000
-const LOOK_MS = 250
-
-/** The figures once they have grown, or what they are after a while. */
-async function published(product: Product, count: number): Promise<{ sum: number; count: number }> {
-  for (let waited = 0; waited < PUBLISHED_MS; waited += LOOK_MS) {
-    const now = await batches(product)
-    if (now.count > count) return now
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-  return batches(product)
-}
-
-function resultOf({ window, batch, commands }: Peak, echo: Ceiling, script: RawScript) {
+function resultOf({ window, echo, ledger, commands, windows }: Peak, script: RawScript) {
   const { cpu } = window
   const server = cpu.main + cpu.workers + cpu.helpers
   const toEcho = window.perSecond / echo.perSecond
@@ -99,13 +92,19 @@ function resultOf({ window, batch, commands }: Peak, echo: Ceiling, script: RawS
       helpers_us: round(cpu.helpers, 1),
       redis_us: round(cpu.redis, 1),
       generator_us: round(cpu.generator, 1),
-      batch: round(batch, 1),
+      batch: round(ledger.batch, 1),
+      conflicts_per_request: round(ledger.conflicts, 4),
     },
-    // Of processor times: what else runs on the machine disturbs them less than rates.
+    // The last is of processor times: what else runs on the machine disturbs it less than rates.
     ratios: { to_echo: toEcho, to_script: toScript, cpu_to_echo: echo.cpu / server },
     goals,
     tables: [rates(window, echo, script), costs(window, echo, script), commandTable(commands)],
-    notes: [`${round(batch, 1)} requests in a batch; answers ${JSON.stringify(window.answers)}`],
+    notes: [
+      `${ledgerNote(ledger)}; answers ${JSON.stringify(window.answers)}`,
+      `product and echo in turns, of each the median of ${windows.length}; the product's: ` +
+        `${windows.map(({ perSecond }) => Math.round(perSecond)).join(', ')}/s`,
+      ...otherAnswers(...windows),
+    ],
   } satisfies ScenarioResult
 }
 
@@ -117,7 +116,7 @@ function rates(window: Window, echo: Ceiling, script: RawScript): Table {
     rows: [
       ['Tollgate, HTTP JSON', Math.round(window.perSecond), 1],
       ['raw echo, the same server and load', Math.round(echo.perSecond), ratio(echo)],
-      ['raw EVALSHA, pipeline 64', Math.round(script.perSecond), ratio(script)],
+      ['raw EVALSHA, two pipelines of 64', Math.round(script.perSecond), ratio(script)],
     ],
   }
 }

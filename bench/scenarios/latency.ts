@@ -6,7 +6,7 @@ import { measureEcho } from '../measure/ceilings.ts'
 import { measureLoad, median, millis, round, type Window } from '../measure/load.ts'
 import { measureClosed, openFlow, withGenerator } from '../measure/turns.ts'
 import type { Product } from '../product.ts'
-import type { Bench, Goal, Scenario } from '../scenario.ts'
+import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 
 const RATES = [5_000, 10_000, 20_000, 40_000]
@@ -15,7 +15,11 @@ const CARRIED = 0.9
 const WINDOWS = 3
 /** More loads for the curve, as shares of saturation. */
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9]
-const WINDOW_SECONDS_MAX = 5
+const WINDOW_SECONDS_MAX = 4
+/** Percentiles are of the admitted: with more of the others than this they prove nothing. */
+const NOT_ADMITTED_MAX = 0.001
+/** Rates that are no further apart are one. */
+const CLOSE = 0.1
 
 /** Medians over the windows, ms. */
 interface Latency {
@@ -23,8 +27,13 @@ interface Latency {
   p50: number
   p99: number
   p999: number
+  /** Share of what was due that was refused, failed or not answered. */
+  notAdmitted: number
+  isVoid: boolean
   windows: Window[]
 }
+
+type Counts = Pick<Window, 'admitted' | 'refused' | 'failed' | 'unanswered'>
 
 export const latencyScenario: Scenario = {
   name: 'latency',
@@ -36,15 +45,32 @@ export const latencyScenario: Scenario = {
       const echo = await measureEcho(bench, generator)
       bench.say(`  saturation ${Math.round(peak)}/s`)
       const half = Math.round(peak / 2)
-      const rates = [
-        ...RATES.filter((rate) => rate <= peak * CARRIED),
-        ...SHARES.map((share) => Math.round(peak * share)),
-      ].sort((a, b) => a - b)
+      const rates = ratesOf(peak)
       const all: Latency[] = []
       for (const rate of rates) all.push(await measureRate(bench, product, generator, rate))
       return resultOf(all, peak, half, echo.perSecond)
     })
   },
+}
+
+/** The fixed ones, and shares of the peak that are not about the same; half of it always. */
+export function ratesOf(peak: number): number[] {
+  const fixed = RATES.filter((rate) => rate <= peak * CARRIED)
+  const isNew = (rate: number) => fixed.every((one) => Math.abs(rate / one - 1) > CLOSE)
+  const shares = SHARES.map((share) => Math.round(peak * share))
+  const half = Math.round(peak / 2)
+  const all = [...fixed, ...shares.filter((rate) => rate === half || isNew(rate))]
+  return [...new Set(all)].sort((a, b) => a - b)
+}
+
+/** Share of what was due in the windows that was not charged. */
+export function notAdmittedOf(windows: readonly Counts[]): number {
+  let [admitted, others] = [0, 0]
+  for (const window of windows) {
+    admitted += window.admitted
+    others += window.refused + window.failed + window.unanswered
+  }
+  return others === 0 ? 0 : others / (admitted + others)
 }
 
 async function measureRate(
@@ -61,48 +87,38 @@ async function measureRate(
     windows.push(await measureLoad(product, generator, flows))
   }
   const at = (share: number) => median(windows.map(({ latency }) => millis(latency, share)))
-  return { perSecond, p50: at(0.5), p99: at(0.99), p999: at(0.999), windows }
+  const notAdmitted = notAdmittedOf(windows)
+  const isVoid = notAdmitted > NOT_ADMITTED_MAX
+  return { perSecond, p50: at(0.5), p99: at(0.99), p999: at(0.999), notAdmitted, isVoid, windows }
+}
+
+function goalsOf(all: readonly Latency[], half: number): Goal[] {
+  const goal = (what: string, rate: number, of: 'p50' | 'p99', atMost: number): Goal[] => {
+    const one = all.find(({ perSecond }) => perSecond === rate)
+    return one === undefined ? [] : [{ what, is: one[of], wanted: { atMost }, isVoid: one.isVoid }]
+  }
+  return [
+    ...goal('p99 at half of saturation, ms', half, 'p99', 8),
+    ...goal('p50 at 20,000/s, ms', 20_000, 'p50', 0.4),
+    ...goal('p99 at 20,000/s, ms', 20_000, 'p99', 4),
+  ]
 }
 
 function resultOf(all: readonly Latency[], peak: number, half: number, echo: number) {
-  const rateOf = (perSecond: number) => all.find((one) => one.perSecond === perSecond)
-  const [atHalf, atTwenty] = [rateOf(half), rateOf(20_000)]
-  const goals: Goal[] = [
-    { what: 'p99 at half of saturation, ms', is: atHalf?.p99 ?? 0, wanted: { atMost: 8 } },
-    ...(atTwenty === undefined
-      ? []
-      : [
-          { what: 'p50 at 20,000/s, ms', is: atTwenty.p50, wanted: { atMost: 0.4 } },
-          { what: 'p99 at 20,000/s, ms', is: atTwenty.p99, wanted: { atMost: 4 } },
-        ]),
-  ]
-  const rows = all.map(({ perSecond, p50, p99, p999, windows }) => {
-    const phases = windows.flatMap(({ result }) => result.flows.flatMap((flow) => flow.phases))
-    const late = histogramOf(...phases.map(({ lateness }) => lateness))
-    const core = median(windows.map(({ generatorCore }) => generatorCore))
-    return [
-      ...[String(perSecond), `${Math.round((100 * perSecond) / peak)} %`, p50, p99, p999],
-      ...[millis(late, 0.5), millis(late, 0.99), round(core, 2)],
-    ]
-  })
+  const valid = all.filter(({ isVoid }) => !isVoid)
+  const atHalf = valid.find(({ perSecond }) => perSecond === half)
   const curve = (name: string, figure: (one: Latency) => number) => {
-    return { name, points: all.map((one) => [one.perSecond, figure(one)] as const) }
+    return { name, points: valid.map((one) => [one.perSecond, figure(one)] as const) }
   }
   const beyond = RATES.filter((rate) => rate > peak * CARRIED)
   return {
-    figures: { saturation: Math.round(peak), p99_half_ms: atHalf?.p99 ?? 0 },
+    figures: {
+      saturation: Math.round(peak),
+      ...(atHalf === undefined ? {} : { p99_half_ms: atHalf.p99 }),
+    },
     ratios: { saturation_to_echo: peak / echo },
-    goals,
-    tables: [
-      {
-        title: 'Latency against load (open loop, medians of three windows)',
-        columns: [
-          ...['due per second', 'of saturation', 'p50 ms', 'p99 ms', 'p99.9 ms'],
-          ...['sent late p50 ms', 'sent late p99 ms', 'generator cores'],
-        ],
-        rows,
-      },
-    ],
+    goals: goalsOf(all, half),
+    tables: [table(all, peak)],
     curves: {
       latency: [
         curve('p50', ({ p50 }) => p50),
@@ -112,8 +128,40 @@ function resultOf(all: readonly Latency[], peak: number, half: number, echo: num
     },
     notes: [
       `saturation ${Math.round(peak)}/s in a closed loop, raw echo ${Math.round(echo)}/s`,
-      'latency counts from when a request was due: what the generator was late is in it',
+      'latency counts from when a request was due: the time in which no connection was free is ' +
+        'in it, and what the generator was late with one that was',
+      ...all.filter(({ isVoid }) => isVoid).map(voidNote),
       ...beyond.map((rate) => `${rate}/s is beyond what this machine carries`),
     ],
+  }
+}
+
+function voidNote({ perSecond, notAdmitted, windows }: Latency): string {
+  const sum = (of: 'refused' | 'failed' | 'unanswered') =>
+    windows.reduce((total, window) => total + window[of], 0)
+  const counts = `${sum('refused')} refused, ${sum('failed')} failed`
+  const all = `${counts}, ${sum('unanswered')} not answered`
+  const share = `${round(100 * notAdmitted, 2)} % was not admitted (${all})`
+  return `${perSecond}/s is VOID: ${share}, and percentiles are of the admitted`
+}
+
+function table(all: readonly Latency[], peak: number): Table {
+  return {
+    title: 'Latency against load (open loop, medians of three windows)',
+    columns: [
+      ...['due per second', 'of saturation', 'p50 ms', 'p99 ms', 'p99.9 ms', 'not admitted'],
+      ...['no connection p99 ms', 'sent late p50 ms', 'sent late p99 ms', 'generator cores'],
+    ],
+    rows: all.map(({ perSecond, p50, p99, p999, notAdmitted, isVoid, windows }) => {
+      const phases = windows.flatMap(({ result }) => result.flows.flatMap((flow) => flow.phases))
+      const waiting = histogramOf(...phases.map((phase) => phase.waiting))
+      const late = histogramOf(...phases.map(({ lateness }) => lateness))
+      const core = median(windows.map(({ generatorCore }) => generatorCore))
+      return [
+        ...[String(perSecond), `${Math.round((100 * perSecond) / peak)} %`, p50, p99, p999],
+        `${round(100 * notAdmitted, 3)} %${isVoid ? ' VOID' : ''}`,
+        ...[millis(waiting, 0.99), millis(late, 0.5), millis(late, 0.99), round(core, 2)],
+      ]
+    }),
   }
 }

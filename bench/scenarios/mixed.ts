@@ -2,6 +2,7 @@
 
 import type { Protocol } from '../generator/job.ts'
 import { measureEcho } from '../measure/ceilings.ts'
+import { countLedger, ledgerNote } from '../measure/figures.ts'
 import { measureLoad, millis, round } from '../measure/load.ts'
 import { loadTable, otherAnswers, withGenerator } from '../measure/turns.ts'
 import type { Scenario } from '../scenario.ts'
@@ -21,7 +22,9 @@ export const mixedScenario: Scenario = {
     })
     return withGenerator(async (generator) => {
       await generator.run(...flows)
-      const window = await measureLoad(product, generator, flows)
+      const { result: window, ledger } = await countLedger(product, () =>
+        measureLoad(product, generator, flows),
+      )
       const echo = await measureEcho(bench, generator)
       const toEcho = window.perSecond / echo.perSecond
       const rates = window.result.flows.map(({ name, phases }) => {
@@ -33,6 +36,7 @@ export const mixedScenario: Scenario = {
           requests_per_second: Math.round(window.perSecond),
           echo_per_second: Math.round(echo.perSecond),
           p99_ms: millis(window.latency, 0.99),
+          conflicts_per_request: round(ledger.conflicts, 4),
         },
         ratios: { to_echo: toEcho },
         goals: [],
@@ -40,6 +44,7 @@ export const mixedScenario: Scenario = {
         notes: [
           `${rates.join(', ')}; raw echo ${Math.round(echo.perSecond)}/s, ` +
             `ratio ${round(toEcho, 3)}`,
+          ledgerNote(ledger),
           ...otherAnswers(window),
         ],
       }

@@ -2,9 +2,12 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { streamBacklog } from '../../src/ledger/streams.ts'
 import { openAbandoned } from '../abandoned.ts'
 import type { Generator } from '../generator/generator.ts'
 import { change, fill, rateDocument } from '../large-catalogue.ts'
+import { entriesAppended, productFigure } from '../measure/figures.ts'
 import { withLedger } from '../measure/ledger.ts'
 import { measureLoad, millis, round, type Window } from '../measure/load.ts'
 import { type LoopDelays, loopDelays } from '../measure/loop-delays.ts'
@@ -13,15 +16,31 @@ import { withCatalog } from '../population.ts'
 import { optionsFor } from '../preload/preloads.ts'
 import type { Product } from '../product.ts'
 import type { Bench, Scenario } from '../scenario.ts'
+import { waitUntil } from '../wait.ts'
 
 const RATES = 20_000
 const CHANGES = 5_000
 const ABANDONED = 100_000
 const ABANDONED_SHORT = 10_000
-/** What works beside the load should begin when the load does. */
-const EXPIRE_MS = 1_000
+/** Sessions live for longer than opening all of them takes, so that they expire under load. */
+const LIFE_MS = { long: 30_000, short: 8_000 }
+/** The load begins so long before they expire. */
+const AHEAD_MS = 1_000
+const EXPIRED = 'tollgate_sessions_expired_total'
+const SKIPPED = 'tollgate_catalogue_skipped'
+const DRAIN_MS = 300_000
+/** So that what works beside a load, and may need seconds to begin, does so within it. */
+const SECONDS_MIN = 10
+/** Less than this share of the sessions within the load is no sweep beside it. */
+const SWEPT_MIN = 0.1
 
-interface Beside {
+/** What was to happen within a window, and what became of it. */
+interface Happened {
+  what: string
+  isVoid: boolean
+}
+
+interface Beside extends Happened {
   name: string
   window: Window
   delays: LoopDelays
@@ -49,33 +68,101 @@ export const pausesScenario: Scenario = {
   },
 }
 
+/** Runs a load and work beside it; `happened` is asked when both are done, `endedMs` the load. */
+type Run = (
+  name: string,
+  work: () => Promise<unknown>,
+  happened: (beganMs: number, endedMs: number) => Happened | Promise<Happened>,
+) => Promise<Beside>
+
 async function measureAll(bench: Bench, product: Product, generator: Generator, folder: string) {
-  const beside = async (name: string, work: () => Promise<unknown>): Promise<Beside> => {
+  const seconds = Math.max(bench.settings.seconds, SECONDS_MIN)
+  const beside: Run = async (name, work, happened) => {
     bench.say(`  ${name}`)
-    const fromMs = Date.now()
-    const load = measureLoad(product, generator, [bench.flow(product, 'json')])
+    const beganMs = Date.now()
+    let endedMs = 0
+    const flow = bench.flow(product, 'json', { phases: [{ perSecond: 0, seconds }] })
+    const load = measureLoad(product, generator, [flow]).finally(() => {
+      endedMs = Date.now()
+    })
     const [window] = await Promise.all([load, work()])
-    return { name, window, delays: loopDelays(folder, fromMs, Date.now()) }
+    const delays = loopDelays(folder, beganMs, endedMs)
+    return { name, window, delays, ...(await happened(beganMs, endedMs)) }
   }
   const nothing = () => Promise.resolve()
+  const valid = () => ({ what: '', isVoid: false })
   await generator.run(bench.flow(product, 'json'))
-  const alone = await beside('nothing', nothing)
-  const reload = await beside(`${CHANGES} of ${RATES} rates change`, () =>
-    withCatalog(product, (catalog) => change(catalog, CHANGES)),
-  )
-  // The loads before have left a backlog, which the recorder takes up now.
-  const catchUp = await beside('the recorder catches up', () => product.start('recorder'))
-  const calm = await beside('the recorder', nothing)
-  const count = bench.settings.short ? ABANDONED_SHORT : ABANDONED
-  await openExpiring(product, count)
-  const sweep = await beside(`${count} sessions expire`, nothing)
+  const alone = await beside('nothing', nothing, valid)
+  const reload = await reloaded(beside, product)
+  const catchUp = await caughtUp(beside, product)
+  const calm = await beside('the recorder', nothing, valid)
+  const sweep = await swept(beside, product, bench.settings.short)
   return resultOf(alone, calm, [reload, catchUp, sweep])
 }
 
-async function openExpiring(product: Product, count: number): Promise<void> {
+/** The last rate that changes is spoilt, too: that it is left out shows that all are taken. */
+async function reloaded(beside: Run, product: Product): Promise<Beside> {
+  const skipped = () => productFigure(product, SKIPPED)
+  const before = await skipped()
+  let takenMs = Number.POSITIVE_INFINITY
+  const work = async () => {
+    await withCatalog(product, async (catalog) => {
+      const spoilt = { $set: { rates: 'spoilt' } as never }
+      await catalog.rates.updateOne({ key: `CALL_${CHANGES - 1}` }, spoilt)
+      await change(catalog, CHANGES)
+    })
+    const isTaken = async () => (await skipped()) > before
+    await waitUntil('the rates are taken', isTaken).then(
+      () => {
+        takenMs = Date.now()
+      },
+      () => undefined,
+    )
+  }
+  return beside(`${CHANGES} of ${RATES} rates change`, work, (beganMs, endedMs) => {
+    const what = `taken ${round((takenMs - beganMs) / 1000, 1)} s after the load began`
+    return { what, isVoid: takenMs > endedMs }
+  })
+}
+
+/** The loads before have left a backlog, which the recorder takes up now, and to its end. */
+async function caughtUp(beside: Run, product: Product): Promise<Beside> {
+  return withLedger(product.redisUrl, async (ledger) => {
+    const waiting = await streamBacklog(ledger)
+    const before = await entriesAppended(product.redisUrl)
+    const start = () => product.start('recorder')
+    const result = await beside('the recorder catches up', start, async () => {
+      const left = await streamBacklog(ledger)
+      const appended = (await entriesAppended(product.redisUrl)) - before
+      const recorded = waiting + appended - left
+      const what = `${recorded} entries recorded of ${waiting} that waited and ${appended} more`
+      return { what, isVoid: waiting === 0 || recorded <= 0 }
+    })
+    const isDrained = async () => (await streamBacklog(ledger)) === 0
+    await waitUntil('the recorder has caught up', isDrained, DRAIN_MS)
+    return result
+  })
+}
+
+/** Opens sessions that expire a moment after the load has begun. */
+async function swept(beside: Run, product: Product, isShort: boolean): Promise<Beside> {
+  const count = isShort ? ABANDONED_SHORT : ABANDONED
+  const expired = () => productFigure(product, EXPIRED)
+  const before = await expired()
   const nowMs = Date.now()
-  await withLedger(product.redisUrl, (ledger) =>
-    openAbandoned(ledger, count, nowMs, nowMs + EXPIRE_MS),
+  const expiresMs = nowMs + (isShort ? LIFE_MS.short : LIFE_MS.long)
+  await withLedger(product.redisUrl, (ledger) => openAbandoned(ledger, count, nowMs, expiresMs))
+  await pause(Math.max(0, expiresMs - AHEAD_MS - Date.now()))
+  const early = Math.max((await expired()) - before, Date.now() - expiresMs)
+  return beside(
+    `${count} sessions expire`,
+    () => Promise.resolve(),
+    async () => {
+      const during = (await expired()) - before
+      const what = `${during} of ${count} expired so far when the load ended`
+      const tooEarly = early > 0 ? ', and some before it began' : ''
+      return { what: what + tooEarly, isVoid: early > 0 || during < count * SWEPT_MIN }
+    },
   )
 }
 
@@ -86,12 +173,13 @@ function resultOf(alone: Beside, calm: Beside, others: readonly Beside[]) {
   const times = (one: Beside, of: Beside) => round(p999(one) / Math.max(0.01, p999(of)), 2)
   const [reload, catchUp, sweep] = others as [Beside, Beside, Beside]
   const factors = [times(reload, alone), times(catchUp, calm), times(sweep, calm)]
-  const limit = { atMost: 2 }
+  const wanted = { atMost: 2 }
   return {
     figures: { main_ms: alone.delays.main, workers_ms: alone.delays.workers },
     ratios: {},
-    goals: others.map(({ name }, index) => {
-      return { what: `p99.9 with / without: ${name}`, is: factors[index] ?? 0, wanted: limit }
+    goals: others.map(({ name, isVoid }, index) => {
+      const what = `p99.9 with / without: ${name}`
+      return { what, is: factors[index] ?? 0, wanted, isVoid }
     }),
     tables: [
       {
@@ -112,6 +200,7 @@ function resultOf(alone: Beside, calm: Beside, others: readonly Beside[]) {
     ],
     notes: [
       'stalls by monitorEventLoopDelay in each thread: what else runs on the cores is in them',
+      ...others.map(({ name, what, isVoid }) => `${name}: ${what}${isVoid ? ': VOID' : ''}`),
       ...otherAnswers(...all.map(({ window }) => window)),
     ],
   }

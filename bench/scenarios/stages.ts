@@ -4,73 +4,115 @@
  * saturate.
  */
 
-import { measureEcho } from '../measure/ceilings.ts'
-import { type Costs, round } from '../measure/load.ts'
+import { type Ceiling, measureEcho, measureRawScript } from '../measure/ceilings.ts'
+import { commandCosts, resetCommands } from '../measure/figures.ts'
+import { type Costs, measureLoad, round, type Window } from '../measure/load.ts'
 import { loopCosts, type StageCost } from '../measure/stage-loops.ts'
 import { measureClosed, otherAnswers, withGenerator } from '../measure/turns.ts'
+import { type Part, type Parts, partsOf } from '../report/parts.ts'
 import { saturation } from '../report/saturation.ts'
-import type { Scenario, Table } from '../scenario.ts'
+import type { Bench, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 
 const CORES = [2, 4, 8, 16, 32]
+
+interface Whole {
+  window: Window
+  echo: Ceiling
+  /** Within the script, by Redis' own account, µs per request. */
+  scriptMicros: number
+}
 
 export const stagesScenario: Scenario = {
   name: 'stages',
   what: 'µs of each stage in isolation, of the threads as a whole, and saturation by cores',
   async run(bench) {
-    const product = await bench.product(PAUSED)
-    const { window, echo } = await withGenerator(async (generator) => ({
-      window: await measureClosed(bench, product, generator, 'json'),
-      echo: await measureEcho(bench, generator),
-    }))
-    const loops = await loopCosts(bench.settings.short)
-    return {
-      figures: Object.fromEntries([
-        ...loops.map(({ name, micros }) => [`${name.replace(/\W+/g, '_')}_us`, round(micros, 2)]),
-        ['main_us', round(window.cpu.main, 1)],
-        ['workers_us', round(window.cpu.workers, 1)],
-        ['redis_us', round(window.cpu.redis, 1)],
-      ]),
-      ratios: {},
-      goals: [],
-      tables: [stageTable(loops, window.cpu, echo.cpu), saturationTable(window.cpu)],
-      curves: {
-        stages: allStages(loops, window.cpu).map(({ name, micros }) => {
-          return { name, points: [[0, round(micros, 2)] as const] }
-        }),
-      },
-      notes: [
-        'the rest: of the main thread mostly the kernel and its TCP (the raw echo takes ' +
-          `${round(echo.cpu, 1)} µs in all), of the workers the caches, piscina and ioredis`,
-        'saturation: a listener is a main thread with a worker of its own and their garbage; ' +
-          'Redis is one thread, in a cluster one for each three listeners; the load comes from ' +
-          'elsewhere; costs stay as in this run; a tenth of the cores is left to the kernel',
-        ...otherAnswers(window),
-      ],
-    }
+    const whole = await measureWhole(bench)
+    const loops = loopCosts(bench.settings.short)
+    const single = await measureRawScript(Math.min(2, bench.settings.seconds))
+    return resultOf(whole, loops, single.cpu)
   },
 }
 
-/** Those of the loops, and of each thread what they leave unexplained. */
-function allStages(loops: readonly StageCost[], cpu: Costs): StageCost[] {
-  const left = (thread: StageCost['thread'], all: number) => {
-    const known = loops.filter((one) => one.thread === thread)
-    return Math.max(0, all - known.reduce((sum, { micros }) => sum + micros, 0))
-  }
-  return [
-    ...loops,
-    { name: 'main: the rest', thread: 'main', micros: left('main', cpu.main) },
-    { name: 'worker: the rest', thread: 'worker', micros: left('worker', cpu.workers) },
-    { name: 'garbage (V8 helpers)', thread: 'worker', micros: cpu.helpers },
-    { name: 'Redis: the rest', thread: 'redis', micros: left('redis', cpu.redis) },
-  ]
+async function measureWhole(bench: Bench): Promise<Whole> {
+  const product = await bench.product(PAUSED)
+  return withGenerator(async (generator) => {
+    await measureClosed(bench, product, generator, 'json')
+    await resetCommands(product.redisUrl)
+    const window = await measureLoad(product, generator, [bench.flow(product, 'json')])
+    const commands = await commandCosts(product.redisUrl)
+    const script = commands.find(({ name }) => name === 'evalsha')?.micros ?? 0
+    const scriptMicros = script / Math.max(1, window.answered)
+    return { window, echo: await measureEcho(bench, generator), scriptMicros }
+  })
 }
 
-function stageTable(loops: readonly StageCost[], cpu: Costs, echo: number): Table {
+function resultOf({ window, echo, scriptMicros }: Whole, loops: StageCost[], single: number) {
+  const { cpu } = window
+  const threads = threadCosts(loops, cpu, scriptMicros)
+  const all = threads.flatMap(({ thread, parts }) => parts.map((part) => ({ thread, ...part })))
+  const own = (value: number) => round(value, 1)
+  return {
+    figures: {
+      ...Object.fromEntries(
+        loops.map(({ name, micros }) => [`${name.replace(/\W+/g, '_')}_us`, round(micros, 2)]),
+      ),
+      ...{ main_us: own(cpu.main), workers_us: own(cpu.workers), helpers_us: own(cpu.helpers) },
+      ...{ redis_us: own(cpu.redis), script_alone_us: own(single) },
+    },
+    ratios: {},
+    goals: [],
+    tables: [stageTable(all, cpu, echo.cpu), saturationTable(cpu)],
+    curves: {
+      stages: all.map(({ name, micros }) => {
+        return { name, points: [[0, round(micros, 2)] as const] }
+      }),
+    },
+    notes: [
+      'the parts of a thread add up to what it took in a closed loop; the rest: of the main ' +
+        `thread mostly the kernel and its TCP (the raw echo takes ${own(echo.cpu)} µs in all), ` +
+        'of the workers the caches and ioredis, of Redis its sockets and the append-only file',
+      "Redis' script by its own account, many requests in a call; with one in each call Redis " +
+        `takes ${own(single)} µs in all, which is no part of these`,
+      'saturation: an event loop takes as many cores as its main thread can keep busy, for its ' +
+        'workers, their garbage and its share of Redis; Redis is one thread, in a cluster one ' +
+        'for each three event loops; the load comes from elsewhere; costs stay as in this run; ' +
+        'a tenth of the cores is left to the kernel',
+      ...threads.filter(({ scale }) => scale < 1).map(scaledNote),
+      ...otherAnswers(window),
+    ],
+  }
+}
+
+function scaledNote({ thread, scale }: { thread: string; scale: number }): string {
+  return `${thread}: its stages alone came to more than all of it; shown ${round(scale, 2)} times`
+}
+
+/** Of each thread the stages that are known, and what they leave unexplained. */
+function threadCosts(loops: readonly StageCost[], cpu: Costs, scriptMicros: number) {
+  const of = (thread: StageCost['thread']) => loops.filter((one) => one.thread === thread)
+  const script = [{ name: 'Redis: the script', micros: scriptMicros }]
+  const all: (Parts & { thread: string })[] = [
+    { thread: 'main', ...partsOf(of('main'), cpu.main, 'main: the rest') },
+    { thread: 'worker', ...partsOf(of('worker'), cpu.workers, 'worker: the rest') },
+    { thread: 'V8 helpers', ...partsOf([], cpu.helpers, 'garbage (V8 helpers)') },
+    { thread: 'Redis', ...partsOf(script, cpu.redis, 'Redis: the rest') },
+  ]
+  return all
+}
+
+function stageTable(
+  all: readonly (Part & { thread: string })[],
+  { main, workers, helpers, redis }: Costs,
+  echo: number,
+): Table {
   return {
     title: `Stages of one request (an update; raw echo ${round(echo, 1)} µs)`,
     columns: ['stage', 'thread', 'µs'],
-    rows: allStages(loops, cpu).map(({ name, thread, micros }) => [name, thread, round(micros, 2)]),
+    rows: [
+      ...all.map(({ name, thread, micros }) => [name, thread, round(micros, 2)]),
+      ['all of them', '', round(main + workers + helpers + redis, 2)],
+    ],
   }
 }
 

@@ -2,18 +2,31 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { compare, mediansOf } from '../../bench/report/compare.ts'
+import {
+  type Baseline,
+  CompareError,
+  compare,
+  mediansOf,
+  merged,
+  ratiosOf,
+  readBaseline,
+  runsOf,
+  scenariosOf,
+  warningsOf,
+} from '../../bench/report/compare.ts'
 import {
   emptyResults,
+  failuresOf,
   type Results,
   readResults,
   writeResults,
 } from '../../bench/report/results.ts'
 
+const NOTHING = { figures: {}, goals: [], tables: [], notes: [] }
+
 function run(toEcho: number): Results {
   const results = emptyResults(0, false)
-  const nothing = { figures: {}, goals: [], tables: [], notes: [] }
-  results.scenarios['json'] = { ...nothing, ratios: { to_echo: toEcho } }
+  results.scenarios['json'] = { ...NOTHING, ratios: { to_echo: toEcho } }
   return results
 }
 
@@ -35,12 +48,34 @@ describe('comparing with a baseline', () => {
     expect(one?.isWorse).toBe(isWorse)
   })
 
-  it('names what was not measured, and does not take it for worse', () => {
-    const compared = compare({ a: 0.5, b: 0.5 }, { b: 0.2, c: 0.1 })
+  it('does not let pass what was not measured: void, skipped, or left out', () => {
+    const compared = compare({ a: 0.5, b: 0.5 }, { b: 0.4, c: 0.1 })
     expect(compared.map(({ name, now, isWorse }) => [name, now, isWorse])).toEqual([
-      ['a', undefined, false],
-      ['b', 0.2, true],
+      ['a', undefined, true],
+      ['b', 0.4, false],
     ])
+  })
+
+  it('takes no median of the few runs that were valid', () => {
+    const isVoid = { ...emptyResults(0, false), scenarios: { json: { ...NOTHING, ratios: {} } } }
+    expect(mediansOf([run(0.5), run(0.4), isVoid, isVoid])).toEqual({})
+    expect(mediansOf([run(0.5), run(0.4), isVoid])).toEqual({ 'json.to_echo': 0.45 })
+    const never = { ...NOTHING, ratios: { to_echo: Number.NaN } }
+    expect(mediansOf([{ ...isVoid, scenarios: { json: never } }])).toEqual({})
+  })
+
+  it('knows a scenario that was skipped for one that was chosen', () => {
+    const skipped = { ...run(0.5), skipped: { listeners: 'no setting' } }
+    expect(scenariosOf([skipped])).toEqual(['json', 'listeners'])
+  })
+
+  it.each(['0', '-1', 'x', '', '1.5'])('refuses --runs %s by its name', (text) => {
+    expect(() => runsOf(text)).toThrow(CompareError)
+    expect(() => runsOf(text)).toThrow('--runs')
+  })
+
+  it('says how to write a baseline that is not there', () => {
+    expect(() => readBaseline('/nowhere/baseline.json')).toThrow('bench:compare -- --write')
   })
 
   it('reads results that a run has written, and refuses another file', () => {
@@ -54,5 +89,48 @@ describe('comparing with a baseline', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
+  })
+})
+
+describe('a baseline', () => {
+  const { machine } = emptyResults(0, false)
+  const at = '1970-01-01T00:00:00.000Z'
+  const mixed = { at, machine, short: false, ratios: { to_echo: 0.3, to_json: 0.8 } }
+  const before: Baseline = { mixed, json: { ...mixed, ratios: { to_echo: 0.1 } } }
+
+  it('that is written with some scenarios keeps the others', () => {
+    const after = merged(before, [run(0.2), run(0.41), run(0.4)])
+    expect(after).toEqual({ mixed, json: { ...mixed, ratios: { to_echo: 0.4 } } })
+    expect(merged({}, [run(0.4)])).toEqual({ json: { ...mixed, ratios: { to_echo: 0.4 } } })
+    expect(merged(before, [run(0.4)], ['audit'])).toEqual(before)
+  })
+
+  it('is not written without a ratio that it had, or without any', () => {
+    const isVoid = { ...run(1), scenarios: { json: { ...NOTHING, ratios: {} } } }
+    expect(() => merged(before, [isVoid])).toThrow(CompareError)
+    const other = { ...run(1), skipped: { mixed: 'why' } }
+    expect(() => merged(before, [other])).toThrow('mixed was not measured: to_echo, to_json')
+    expect(() => merged({}, [])).toThrow('no ratio')
+  })
+
+  it('is compared by its own scenarios, and says which it has not', () => {
+    expect(ratiosOf(before, ['json'])).toEqual({ 'json.to_echo': 0.1 })
+    expect(() => ratiosOf(before, ['latency'])).toThrow('no latency in')
+  })
+
+  it('of another machine is doubtful, of the short form wrong', () => {
+    expect(warningsOf(before, ['json'], [run(1)])).toEqual([])
+    const elsewhere = { ...run(1), machine: { ...machine, cores: 64 } }
+    expect(warningsOf(before, ['json', 'mixed'], [elsewhere])).toHaveLength(1)
+    expect(() => warningsOf(before, ['json'], [{ ...run(1), short: true }])).toThrow('long form')
+  })
+})
+
+describe('a run', () => {
+  it('has failed if anything that is judged is wrong, whatever its ratios', () => {
+    const results = run(0.4)
+    expect(failuresOf(results)).toEqual([])
+    results.scenarios['audit'] = { ...NOTHING, ratios: {}, failures: ['2 subscribers differ'] }
+    expect(failuresOf(results)).toEqual(['audit: 2 subscribers differ'])
   })
 })

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { tableMarkdown } from '../../bench/report/markdown.ts'
 import { MarkerError, partsOf, replacePart } from '../../bench/report/markers.ts'
 import { plotsOf } from '../../bench/report/plots.ts'
+import { emptyResults } from '../../bench/report/results.ts'
 import { saturation } from '../../bench/report/saturation.ts'
+import { sectionsOf } from '../../bench/report/sections.ts'
 import { barPlot, linePlot, niceAbove } from '../../bench/report/svg.ts'
-import { isMet, tableText } from '../../bench/report/text.ts'
+import { goalText, isMet, tableText } from '../../bench/report/text.ts'
 import { SCENARIOS } from '../../bench/scenarios.ts'
 
 /** Every number of a plot; throws if it is no well-formed XML. */
@@ -158,6 +160,25 @@ describe('tables', () => {
     expect(isMet({ what: '', is: 1, wanted: { atMost: 1 } })).toBe(true)
     expect(isMet({ what: '', is: 1.01, wanted: { atMost: 1 } })).toBe(false)
     expect(isMet({ what: '', is: 0.99, wanted: { atLeast: 1 } })).toBe(false)
+  })
+
+  it('have goals that a void figure never meets', () => {
+    const goal = { what: 'p99', is: 1, wanted: { atMost: 8 }, isVoid: true }
+    expect(isMet(goal)).toBe(false)
+    expect(goalText(goal)).toContain('VOID')
+  })
+
+  it('say of each section when and where it was measured, whatever was written last', () => {
+    const nothing = { figures: {}, ratios: {}, goals: [], tables: [] }
+    const results = (atMs: number, cores: number, names: readonly string[]) => ({
+      ...emptyResults(atMs, false),
+      machine: { processor: 'P', cores, node: 'v20' },
+      scenarios: Object.fromEntries(names.map((name) => [name, { ...nothing, notes: [name] }])),
+    })
+    const sections = sectionsOf([results(0, 2, ['json', 'audit']), results(864e5, 8, ['json'])])
+    expect(sections.get('json')).toContain('1970-01-02 00:00 UTC, 8 cores')
+    expect(sections.get('audit')).toContain('1970-01-01 00:00 UTC, 2 cores')
+    expect(sections.get('machine')).toContain('2 cores, P, Node v20; and on 8 cores')
   })
 })
 
