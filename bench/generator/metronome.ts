@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 
-const TICK_MS = 0.2
+export const TICK_MS = 0.2
 
 const THREAD = `
 const { workerData, parentPort } = require('node:worker_threads')
@@ -19,10 +19,13 @@ export interface Metronome {
   stop(): void
 }
 
-/** Calls `onTick` until it is stopped; a tick that was not taken yet is not followed by another. */
-export function startMetronome(onTick: () => void): Metronome {
+/**
+ * Calls `onTick` each `tickMs` until it is stopped; a tick that was not taken yet is not followed by
+ * another.
+ */
+export function startMetronome(tickMs: number, onTick: () => void): Metronome {
   const flags = new Int32Array(new SharedArrayBuffer(8))
-  const thread = new Worker(THREAD, { eval: true, workerData: { flags, tickMs: TICK_MS } })
+  const thread = new Worker(THREAD, { eval: true, workerData: { flags, tickMs } })
   thread.on('message', () => {
     Atomics.store(flags, 1, 0)
     onTick()

@@ -6,7 +6,7 @@ import { HttpLink } from './http-link.ts'
 import { json, keyValue } from './http-messages.ts'
 import type { Flow, Job, JobResult, Order, Report, Reports } from './job.ts'
 import type { Link, LinkOptions } from './link.ts'
-import { startMetronome } from './metronome.ts'
+import { startMetronome, TICK_MS } from './metronome.ts'
 import { SessionRing } from './session-ring.ts'
 
 /** Sessions and connections of a flow; both outlive the job. */
@@ -60,7 +60,8 @@ async function run(job: Job): Promise<JobResult> {
     for (const one of runs) one.pump()
   }
   const isOpen = job.flows.some(({ phases }) => phases.some(({ perSecond }) => perSecond > 0))
-  const metronome = isOpen ? startMetronome(pumpAll) : null
+  const tickMs = Math.min(...job.flows.map((flow) => flow.tickMs ?? TICK_MS))
+  const metronome = isOpen ? startMetronome(tickMs, pumpAll) : null
   const timer = setInterval(pumpAll, LOOK_MS)
   await Promise.all(runs.map((one) => one.run()))
   clearInterval(timer)

@@ -17,6 +17,8 @@ export interface Admission {
   leave(nowMs: number, isAside: boolean, isDecided: boolean): void
   /** A request that has a slot waits for MongoDB, beside the others: it no longer queues. */
   setAside(): void
+  /** To be called each `BEAT_MS`, so that pauses of this thread are not taken for the workers'. */
+  beat(nowMs: number): void
   readonly inFlight: number
   readonly figures: AdmissionFigures
   /** Admits nobody from now on. Resolves when the last one has left. */
@@ -35,6 +37,8 @@ export interface QueueOptions extends Omit<QueueLimitOptions, 'limitMax'> {
   readonly newSessionsPercent: number
 }
 
+export const BEAT_MS = 20
+
 /** What ends a session is taken up to so many times the limit: it frees more than it takes. */
 const RELEASES = 1.25
 
@@ -46,6 +50,7 @@ class Door implements Admission {
   readonly #inFlightMax: number
   readonly #queue: QueueLimit | null
   readonly #newSessions: number
+  #beatMs = -1
   #inFlight = 0
   #aside = 0
   #isClosed = false
@@ -112,6 +117,12 @@ class Door implements Admission {
 
   setAside(): void {
     this.#aside += 1
+  }
+
+  beat(nowMs: number): void {
+    const lateMs = nowMs - this.#beatMs - BEAT_MS
+    if (this.#beatMs >= 0 && lateMs > BEAT_MS) this.#queue?.paused(lateMs)
+    this.#beatMs = nowMs
   }
 
   close(): Promise<void> {

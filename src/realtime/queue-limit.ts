@@ -64,6 +64,11 @@ export class QueueLimit {
     this.#hasRefused = true
   }
 
+  /** This thread stood still for so long: it says nothing of the workers that nothing was heard. */
+  paused(forMs: number): void {
+    this.#sinceMs += forMs
+  }
+
   /** One has been answered; `inFlight` with it. */
   answered(inFlight: number, nowMs: number): void {
     this.#answers += 1

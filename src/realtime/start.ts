@@ -4,10 +4,10 @@ import type { Peers } from '../catalog/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { SessionNews } from '../domain/worker-task.ts'
-import { type Clock, processMs } from '../runtime/clock.ts'
+import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { type Admission, type AdmissionOptions, createAdmission } from './admission.ts'
+import { type Admission, type AdmissionOptions, BEAT_MS, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json.ts'
@@ -118,6 +118,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   if (isFirst && !isLoopback(host) && !mustAuthenticate(host, openTo)) {
     options.log.warn({ host, port: server.port }, OPEN)
   }
+  const beating = setInterval(() => admission.beat(monotonicMs()), BEAT_MS)
+  beating.unref()
   return {
     port: server.port,
     diameterPort: diameter?.port ?? 0,
@@ -127,6 +129,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       server.stop()
       diameter?.stop()
       await admission.close()
+      clearInterval(beating)
       await diameter?.close()
       await pool.close()
       await stored.close()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
-import { type Admission, createAdmission } from '../../src/realtime/admission.ts'
+import { type Admission, BEAT_MS, createAdmission } from '../../src/realtime/admission.ts'
 
 const QUEUE = { targetMs: 20, limitMin: 8, newSessionsPercent: 50 }
 
@@ -76,6 +76,20 @@ it('does not count what waits for MongoDB as queueing, but within the bound of a
   small.setAside()
   expect(small.enter('release', 0)).toBe(false)
   expect(small.figures.refusedInFlight).toBe(1)
+})
+
+it('does not take a pause of its own thread for one of the workers', () => {
+  const admission = createAdmission({ inFlightMax: 100, queue: QUEUE })
+  admission.beat(0)
+  for (let taken = 0; taken < 8; taken += 1) admission.enter('update', 1)
+  admission.beat(BEAT_MS)
+  admission.beat(990)
+  expect(askTwice(admission, 'update')).toEqual([true, true])
+  const late = createAdmission({ inFlightMax: 100, queue: QUEUE })
+  for (let taken = 0; taken < 8; taken += 1) late.enter('update', 1)
+  for (let nowMs = 0; nowMs <= 1_000; nowMs += 2 * BEAT_MS) late.beat(nowMs)
+  late.enter('update', 1_000)
+  expect(late.figures.limit).toBe(8)
 })
 
 it('learns nothing of how fast requests are answered from those that fail', () => {

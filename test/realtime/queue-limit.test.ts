@@ -117,9 +117,8 @@ it('forgets what it learnt when the load has gone', () => {
 it('learns in bursts that are shorter than a window', () => {
   const limit = limitOf()
   // A stall has brought it down.
-  limit.taken(0, 0)
-  limit.taken(30, 3 * TARGET_MS)
-  expect(limit.limit).toBe(30)
+  for (let nowMs = 0; nowMs <= 3 * TARGET_MS; nowMs += 2) limit.taken(nowMs / 2, nowMs)
+  expect(limit.limit).toBe(LIMIT_MIN)
   for (let index = 30; index > 0; index -= 1) limit.answered(index, 100)
   for (let burst = 0; burst < 5; burst += 1) {
     const fromMs = 200 + burst * 5
@@ -156,4 +155,18 @@ it('is not misled by what came first, however long that took', () => {
   run({ ms: 300, offered: 1, capacity: 0 })
   const { p50 } = run({ ms: 20_000, offered: 10, capacity: 5 })
   expect(p50).toBeLessThan(1.1 * TARGET_MS)
+})
+
+it('takes what has gathered while the thread itself stood still', () => {
+  const limit = limitOf()
+  const { run } = nodeOf(limit)
+  run({ ms: 1_000, offered: 1, capacity: 5 })
+  limit.taken(0, 2_000)
+  for (let taken = 1; taken < 50; taken += 1) limit.taken(taken, 2_000 + taken / 10)
+  limit.paused(195)
+  for (let taken = 50; taken < 400; taken += 1) limit.taken(taken, 2_200)
+  expect(limit.limit).toBe(LIMIT_MAX)
+  // The workers have been as quiet since.
+  limit.taken(400, 2_300)
+  expect(limit.limit).toBe(400)
 })
