@@ -83,7 +83,7 @@ it('does not take a pause of its own thread for one of the workers', () => {
   admission.beat(0)
   for (let taken = 0; taken < 8; taken += 1) admission.enter('update', 1)
   admission.beat(BEAT_MS)
-  admission.beat(990)
+  admission.beat(1_000)
   expect(askTwice(admission, 'update')).toEqual([true, true])
   const late = createAdmission({ inFlightMax: 100, queue: QUEUE })
   for (let taken = 0; taken < 8; taken += 1) late.enter('update', 1)
