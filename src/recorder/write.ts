@@ -10,6 +10,8 @@ import type { NameOf } from './include-names.ts'
 
 /** Keeps one command well within the time limit of an operation. */
 const OPERATIONS_MAX = 200
+/** While the store works on one, the next are made and sent. No two are of the same record. */
+const COMMANDS_AT_ONCE = 4
 /** With an upsert "if newer" it says that what is there is as new, or newer. */
 const DUPLICATE_KEY = 11_000
 /** An outage of the store, though it names an operation. */
@@ -77,8 +79,7 @@ async function writeAll(
   refused: Refused,
 ): Promise<void> {
   const collection = catalog[name] as unknown as Collection<AnyDocument>
-  for (let at = 0; at < upserts.length; at += OPERATIONS_MAX) {
-    const part = upserts.slice(at, at + OPERATIONS_MAX)
+  const write = async (part: readonly Upsert[]) => {
     const operations = part.map(({ operation }) => operation)
     try {
       await catalog.run(`record ${name}`, () =>
@@ -90,6 +91,16 @@ async function writeAll(
         if (upsert !== undefined) refused.set(upsert.key, refusal)
       }
     }
+  }
+  const step = OPERATIONS_MAX * COMMANDS_AT_ONCE
+  for (let from = 0; from < upserts.length; from += step) {
+    const parts: Promise<void>[] = []
+    for (let at = from; at < Math.min(from + step, upserts.length); at += OPERATIONS_MAX) {
+      parts.push(write(upserts.slice(at, at + OPERATIONS_MAX)))
+    }
+    // All have come to their end before one's failure is told: a repetition meets none of them.
+    const failed = (await Promise.allSettled(parts)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
   }
 }
 
