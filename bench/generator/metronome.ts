@@ -20,8 +20,7 @@ export interface Metronome {
 }
 
 /**
- * Calls `onTick` each `tickMs` until it is stopped; a tick that was not taken yet is not followed by
- * another.
+ * Calls `onTick` each `tickMs` until it is stopped; none follows a tick that was not taken yet.
  */
 export function startMetronome(tickMs: number, onTick: () => void): Metronome {
   const flags = new Int32Array(new SharedArrayBuffer(8))

@@ -21,7 +21,7 @@ const SATURATING = 16
 /** Small batches, one at a time, so that few requests saturate commits of a few milliseconds. */
 const BATCH_SIZE_MAX = 8
 const GENERATOR_CORE_MAX = 0.3
-/** Of a tenth of a second in which all was well: a machine that others use, too, is late at times. */
+/** Of a tenth of a second in which all was well: a machine that others use is late at times. */
 const UNWELL_SHARE_MAX = 0.01
 /** What is served beyond saturation by more than this was no saturation. */
 const SERVED_MAX = 1.2

@@ -11,7 +11,7 @@ export interface Admission {
   /** Takes a slot; false if it has to be refused, or the door is closed. */
   enter(kind: RequestKind, nowMs: number): boolean
   /**
-   * Gives a slot back; `isAside` of one that was set aside, `isDecided` if it was granted or denied.
+   * Gives a slot back; `isAside` of one that was set aside, `isDecided` if granted or denied.
    * What failed says nothing of how fast requests are answered.
    */
   leave(nowMs: number, isAside: boolean, isDecided: boolean): void

@@ -11,7 +11,7 @@ export class EventLoopError extends Error {
 
 /** After so long its last figures stand for those of now: it may be busy, or hang. */
 const FIGURES_TIMEOUT_MS = 500
-/** It hangs if it has not answered so many times in succession: its connections are lost with it. */
+/** It hangs if it has not answered so often in succession: its connections are lost with it. */
 const UNANSWERED_MAX = 20
 /** What it has not let go of so long after its orderly end is ended with it. */
 const END_TIMEOUT_MS = 2_000
