@@ -48,20 +48,29 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   await reachable(partitions, (partition) => groups.open(partition))
   let fresh: RawEntry[] = []
   let pending: RawEntry[] = []
-  // What is read is to be worked off soon, or others take it over. But a round that has room for
-  // more entries of the same accounts writes each account once.
-  let countEach = 1
+  // What is read fills a round, if as many streams have entries as before, and as large ones. More
+  // would wait here until others take it over; with less, an account that many entries name would be
+  // written once for each.
+  let fieldsEach = 1
+  let streams = partitions
+  const countEach = (countMax: number) => {
+    const count = Math.floor((countMax * partitions) / (fieldsEach * streams))
+    return Math.min(countMax, Math.max(1, count))
+  }
   return {
     async read(countMax, blockMs) {
       if (fresh.length === 0) {
-        fresh = await groups.read(countEach, blockMs)
-        if (fresh.length > 0) countEach = nextCount(fresh, countMax, partitions)
+        fresh = await groups.read(countEach(countMax), blockMs)
+        if (fresh.length > 0) {
+          fieldsEach = Math.max(1, fieldsIn(fresh) / fresh.length)
+          streams = new Set(fresh.map(({ partition }) => partition)).size
+        }
       }
       return resolveEntries(ledger, takeRound(fresh, countMax * partitions))
     },
     async readPending(countMax, idleMs) {
       if (pending.length === 0) {
-        const claim = (partition: number) => groups.claim(partition, countEach, idleMs)
+        const claim = (partition: number) => groups.claim(partition, countEach(countMax), idleMs)
         pending = (await reachable(partitions, claim)).flat()
         // Some of it may be what has waited here for too long.
         const claimed = new Set(pending.map(nameOf))
@@ -100,17 +109,6 @@ function takeRound(entries: RawEntry[], fieldsMax: number): RawEntry[] {
     count += 1
   }
   return entries.splice(0, count)
-}
-
-/**
- * How many entries of each stream fill a round, if as many streams have some as before, and as
- * large ones.
- */
-function nextCount(read: readonly RawEntry[], countMax: number, partitions: number): number {
-  const streams = new Set(read.map(({ partition }) => partition)).size
-  const fieldsEach = Math.max(1, fieldsIn(read) / read.length)
-  const count = Math.floor((countMax * partitions) / (fieldsEach * streams))
-  return Math.min(countMax, Math.max(1, count))
 }
 
 /** Fields with values: an owner each, or a record. */

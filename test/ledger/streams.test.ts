@@ -276,11 +276,16 @@ describe('what waits in a reader', () => {
 
   it('is no more than a few rounds, by the size of the entries before', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
-    const stream = scene.ledger.keys.stream(0)
-    await scene.redis.client.xadd(stream, '*', ...namesOf(1, 100))
+    const { keys } = scene.ledger
+    const stream = keys.stream(0)
+    const pending = async () => (await scene.redis.client.xpending(stream, 'recorder'))[0]
+    const names = namesOf(1, 5 * keys.partitions)
+    await scene.redis.client.xadd(stream, '*', ...names)
     await reader.acknowledge((await reader.read(10, 1)).entries)
-    for (const aid of [1, 2, 3]) await scene.redis.client.xadd(stream, '*', ...namesOf(aid, 100))
-    await reader.read(10, 1)
-    expect((await scene.redis.client.xpending(stream, 'recorder'))[0]).toBe(1)
+    for (let entry = 0; entry < 5; entry += 1) await scene.redis.client.xadd(stream, '*', ...names)
+    // Two of them fill a round of ten for each stream, and name the same accounts.
+    const round = await reader.read(10, 1)
+    expect(new Set(idsIn(round)).size).toBe(2)
+    expect(await pending()).toBe(2)
   })
 })
