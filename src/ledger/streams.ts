@@ -49,8 +49,8 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   let fresh: RawEntry[] = []
   let pending: RawEntry[] = []
   // What is read fills a round, if as many streams have entries as before, and as large ones. More
-  // would wait here until others take it over; with less, an account that many entries name would be
-  // written once for each.
+  // would wait here until others take it over; with less, an account that many entries name would
+  // be written once for each.
   let fieldsEach = 1
   let streams = partitions
   const countEach = (countMax: number) => {
