@@ -50,8 +50,7 @@ export class WorkerThread implements BatchWorker {
       atomics: 'disabled',
       recordTiming: false,
       // Cached owners and sessions are replaced with each request, and with V8's default they are
-      // copied about on the way: collecting them cost a third of what the worker itself does, with
-      // this a quarter.
+      // copied about on the way (docs/PERFORMANCE.md, "What holds it now").
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     this.#piscina.on('error', onError)
