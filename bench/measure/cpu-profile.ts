@@ -4,7 +4,7 @@
 export interface CpuProfile {
   nodes: readonly {
     id: number
-    callFrame: { functionName: string; url: string; lineNumber: number }
+    callFrame: { functionName: string; url: string }
   }[]
   samples: readonly number[]
   /** µs between a sample and the one before it. */

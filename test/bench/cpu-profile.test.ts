@@ -14,7 +14,7 @@ it('names where code is', () => {
 })
 
 it('adds up what each sample lasted until the next, without idle time', () => {
-  const frame = (functionName: string) => ({ functionName, url: '', lineNumber: 0 })
+  const frame = (functionName: string) => ({ functionName, url: '' })
   const profile: CpuProfile = {
     nodes: ['(root)', '(idle)', 'a', 'b'].map((name, id) => ({ id, callFrame: frame(name) })),
     samples: [2, 2, 1, 3, 2],
