@@ -1,15 +1,16 @@
 /** A request of the entity API that was read, cast, and checked by the definition of its action. */
-import type { Logger } from '../../runtime/log.ts'
-import type { Catalog } from '../../catalog/connection.ts'
+
 import type { ChangeStores } from '../../catalog/chains/change.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import type { CollectionDefinition } from './definition.ts'
 import type { FieldDefinition } from './field-definition.ts'
+import type { CollectionRules } from './rules/rule.ts'
 import type { Fields } from './timeline/draft.ts'
 import type { FieldChanges } from './timeline/set-fields.ts'
-import type { CollectionRules } from './rules/rule.ts'
 
 /** What the actions work with. */
 export interface EntityStores extends ChangeStores {

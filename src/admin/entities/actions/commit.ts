@@ -1,8 +1,8 @@
 /** From a draft to the store: what all writes have in common. */
 import type { Decision } from '../../../catalog/chains/change.ts'
-import { checkedEntity } from '../../../catalog/write.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { checkedEntity } from '../../../catalog/write.ts'
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import type { EntityStores, WriteRequest } from '../entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'

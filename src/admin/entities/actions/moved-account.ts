@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { planTransfer } from '../../balances/transfer.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { RuleError } from '../errors.ts'
 import type { EntityStores } from '../entity-request.ts'
+import { RuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { type Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
 
@@ -25,7 +25,9 @@ export async function sequelOf(
   if (!isMoved) {
     const known = aids(draft.before())
     if ([...aids(draft.revisions())].every((aid) => known.has(aid))) return undefined
-    throw new RuleError('aid can only change from now on: balances move with the subscriber at once')
+    throw new RuleError(
+      'aid can only change from now on: balances move with the subscriber at once',
+    )
   }
   const sid = Number(draft.revisions()[0]?.['sid'])
   return planTransfer(ledger, { sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
