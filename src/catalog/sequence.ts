@@ -17,7 +17,11 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
         { returnDocument: 'after' },
       ),
     )
-  const counter = (await increase()) ?? (await begin(catalog), await increase())
+  let counter = await increase()
+  if (counter === null) {
+    await begin(catalog)
+    counter = await increase()
+  }
   if (counter === null) throw new Error('the sequence of numbers was not returned')
   return counter.seq - count + 1
 }

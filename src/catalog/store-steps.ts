@@ -137,7 +137,10 @@ async function refusingDuplicates<T>(
   } catch (error) {
     if (!isDuplicate(error)) throw error
     const fields = Object.keys((error['keyPattern'] as Document | undefined) ?? {})
-    throw new DuplicateEntityError(collection, fields)
+    throw new DuplicateEntityError(
+      collection,
+      fields.filter((field) => field !== 'deleted_at'),
+    )
   }
 }
 

@@ -2,7 +2,7 @@
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../domain/catalogue.ts'
 import { ENTITIES, type EntityCollection } from './collections.ts'
-import { type CompileOptions, type RawDocument, WRITTEN } from './compile/document.ts'
+import { type CompileOptions, type RawDocument, revisionOf, WRITTEN } from './compile/document.ts'
 import { compilePlan, compileService } from './compile/offer.ts'
 import { compilePrepaidInclude } from './compile/prepaid-include.ts'
 import { compileAccount, compileSubscriber } from './compile/profile.ts'
@@ -10,7 +10,7 @@ import { compileRate } from './compile/rate.ts'
 import { compileTax } from './compile/tax.ts'
 import type { Catalog } from './connection.ts'
 import { withDates } from './dates.ts'
-import type { EntityDefinition } from './entities/entity.ts'
+import { checkSchema, type EntityDefinition } from './entities/entity.ts'
 import { CompileError, EntityConflictError } from './errors.ts'
 import { checkReferences } from './references.ts'
 import { type Step, storeSteps } from './store-steps.ts'
@@ -103,6 +103,22 @@ const COMPILERS: Readonly<
   rates: compileRate,
   taxes: compileTax,
   prepaidincludes: compilePrepaidInclude,
+  prepaidgroups: plain(ENTITIES.prepaidgroups),
+  charges: plain(ENTITIES.charges),
+  discounts: plain(ENTITIES.discounts),
+  reports: plain(ENTITIES.reports),
+  users: plain(ENTITIES.users),
+  autorenew: plain(ENTITIES.autorenew),
+}
+
+/** What charging does not read has no compiled form: its schema, its own check, dates in order. */
+function plain([definition]: readonly EntityDefinition[]): (document: RawDocument) => Revision {
+  const { schema, check } = definition as EntityDefinition
+  return (document) => {
+    checkSchema(schema, document)
+    check?.(document)
+    return revisionOf(document as RawDocument & { from: Date; to: Date })
+  }
 }
 
 function prepare(
