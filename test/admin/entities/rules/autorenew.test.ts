@@ -40,6 +40,9 @@ describe('R33: a renewal', () => {
     const there = { ...renewal, next_renew: new Date('2026-03-10T22:00:00Z') }
     await check('autorenew', there, contextOf(catalog, { zone }))
     const stored = documentOf(today)
+    const before = documentOf({ ...today, ...tomorrow, immediate: true })
+    const later = check('autorenew', { ...today, immediate: true }, contextOf(catalog), before)
+    expect((await refusal(later))?.[1]).toContain('next_renew must not be before 2026-03-11')
     await check('autorenew', { ...today, cycles_remaining: 3 }, contextOf(catalog), stored)
   })
 

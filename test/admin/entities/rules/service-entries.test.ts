@@ -66,11 +66,11 @@ describe('R24: a service has to be there when it begins', () => {
     expect(await refusal(asked as Promise<unknown>)).toEqual([DISPLAY.service, expect.any(String)])
   })
 
-  it('takes one that ended since and is held already', async () => {
+  it.each(['OLD', 'GONE'])('takes %s, which is gone since and held already', async (name) => {
     const catalog = await withServices()
-    const held = { name: 'OLD', from: day('2026-01-15'), to: day('2026-06-01'), service_id: 7 }
+    const held = { name, from: day('2026-01-15'), to: day('2026-06-01'), service_id: 7 }
     const target = documentOf({ services: [held] })
-    const sent = { name: 'OLD', service_id: 7, from: '2026-01-15', to: '2026-05-01' }
+    const sent = { name, service_id: 7, from: '2026-01-15', to: '2026-05-01' }
     const [kept] = await entriesOf(catalog, [sent], { target })
     expect(kept).toMatchObject({ from: day('2026-01-15'), to: day('2026-05-01'), service_id: 7 })
     const moved = { ...sent, from: '2026-03-01' }
