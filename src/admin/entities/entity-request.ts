@@ -19,7 +19,16 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities'>
   rules: Readonly<Record<string, CollectionRules>>
+  /** What moving the balances of a subscriber takes; `follow` does it. */
+  planTransfer(move: AccountMove): Promise<unknown>
   log: Pick<Logger, 'warn' | 'error'>
+}
+
+export interface AccountMove {
+  sid: number
+  fromAid: number
+  toAid: number
+  operationId: string
 }
 
 export interface ReadRequest {
