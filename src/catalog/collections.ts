@@ -21,6 +21,7 @@ export type {
   UpdateFilter,
   WithId,
 } from 'mongodb'
+export { ObjectId } from 'mongodb'
 
 /** A number that only grows. `feed:<collection>`: the revision of a collection (revisions.ts). */
 export interface CounterDocument {
