@@ -39,7 +39,7 @@ export interface ReadRequest {
   size: number
   sort: Readonly<Record<string, 1 | -1>>
   /** Null: all fields. */
-  project: Readonly<Record<string, boolean>> | null
+  project: Readonly<Record<string, 0 | 1>> | null
   /** 0 active, 1 future, 2 expired; of `uniqueget`. */
   states: readonly number[]
 }
@@ -54,7 +54,10 @@ export interface WriteRequest {
   definition: CollectionDefinition
   /** `_id`, key fields and `effective_date` of `query`. */
   target: Fields
+  /** Declared fields, and members of lists. */
   changes: FieldChanges
+  /** `update` as it came: configured fields are read from it. */
+  raw: Fields
   from: Date | null
   to: Date | null
   /** Configured fields of the collection. */

@@ -56,7 +56,7 @@ export function act(
   const definition = definitionOf(name)
   const changes = { set, push: [], pull: [] }
   const period = { from: from ?? null, to: to ?? null }
-  const request = { definition, target, changes, ...period, fields: [] }
+  const request = { definition, target, changes, raw: set, ...period, fields: [] }
   return action === 'create' ? create(stores, request) : change(stores, action, request)
 }
 
