@@ -1,6 +1,7 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { BalanceDocument } from './balance-document.ts'
+import type { LockDocument } from './chains/locks.ts'
 import type { LineDocument } from './documents.ts'
 import { type AccountDocument, AccountEntity } from './entities/account.ts'
 import { type AutorenewDocument, AutorenewEntity } from './entities/autorenew.ts'
@@ -85,6 +86,8 @@ export interface Collections {
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
+  /** Locks of entities that are being changed (chains/). */
+  readonly entitylocks: Collection<LockDocument>
 }
 
 export interface EntityDocuments {
@@ -170,6 +173,7 @@ export function collectionsOf(db: Db): Collections {
     counters: db.collection('counters'),
     installation: db.collection('installation'),
     config: db.collection('config'),
+    entitylocks: db.collection('entitylocks'),
   }
 }
 
