@@ -9,7 +9,7 @@ import { castField } from './fields/check.ts'
 import type { RawParameters } from './request/body.ts'
 import { castUpdate } from './request/cast.ts'
 import type { TimeContext } from './request/instant.ts'
-import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
+import { compoundParameters } from './request/json-text.ts'
 import { castQuery } from './request/query-language.ts'
 import {
   type FieldChange,
@@ -146,5 +146,3 @@ function isKnown(
   if (actions.create !== undefined && Object.hasOwn(actions.create.update, name)) return true
   return fields.some(({ field_name: known }) => known === name || known.startsWith(`${name}.`))
 }
-
-export type { CompoundParameters }
