@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
+import { createRules } from './entities/rules/rules.ts'
 import { profileFenceOf } from './profile-fence.ts'
 
 export interface EntityApiOptions {
@@ -31,7 +32,7 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
   const { catalog, ledger, clock, config, log } = options
   return {
     ...{ catalog, ledger, clock, config, log },
-    rules: {},
+    rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
     planTransfer: async (move) => move,
     follow: async () => {},
