@@ -8,6 +8,8 @@ import type { Logger } from '../runtime/log.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
+import { billActions } from './entities/records/bills.ts'
+import { lineActions } from './entities/records/lines.ts'
 import { createRules } from './entities/rules/rules.ts'
 import { profileFenceOf } from './profile-fence.ts'
 
@@ -21,10 +23,11 @@ export interface EntityApiOptions {
 
 export function createEntityApi(options: EntityApiOptions): EntityApi {
   const { catalog, clock, config } = options
+  const stores = entityStoresOf(options)
   return {
-    stores: entityStoresOf(options),
+    stores,
     fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
-    own: {},
+    own: { lines: lineActions(stores), bills: billActions(stores) },
   }
 }
 
