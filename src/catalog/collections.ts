@@ -60,6 +60,9 @@ export interface Collections {
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
+  /** Charging plans, and the cards that are loaded by a secret. */
+  readonly prepaidgroups: Collection<Record<string, unknown>>
+  readonly cards: Collection<Record<string, unknown>>
 }
 
 export interface EntityDocuments {
@@ -106,6 +109,8 @@ export function collectionsOf(db: Db): Collections {
     counters: db.collection('counters'),
     installation: db.collection('installation'),
     config: db.collection('config'),
+    prepaidgroups: db.collection('prepaidgroups'),
+    cards: db.collection('cards'),
   }
 }
 
