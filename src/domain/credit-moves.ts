@@ -21,8 +21,8 @@ export class BucketReservedError extends BalanceRefusal {
 }
 
 /**
- * `close`: takes away all that is free, and ends the bucket for good. `transfer_out`: takes all that
- * is free, and leaves what is reserved and the validity, for sessions that go on in this account.
+ * `close`: takes away all that is free, and ends the bucket for good. `transfer_out`: takes all
+ * that is free, and leaves what is reserved and the validity, for sessions that go on here.
  */
 export interface Withdrawal {
   mode: 'close' | 'transfer_out'
@@ -39,7 +39,7 @@ export interface TransferIn {
   counted: number
 }
 
-/** Moves nothing: it is the head of several operations on one owner (`parentRef` of their lines). */
+/** Moves nothing: the head of several operations on one owner (`parentRef` of their lines). */
 export interface Heading {
   mode: 'heading'
 }
