@@ -10,7 +10,7 @@ import type {
 } from '../domain/catalogue.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
-import type { EntityCollection } from './collections.ts'
+import type { ChargingCollection } from './collections.ts'
 import type { RawDocument } from './compile/document.ts'
 import { compilePlan, compileService } from './compile/offer.ts'
 import { compilePrepaidInclude } from './compile/prepaid-include.ts'
@@ -26,7 +26,7 @@ import {
   type SkippedDocument,
 } from './snapshot.ts'
 
-type CatalogueCollection = Exclude<EntityCollection, 'subscribers'>
+type CatalogueCollection = Exclude<ChargingCollection, 'subscribers'>
 
 /** The revisions that a rate key has now; none if it is gone. */
 export type ChangedRate = ChangedKey<string, RateRevision>

@@ -1,15 +1,29 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { BalanceDocument } from './balance-document.ts'
+import type { LockDocument } from './chains/locks.ts'
 import type { LineDocument } from './documents.ts'
 import { type AccountDocument, AccountEntity } from './entities/account.ts'
+import { type AutorenewDocument, AutorenewEntity } from './entities/autorenew.ts'
+import {
+  BILL_INDEXES,
+  BILLRUN_INDEXES,
+  type BillDocument,
+  type BillrunDocument,
+} from './entities/bill.ts'
+import { CARD_INDEXES, type CardDocument } from './entities/card.ts'
+import { type ChargeDocument, ChargeEntity } from './entities/charge.ts'
+import { type DiscountDocument, DiscountEntity } from './entities/discount.ts'
 import type { EntityDefinition } from './entities/entity.ts'
 import { type PlanDocument, PlanEntity } from './entities/plan.ts'
+import { type PrepaidGroupDocument, PrepaidGroupEntity } from './entities/prepaid-group.ts'
 import { type PrepaidIncludeDocument, PrepaidIncludeEntity } from './entities/prepaid-include.ts'
 import { type RateDocument, RateEntity } from './entities/rate.ts'
+import { type ReportDocument, ReportEntity } from './entities/report.ts'
 import { type ServiceDocument, ServiceEntity } from './entities/service.ts'
 import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
+import { type UserDocument, UserEntity } from './entities/user.ts'
 
 export type {
   AggregationCursor,
@@ -21,6 +35,7 @@ export type {
   UpdateFilter,
   WithId,
 } from 'mongodb'
+export { ObjectId } from 'mongodb'
 
 /** A number that only grows. `feed:<collection>`: the revision of a collection (revisions.ts). */
 export interface CounterDocument {
@@ -53,16 +68,26 @@ export interface Collections {
   readonly rates: Collection<RateDocument>
   readonly taxes: Collection<TaxDocument>
   readonly prepaidincludes: Collection<PrepaidIncludeDocument>
+  readonly prepaidgroups: Collection<PrepaidGroupDocument>
+  readonly charges: Collection<ChargeDocument>
+  readonly discounts: Collection<DiscountDocument>
+  readonly reports: Collection<ReportDocument>
+  readonly users: Collection<UserDocument>
+  readonly autorenew: Collection<AutorenewDocument>
   /** Written by the recorder and billing. */
   readonly lines: Collection<LineDocument>
   /** Projection of the live balances; only the recorder writes it. */
   readonly balances: Collection<BalanceDocument>
+  /** Invoices, payments and refunds. */
+  readonly bills: Collection<BillDocument>
+  /** The invoice of each account and cycle. */
+  readonly billrun: Collection<BillrunDocument>
+  readonly cards: Collection<CardDocument>
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
-  /** Charging plans, and the cards that are loaded by a secret. */
-  readonly prepaidgroups: Collection<Record<string, unknown>>
-  readonly cards: Collection<Record<string, unknown>>
+  /** Locks of entities that are being changed (chains/). */
+  readonly entitylocks: Collection<LockDocument>
 }
 
 export interface EntityDocuments {
@@ -72,10 +97,28 @@ export interface EntityDocuments {
   rates: RateDocument
   taxes: TaxDocument
   prepaidincludes: PrepaidIncludeDocument
+  prepaidgroups: PrepaidGroupDocument
+  charges: ChargeDocument
+  discounts: DiscountDocument
+  reports: ReportDocument
+  users: UserDocument
+  autorenew: AutorenewDocument
 }
 
-/** The collections whose documents are entities: with revisions, schema and feed. */
+/** The collections whose documents are entities: with revisions in time and a schema. */
 export type EntityCollection = keyof EntityDocuments
+
+/** Those that charging reads: feeds follow them. */
+export const CHARGING_COLLECTIONS = [
+  'subscribers',
+  'plans',
+  'services',
+  'rates',
+  'taxes',
+  'prepaidincludes',
+] as const satisfies readonly EntityCollection[]
+
+export type ChargingCollection = (typeof CHARGING_COLLECTIONS)[number]
 
 /** What is stored in each entity collection. Subscribers come before accounts: the usual case. */
 export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefinition[]>> = {
@@ -85,15 +128,27 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
   rates: [RateEntity],
   taxes: [TaxEntity],
   prepaidincludes: [PrepaidIncludeEntity],
+  prepaidgroups: [PrepaidGroupEntity],
+  charges: [ChargeEntity],
+  discounts: [DiscountEntity],
+  reports: [ReportEntity],
+  users: [UserEntity],
+  autorenew: [AutorenewEntity],
 }
 
-const RECORD_INDEXES: Readonly<Record<'lines' | 'balances', IndexDescription[]>> = {
+/** What is recorded, and is no entity. */
+type RecordCollection = 'lines' | 'balances' | 'bills' | 'billrun' | 'cards'
+
+const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
     { key: { stamp: 1 }, unique: true },
     { key: { sid: 1, urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
   ],
   balances: [{ key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true }],
+  bills: BILL_INDEXES,
+  billrun: BILLRUN_INDEXES,
+  cards: CARD_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -104,13 +159,21 @@ export function collectionsOf(db: Db): Collections {
     rates: db.collection('rates'),
     taxes: db.collection('taxes'),
     prepaidincludes: db.collection('prepaidincludes'),
+    prepaidgroups: db.collection('prepaidgroups'),
+    charges: db.collection('charges'),
+    discounts: db.collection('discounts'),
+    reports: db.collection('reports'),
+    users: db.collection('users'),
+    autorenew: db.collection('autorenew'),
     lines: db.collection('lines'),
     balances: db.collection('balances'),
+    bills: db.collection('bills'),
+    billrun: db.collection('billrun'),
+    cards: db.collection('cards'),
     counters: db.collection('counters'),
     installation: db.collection('installation'),
     config: db.collection('config'),
-    prepaidgroups: db.collection('prepaidgroups'),
-    cards: db.collection('cards'),
+    entitylocks: db.collection('entitylocks'),
   }
 }
 
@@ -137,6 +200,7 @@ export async function ensureIndexes(
       identifiers.map((field) => ({ key: { [field]: 1 } })),
     )
   }
-  await create('lines', RECORD_INDEXES.lines)
-  await create('balances', RECORD_INDEXES.balances)
+  for (const [name, indexes] of Object.entries(RECORD_INDEXES)) {
+    await create(name as RecordCollection, indexes)
+  }
 }

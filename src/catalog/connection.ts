@@ -1,4 +1,5 @@
 import {
+  type ClientSession,
   type Db,
   MongoClient,
   MongoClientClosedError,
@@ -36,6 +37,14 @@ export interface Catalog extends Collections {
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
   /**
+   * Likewise, of several writes that become true together where the server has transactions; else
+   * the operation gets no session, and does them one after the other. It may be called again.
+   */
+  transaction<T>(
+    what: string,
+    operation: (session: ClientSession | undefined) => Promise<T>,
+  ): Promise<T>
+  /**
    * Creates the indexes that are missing; safe to repeat. `identifiers`: fields beside sid, msisdn
    * and imsi that subscribers are found by.
    */
@@ -60,6 +69,11 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   return {
     ...collections,
     run,
+    transaction: (what, operation) =>
+      run(what, async () => {
+        if (!(await hasTransactions(db))) return operation(undefined)
+        return client.withSession((session) => session.withTransaction(operation))
+      }),
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => run('ping', () => pingOnce(db)),
     close: link.close,
@@ -86,6 +100,12 @@ function createClient(options: CatalogOptions): MongoClient {
     const reason = isPlain && error instanceof Error ? `: ${error.message}` : ''
     throw new CatalogUrlError(`MongoDB URL ${redactUrl(url)} cannot be used${reason}`)
   }
+}
+
+/** Only members of a replica set, and what routes to them, know transactions. */
+async function hasTransactions(db: Db): Promise<boolean> {
+  const hello = await db.command({ hello: 1 })
+  return typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid'
 }
 
 async function pingOnce(db: Db): Promise<void> {

@@ -1,7 +1,7 @@
 /** The catalogue that a newcomer finds: small, and one of each kind. */
 import { ObjectId } from 'mongodb'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
-import { ENTITIES, type EntityCollection } from './collections.ts'
+import { CHARGING_COLLECTIONS, type EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 import { DuplicateEntityError } from './errors.ts'
 import { type ProfileFence, writeEntity } from './write.ts'
@@ -186,7 +186,7 @@ async function create(
 }
 
 async function isEmpty(catalog: Catalog): Promise<boolean> {
-  for (const collection of Object.keys(ENTITIES) as EntityCollection[]) {
+  for (const collection of CHARGING_COLLECTIONS) {
     const any = await catalog.run(`look into ${collection}`, () =>
       (catalog[collection] as Catalog['plans']).findOne({}),
     )

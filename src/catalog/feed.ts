@@ -6,7 +6,7 @@ import type { Catalogue } from '../domain/catalogue.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type ChangedRate, createCatalogueState } from './catalogue-state.ts'
-import { ENTITIES, type EntityCollection } from './collections.ts'
+import { CHARGING_COLLECTIONS, type ChargingCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 import { createPoller, type Poller } from './poller.ts'
 import { counterId } from './revisions.ts'
@@ -39,8 +39,6 @@ export interface FeedOptions {
 }
 
 const FAILING = 'catalogue feed cannot read; the last catalogue stays'
-
-const COLLECTIONS = Object.keys(ENTITIES) as readonly EntityCollection[]
 
 export function createCatalogFeed(options: FeedOptions): CatalogFeed {
   const { catalog, pollMs, log, clock, identifiers = () => [] } = options
@@ -85,13 +83,13 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
 }
 
 /** The revision number of every collection; 0 where nothing was ever written. */
-async function readNumbers(catalog: Catalog): Promise<Record<EntityCollection, number>> {
+async function readNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
   const counters = await catalog.run('read revision numbers', () =>
-    catalog.counters.find({ _id: { $in: COLLECTIONS.map(counterId) } }).toArray(),
+    catalog.counters.find({ _id: { $in: CHARGING_COLLECTIONS.map(counterId) } }).toArray(),
   )
-  const numberOf = (collection: EntityCollection) =>
+  const numberOf = (collection: ChargingCollection) =>
     counters.find(({ _id }) => _id === counterId(collection))?.seq ?? 0
   return Object.fromEntries(
-    COLLECTIONS.map((collection) => [collection, numberOf(collection)]),
-  ) as Record<EntityCollection, number>
+    CHARGING_COLLECTIONS.map((collection) => [collection, numberOf(collection)]),
+  ) as Record<ChargingCollection, number>
 }

@@ -1,7 +1,7 @@
 /** Reading what changed in one collection since the last look. */
 import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
 import type { Clock } from '../runtime/clock.ts'
-import type { EntityCollection } from './collections.ts'
+import type { ChargingCollection } from './collections.ts'
 import type { RawDocument } from './compile/document.ts'
 import type { Catalog } from './connection.ts'
 import { createPacer } from './pace.ts'
@@ -49,7 +49,7 @@ export function createCursor(clock: Clock): Cursor {
 /** All documents of a collection, page by page in the order of their ids. */
 export async function* readAll(
   catalog: Catalog,
-  collection: EntityCollection,
+  collection: ChargingCollection,
 ): AsyncGenerator<RawDocument[]> {
   let after: ObjectId | undefined
   while (true) {
@@ -64,7 +64,7 @@ export async function* readAll(
 /** The documents that were written with a number above this one, page by page. */
 export async function* readChanges(
   catalog: Catalog,
-  collection: EntityCollection,
+  collection: ChargingCollection,
   above: number,
 ): AsyncGenerator<RawDocument[]> {
   let last = above
@@ -80,7 +80,7 @@ export async function* readChanges(
 /** Documents are decoded here and not by the driver, which would do a whole page in one piece. */
 async function readPage(
   catalog: Catalog,
-  collection: EntityCollection,
+  collection: ChargingCollection,
   filter: Filter<Document>,
   sort: Record<string, 1>,
 ): Promise<RawDocument[]> {

@@ -22,13 +22,13 @@ export function counterId(collection: Numbered): string {
   return `feed:${collection}`
 }
 
-/** Takes the next number of a collection. */
-export async function bump(catalog: Catalog, collection: Numbered): Promise<number> {
+/** Takes the next number of a collection, or so many of them: the last one is given. */
+export async function bump(catalog: Catalog, collection: Numbered, count = 1): Promise<number> {
   const increase = () =>
     catalog.run(`count up ${collection}`, () =>
       catalog.counters.findOneAndUpdate(
         { _id: counterId(collection) },
-        { $inc: { seq: 1 } },
+        { $inc: { seq: count } },
         { upsert: true, returnDocument: 'after' },
       ),
     )

@@ -2,7 +2,7 @@
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../domain/catalogue.ts'
 import { ENTITIES, type EntityCollection } from './collections.ts'
-import { type CompileOptions, type RawDocument, WRITTEN } from './compile/document.ts'
+import { type CompileOptions, type RawDocument, revisionOf, WRITTEN } from './compile/document.ts'
 import { compilePlan, compileService } from './compile/offer.ts'
 import { compilePrepaidInclude } from './compile/prepaid-include.ts'
 import { compileAccount, compileSubscriber } from './compile/profile.ts'
@@ -10,15 +10,10 @@ import { compileRate } from './compile/rate.ts'
 import { compileTax } from './compile/tax.ts'
 import type { Catalog } from './connection.ts'
 import { withDates } from './dates.ts'
-import type { EntityDefinition } from './entities/entity.ts'
-import {
-  CatalogUnavailableError,
-  CompileError,
-  DuplicateEntityError,
-  EntityConflictError,
-} from './errors.ts'
+import { checkSchema, type EntityDefinition } from './entities/entity.ts'
+import { CompileError, EntityConflictError } from './errors.ts'
 import { checkReferences } from './references.ts'
-import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
+import { type Step, storeSteps } from './store-steps.ts'
 
 /** An account or a subscriber; `sid` 0 for the account itself. */
 export interface ProfileOwner {
@@ -44,9 +39,6 @@ export interface WriteOptions {
   fence?: ProfileFence
 }
 
-/** A writer that is overtaken this often has lost to something that is no normal load. */
-const ANNOUNCEMENTS_MAX = 16
-
 /**
  * Writes one revision of an entity and returns it as stored. Dates may be `YYYY-MM-DD HH:MM:SS` or
  * ISO 8601 texts; without `to` it has no end. If a document to replace carries `rev`, that must
@@ -61,11 +53,9 @@ export async function writeEntity(
   options: WriteOptions,
 ): Promise<RawDocument> {
   const definition = definitionOf(collection, document)
-  const prepared = prepare(definition, document, options)
-  COMPILERS[collection](prepared, WRITTEN)
-  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
+  const prepared = await checkedEntity(catalog, collection, document, options)
   const owner = ownerOf(collection, prepared)
-  const write = () => writeAnnounced(catalog, collection, definition, prepared, options)
+  const write = () => store(catalog, collection, definition, prepared, options.mode)
   if (owner === null || options.fence === undefined) return write()
   await options.fence.begin(owner)
   try {
@@ -74,6 +64,22 @@ export async function writeEntity(
     // Also after a failure: a write that was given up may have arrived.
     await options.fence.end(owner)
   }
+}
+
+/**
+ * The document as it would be stored, checked to the last field. Rejects with `CompileError` or
+ * `CatalogUnavailableError`.
+ */
+export async function checkedEntity(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+): Promise<RawDocument> {
+  const prepared = prepare(definitionOf(collection, document), document, options)
+  COMPILERS[collection](prepared, WRITTEN)
+  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
+  return prepared
 }
 
 function definitionOf(
@@ -97,12 +103,28 @@ const COMPILERS: Readonly<
   rates: compileRate,
   taxes: compileTax,
   prepaidincludes: compilePrepaidInclude,
+  prepaidgroups: plain(ENTITIES.prepaidgroups),
+  charges: plain(ENTITIES.charges),
+  discounts: plain(ENTITIES.discounts),
+  reports: plain(ENTITIES.reports),
+  users: plain(ENTITIES.users),
+  autorenew: plain(ENTITIES.autorenew),
+}
+
+/** What charging does not read has no compiled form: its schema, its own check, dates in order. */
+function plain([definition]: readonly EntityDefinition[]): (document: RawDocument) => Revision {
+  const { schema, check } = definition as EntityDefinition
+  return (document) => {
+    checkSchema(schema, document)
+    check?.(document)
+    return revisionOf(document as RawDocument & { from: Date; to: Date })
+  }
 }
 
 function prepare(
   definition: EntityDefinition,
   document: Readonly<Record<string, unknown>>,
-  { mode, timeZone }: WriteOptions,
+  { mode, timeZone }: Pick<WriteOptions, 'mode' | 'timeZone'>,
 ): RawDocument {
   const { _id: id = mode === 'insert' ? new ObjectId() : undefined, rev } = document
   if (!(id instanceof ObjectId)) throw new CompileError('_id', 'must be an object id')
@@ -111,101 +133,52 @@ function prepare(
   return { ...withDates(document, definition.dates, timeZone), _id: id, rev: rev ?? 0 }
 }
 
-function ownerOf(collection: EntityCollection, document: RawDocument): ProfileOwner | null {
+/** Whose profile a document is a part of; null: of none. */
+export function ownerOf(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+): ProfileOwner | null {
   if (collection !== 'subscribers') return null
   return { aid: Number(document['aid']), sid: Number(document['sid'] ?? 0) }
 }
 
-/** bump, write, bump (revisions.ts says why). */
-async function writeAnnounced(
-  catalog: Catalog,
-  collection: EntityCollection,
-  definition: EntityDefinition,
-  document: RawDocument,
-  options: WriteOptions,
-): Promise<RawDocument> {
-  const stored = { ...document, rev: await bump(catalog, collection) }
-  try {
-    if (options.mode === 'insert') await insert(catalog, collection, stored)
-    else await replace(catalog, collection, definition, stored, document.rev)
-  } catch (error) {
-    // It may have arrived although no answer did; if this fails too, the feeds' second look finds
-    // it.
-    await bump(catalog, collection).catch(() => {})
-    throw error
-  }
-  return announce(catalog, collection, stored)
-}
-
-async function insert(
-  catalog: Catalog,
-  collection: EntityCollection,
-  document: RawDocument,
-): Promise<void> {
-  await refusingDuplicates(collection, () =>
-    catalog.run(`insert into ${collection}`, () =>
-      documentsOf(catalog, collection).insertOne(document),
-    ),
-  )
-}
-
-async function replace(
+async function store(
   catalog: Catalog,
   collection: EntityCollection,
   { identity }: EntityDefinition,
   document: RawDocument,
-  expectedRev: number,
-): Promise<void> {
-  const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
-  const filter = { _id: document._id, ...same, ...(expectedRev > 0 ? { rev: expectedRev } : {}) }
-  const { matchedCount } = await refusingDuplicates(collection, () =>
-    catalog.run(`replace in ${collection}`, () =>
-      documentsOf(catalog, collection).replaceOne(filter, document),
-    ),
-  )
-  if (matchedCount === 1) return
-  throw new EntityConflictError(
-    `${collection}: no revision ${document._id.toHexString()} with the same ` +
-      `${identity.join(', ')} that nobody has changed meanwhile`,
-  )
+  mode: WriteOptions['mode'],
+): Promise<RawDocument> {
+  const step: Step =
+    mode === 'insert' ? { mode, document } : { mode, document, expectedRev: document.rev }
+  if (mode === 'replace') await checkIdentity(catalog, collection, identity, document)
+  const [stored = false] = await storeSteps(catalog, collection, [step])
+  if (stored === false) throw conflictOf(collection, identity, document)
+  return stored
 }
 
-/**
- * Takes the second number, and gives the document a new one for as long as feeds may overlook it.
- */
-async function announce(
+/** A revision never becomes one of another entity. */
+async function checkIdentity(
   catalog: Catalog,
   collection: EntityCollection,
+  identity: readonly string[],
   document: RawDocument,
-): Promise<RawDocument> {
-  let stored = document
-  for (let attempt = 0; attempt < ANNOUNCEMENTS_MAX; attempt += 1) {
-    const number = await bump(catalog, collection)
-    if (number - stored.rev <= LATE_WRITES_MAX) return stored
-    const filter = { _id: stored._id, rev: stored.rev }
-    const { matchedCount } = await catalog.run(`announce in ${collection}`, () =>
-      documentsOf(catalog, collection).updateOne(filter, { $set: { rev: number } }),
-    )
-    // Somebody has written it again: their number is the one that counts.
-    if (matchedCount === 0) return stored
-    stored = { ...stored, rev: number }
-  }
-  throw new CatalogUnavailableError(`${collection}: too many others write to announce a change`)
+): Promise<void> {
+  const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
+  const documents = catalog[collection] as unknown as Collection<Document>
+  const found = await catalog.run(`look into ${collection}`, () =>
+    documents.findOne({ _id: document._id, ...same }, { projection: { _id: 1 } }),
+  )
+  if (found === null) throw conflictOf(collection, identity, document)
 }
 
-async function refusingDuplicates<T>(
+function conflictOf(
   collection: EntityCollection,
-  write: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (!isDuplicate(error)) throw error
-    const fields = Object.keys((error['keyPattern'] as Document | undefined) ?? {})
-    throw new DuplicateEntityError(collection, fields)
-  }
-}
-
-function documentsOf(catalog: Catalog, collection: EntityCollection): Collection<Document> {
-  return catalog[collection] as unknown as Collection<Document>
+  identity: readonly string[],
+  { _id: id }: RawDocument,
+): EntityConflictError {
+  return new EntityConflictError(
+    `${collection}: no revision ${id.toHexString()} with the same ` +
+      `${identity.join(', ')} that nobody has changed meanwhile`,
+  )
 }

@@ -25,6 +25,13 @@ export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
   }
 }
 
+/** When the cycle of a key (YYYYMM) ends, epoch ms; null for what is no key. */
+export function cycleEndMs(key: string, zone: string, cycleDay: number): number | null {
+  const match = /^(\d{4})(0[1-9]|1[0-2])$/.exec(key)
+  if (match === null) return null
+  return startOf(zone, { year: Number(match[1]), month: Number(match[2]) }, cycleDay)
+}
+
 interface Month {
   year: number
   month: number

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { ENTITIES } from '../catalog/collections.ts'
+import { CHARGING_COLLECTIONS } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
 import { findProfile } from '../catalog/profiles.ts'
@@ -125,7 +125,7 @@ function tellSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
     const catalogueSkipped: Record<string, number> = {}
-    for (const collection of Object.keys(ENTITIES)) catalogueSkipped[collection] = 0
+    for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
     for (const { collection } of feed.skipped()) {
       catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
     }

@@ -69,6 +69,16 @@ export const ORDINARY: Readonly<Record<EntityCollection, Record<string, unknown>
     charging_by_usaget: 'total_cost',
     from: '2026-01-01',
   },
+  prepaidgroups: {
+    name: 'TOPUP20',
+    include: [{ pp_includes_external_id: 1, value: -20 }],
+    from: '2026-01-01',
+  },
+  charges: { key: 'LATE', subject: { general: { value: 50 } }, from: '2026-01-01' },
+  discounts: { key: 'TENPCT', subject: { plan: { GOLD: { value: 0.1 } } }, from: '2026-01-01' },
+  reports: { key: 'usage_by_plan', entity: 'usage', type: 1, from: '2026-01-01' },
+  users: { username: 'ops@example.org', password: 'hash', roles: ['read'], from: '2026-01-01' },
+  autorenew: { aid: 17, sid: 18, bucket_group: 'TOPUP20', cycles: 12, from: '2026-01-01' },
 }
 
 export interface LogRecord {

@@ -8,6 +8,7 @@ import { type CompileOptions, factsOf, type RawDocument, revisionOf, STORED } fr
 import { compileGroups } from './groups.ts'
 import { periodAt } from './period.ts'
 import { compilePrices } from './price.ts'
+import { checkRecurring } from './recurring.ts'
 import { roundingAt } from './rounding.ts'
 
 export function compilePlan(document: RawDocument, options = STORED): PlanRevision {
@@ -40,6 +41,7 @@ export function compileService(document: RawDocument, options = STORED): Service
 function offerOf(document: RawDocument, options: CompileOptions): Offer {
   // It rounds what is charged for the plan itself; wrong rules are refused all the same.
   roundingAt(document['rounding_rules'], 'rounding_rules')
+  if (options.isStrict) checkRecurring(document)
   return {
     prices: compilePrices(document['rates'], 'rates', options),
     groups: groupsOf(document['include'], 'include', options),

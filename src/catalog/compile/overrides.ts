@@ -2,7 +2,6 @@
 import type { Condition, Override } from '../../domain/catalogue.ts'
 import { CompileError } from '../errors.ts'
 import {
-  amountAt,
   arrayAt,
   choiceAt,
   type Fields,
@@ -16,6 +15,7 @@ import type { CompileOptions } from './document.ts'
 import { groupsOf } from './offer.ts'
 import { patternAt } from './pattern.ts'
 import { compilePrices } from './price.ts'
+import { checkCyclePrices } from './recurring.ts'
 
 const TYPES = ['plan', 'service', 'discount'] as const
 
@@ -60,25 +60,6 @@ function compileOverride(
     disallowedRates:
       disallowed === undefined ? null : new Set(textsAt(disallowed, `${at}.disallowed_rates`)),
   }
-}
-
-/** The price of the plan or service itself, by cycles: nothing of it is charged with usage. */
-function checkCyclePrices(value: unknown, path: string): void {
-  for (const [index, entry] of arrayAt(value, path).entries()) {
-    const at = `${path}.${index}`
-    const price = objectAt(entry, at)
-    const from = cyclesAt(price['from'], `${at}.from`)
-    const isEndless = price['to'] === 'UNLIMITED'
-    const to = isEndless ? Number.POSITIVE_INFINITY : cyclesAt(price['to'], `${at}.to`)
-    if (to <= from) throw new CompileError(`${at}.to`, `must be above from (${from}), is ${to}`)
-    amountAt(price['price'], `${at}.price`)
-  }
-}
-
-/** Only compared: cycles may be fractions. */
-function cyclesAt(value: unknown, path: string): number {
-  const { digits, scale } = amountAt(value, path)
-  return Number(digits) / 10 ** scale
 }
 
 const OPERATORS = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'exists'] as const

@@ -18,6 +18,11 @@ export interface EntityDefinition {
   readonly identity: readonly string[]
   /** Paths of the dates that may be written as text; `*` stands for the members of an array. */
   readonly dates: readonly string[]
+  /**
+   * What a schema cannot say, of a document that fits it and has no compiled form. Throws
+   * `CompileError`.
+   */
+  readonly check?: (document: Readonly<Record<string, unknown>>) => void
 }
 
 /** Feeds and change look-ups read each collection by this. */
@@ -41,6 +46,8 @@ export const entityKey = () =>
     description: 'a text of capital letters, digits and _',
   })
 
+export const flag = () => Type.Optional(Type.Boolean({ description: 'true or false' }))
+
 /** Validity [from, to) of a revision and what every entity may carry. */
 export const revisionFields = {
   from: date(),
@@ -48,6 +55,8 @@ export const revisionFields = {
   creation_time: Type.Optional(date()),
   /** A deleted revision stays as a document, because only so the feed can tell of it. */
   deleted: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  /** When it was deleted. Part of unique indexes: the same dates may be used again. */
+  deleted_at: Type.Optional(date()),
 }
 
 /** Throws `CompileError` with the path of the first field that does not fit the schema. */

@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+import { recurringFields } from './recurring.ts'
 
-/** A plan revision (spec/entity-api.md 4.3): the fields that charging reads. */
+/** A plan revision (spec/entity-api.md 4.3). Further fields are kept as they are. */
 export const PlanSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
@@ -13,6 +14,14 @@ export const PlanSchema = Type.Object({
   /** Price overrides and inclusive units: checked by compile/. */
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),
+  ...recurringFields,
+  upfront: flag(),
+  prorated_start: flag(),
+  prorated_end: flag(),
+  prorated_termination: flag(),
+  /** Most and least credit by `external_id` of a bucket, and whom to tell: not checked yet. */
+  pp_threshold: Type.Optional(Type.Unknown()),
+  notifications_threshold: Type.Optional(Type.Unknown()),
 })
 
 export type PlanDocument = Static<typeof PlanSchema> & Stored

@@ -25,7 +25,10 @@ export type PrepaidIncludeDocument = Static<typeof PrepaidIncludeSchema> & Store
 
 export const PrepaidIncludeEntity: EntityDefinition = {
   schema: PrepaidIncludeSchema,
-  indexes: [{ key: { external_id: 1, name: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  indexes: [
+    { key: { external_id: 1, name: 1, from: 1, to: 1, deleted_at: 1 }, unique: true },
+    REV_INDEX,
+  ],
   identity: ['external_id'],
   dates: REVISION_DATES,
 }

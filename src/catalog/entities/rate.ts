@@ -55,7 +55,7 @@ export type RateDocument = Static<typeof RateSchema> & Stored
 
 export const RateEntity: EntityDefinition = {
   schema: RateSchema,
-  indexes: [{ key: { key: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  indexes: [{ key: { key: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
   dates: REVISION_DATES,
 }

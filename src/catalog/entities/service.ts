@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+import { recurringFields } from './recurring.ts'
 
-/** A service revision (spec/entity-api.md 4.4): the fields that charging reads. */
+/** A service revision (spec/entity-api.md 4.4). Further fields are kept as they are. */
 export const ServiceSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
@@ -10,14 +11,19 @@ export const ServiceSchema = Type.Object({
   balance_period: Type.Optional(Type.Unknown()),
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),
-  quantitative: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  quantitative: flag(),
+  ...recurringFields,
+  prorated: flag(),
+  vatable: flag(),
+  /** After so many cycles it ends. */
+  limit_cycles: Type.Optional(Type.Unknown()),
 })
 
 export type ServiceDocument = Static<typeof ServiceSchema> & Stored
 
 export const ServiceEntity: EntityDefinition = {
   schema: ServiceSchema,
-  indexes: [{ key: { name: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  indexes: [{ key: { name: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['name'],
   dates: REVISION_DATES,
 }

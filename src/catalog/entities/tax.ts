@@ -16,7 +16,7 @@ export type TaxDocument = Static<typeof TaxSchema> & Stored
 
 export const TaxEntity: EntityDefinition = {
   schema: TaxSchema,
-  indexes: [{ key: { key: 1, from: 1, to: 1 }, unique: true }, REV_INDEX],
+  indexes: [{ key: { key: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
   dates: REVISION_DATES,
 }

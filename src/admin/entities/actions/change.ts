@@ -1,0 +1,171 @@
+/** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
+import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { ActionName } from '../definition.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
+import type { RuleContext } from '../rules/rule.ts'
+import { Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import * as edits from '../timeline/edits.ts'
+import { move } from '../timeline/move.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
+import { withServiceEdges } from '../timeline/subscriber-dates.ts'
+import { decisionOf, ruleContextOf } from './commit.ts'
+import { minimumDateMs } from './minimum-date.ts'
+import { sequelOf } from './moved-account.ts'
+import { chainOf, revisionsOf } from './revisions.ts'
+import { findTarget } from './target.ts'
+import { valueChains } from './uniqueness.ts'
+
+/** The entity as it is being changed. */
+interface Work {
+  stores: EntityStores
+  request: WriteRequest
+  draft: Draft
+  target: RawDocument
+  context: RuleContext
+  edit: edits.EditContext
+}
+
+interface Edited {
+  details: boolean
+  /** Id of the revision that is shown; null: none. */
+  shown: RawDocument | null
+  more?: Fields
+}
+
+type Change = (work: Work) => Promise<Edited> | Edited
+
+const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
+  update: async (work) => {
+    const changes = await prepared(work)
+    return { details: true, shown: edits.update(work.draft, work.target, changes, work.edit) }
+  },
+  close: ({ draft, target, request, edit }) => {
+    const toMs = request.to?.getTime() ?? edit.nowMs
+    return { details: true, shown: edits.close(draft, target, toMs, edit) }
+  },
+  closeandnew: async (work) => {
+    const changes = withEnd(await prepared(work), work.request)
+    const fromMs = work.context.fromMs
+    const next = { fromMs, changes }
+    return { details: true, shown: edits.closeAndNew(work.draft, work.target, next, work.edit) }
+  },
+  reopen: async (work) => {
+    if (work.request.from === null) {
+      throw new RuleError('reopen: from is missing', DISPLAY.refused)
+    }
+    const next = { fromMs: work.request.from.getTime(), changes: await prepared(work) }
+    return { details: true, shown: edits.reopen(work.draft, work.target, next, work.edit) }
+  },
+  permanentchange: async (work) => {
+    const next = { fromMs: work.context.fromMs, changes: await prepared(work) }
+    const changed = edits.permanentChange(work.draft, work.target, next, work.edit)
+    const { entity, totalUpdated, totalCreated } = changed
+    return { details: true, shown: entity, more: { totalUpdated, totalCreated } }
+  },
+  move: moveEdge,
+  delete: deleteRevision,
+}
+
+/** `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange` or `delete`. */
+export async function change(
+  stores: EntityStores,
+  action: ActionName,
+  request: WriteRequest,
+): Promise<WriteResult> {
+  const { definition, fields, from } = request
+  const { catalog, config, clock } = stores
+  const zone = config.rating.timeZone
+  const isById = definition.actions[action]?.target === 'id'
+  const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
+  const chains = [
+    chainOf(definition, target.key),
+    ...valueChains(definition, fields, request.changes.set),
+  ]
+  const { stored, result } = await changeChains(stores, chains, async () => {
+    const revisions = await revisionsOf(catalog, definition, target.key)
+    const draft = new Draft(revisions)
+    const minimumMs = await minimumDateMs(catalog, definition, config)
+    const nowMs = clock.nowMs()
+    const held = target.in(revisions)
+    const context = ruleContextOf(stores, action, beginOf(action, held, from, nowMs))
+    const edit = { nowMs, minimumMs, zone }
+    const work = { stores, request, draft, target: held, context, edit }
+    const edited = await (CHANGES[action] as Change)(work)
+    return decided(work, edited)
+  })
+  const { details, shown, more } = result
+  const entity = shown === null ? null : (stored.get(shown._id.toHexString()) ?? shown)
+  // As existing clients know it (spec/entity-api.md 2.0).
+  const isSilent = definition.name === 'users'
+  return { details: isSilent ? null : details, entity, ...(more && { more }) }
+}
+
+async function decided(work: Work, edited: Edited): Promise<Decision<Edited>> {
+  const { stores, request, draft, context } = work
+  const decision = await decisionOf(stores, request, draft, context, edited)
+  const sequel = await sequelOf(stores, request.definition, draft, context)
+  return sequel === undefined ? decision : { ...decision, sequel }
+}
+
+/** From when on a change holds. */
+function beginOf(
+  action: ActionName,
+  target: RawDocument,
+  from: Date | null,
+  nowMs: number,
+): number {
+  if (from !== null) return from.getTime()
+  if (action !== 'update') return nowMs
+  const isHeld = fromOf(target) <= nowMs && nowMs < toOf(target)
+  return isHeld ? nowMs : fromOf(target)
+}
+
+/** What is sent, by the rules of the collection; the key stays what it is. */
+async function prepared({ stores, request, target, context }: Work): Promise<FieldChanges> {
+  const { definition, changes } = request
+  const { [definition.keyField]: _, ...set } = changes.set
+  const kept = { ...changes, set: { ...set, ...definition.fixed } }
+  const prepare = stores.rules[definition.name]?.prepare
+  return (await prepare?.(kept, target, context)) ?? kept
+}
+
+function withEnd(changes: FieldChanges, { to }: WriteRequest): FieldChanges {
+  return to === null ? changes : { ...changes, set: { ...changes.set, to } }
+}
+
+function moveEdge({ request, draft, target, edit }: Work): Edited {
+  const { from, to, definition } = request
+  const edge = from === null ? 'to' : 'from'
+  const at = from ?? to
+  if (at === null) throw new RuleError('move: from or to is missing')
+  const atMs = at.getTime()
+  const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
+  const isSubscriber = definition.name === 'subscribers'
+  const moved = move(draft, target, { edge, atMs, isAlwaysGlued: isSubscriber }, edit)
+  if (!moved.isMoved) return { details: false, shown: target }
+  if (!isSubscriber) return { details: true, shown: moved.entity }
+  const { entity, neighbour } = moved
+  const shown = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
+  if (neighbour !== null) {
+    const other = edge === 'from' ? 'to' : 'from'
+    draft.put(neighbour, withServiceEdges(neighbour, other, wasMs, atMs))
+  }
+  return { details: true, shown }
+}
+
+async function deleteRevision({
+  stores,
+  request,
+  draft,
+  target,
+  context,
+  edit,
+}: Work): Promise<Edited> {
+  const extended = edits.remove(draft, target, edit)
+  if (extended === null) {
+    await stores.rules[request.definition.name]?.checkUnused?.(target, context)
+  }
+  return { details: true, shown: extended }
+}

@@ -1,0 +1,71 @@
+/** From a draft to the store: what all writes have in common. */
+import type { Decision } from '../../../catalog/chains/change.ts'
+import { checkedEntity } from '../../../catalog/write.ts'
+import type { EntityCollection } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { EntityStores, WriteRequest } from '../entity-request.ts'
+import type { RuleContext } from '../rules/rule.ts'
+import type { Draft } from '../timeline/draft.ts'
+import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
+import { checkUniqueFields } from './uniqueness.ts'
+
+export function ruleContextOf(
+  stores: EntityStores,
+  action: ActionName,
+  fromMs: number,
+): RuleContext {
+  const { catalog, ledger, clock, config } = stores
+  const { timeZone: zone, cycleDay } = config.rating
+  return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs }
+}
+
+/**
+ * Brings what revisions say of each other up to date, checks each one that changes to the last
+ * field, and gives what is to be written. Throws `RuleError` or `CompileError`.
+ */
+export async function decisionOf<T>(
+  stores: EntityStores,
+  { definition, fields }: Pick<WriteRequest, 'definition' | 'fields'>,
+  draft: Draft,
+  context: RuleContext,
+  result: T,
+): Promise<Decision<T>> {
+  if (definition.name === 'subscribers') deriveSubscriber(draft)
+  if (definition.name === 'accounts') deriveAccount(draft)
+  await checkDraft(stores, definition, fields, draft, context)
+  return {
+    collection: definition.store as EntityCollection,
+    steps: draft.steps(context.zone),
+    before: draft.before(),
+    result,
+  }
+}
+
+async function checkDraft(
+  stores: EntityStores,
+  definition: CollectionDefinition,
+  fields: WriteRequest['fields'],
+  draft: Draft,
+  context: RuleContext,
+): Promise<void> {
+  const { catalog, rules, config } = stores
+  // Overlaps first: what they would make of the rest says nothing.
+  draft.steps(context.zone)
+  for (const { document, stored } of draft.changed()) {
+    await rules[definition.name]?.check?.(document, stored, context)
+    await checkUniqueFields(catalog, definition, fields, document)
+    await checkDocument(stores, definition, document, stored, config.rating.timeZone)
+  }
+}
+
+async function checkDocument(
+  { catalog }: EntityStores,
+  { store }: CollectionDefinition,
+  document: RawDocument,
+  stored: RawDocument | null,
+  timeZone: string,
+): Promise<void> {
+  const mode = stored === null ? 'insert' : 'replace'
+  await checkedEntity(catalog, store as EntityCollection, document, { mode, timeZone })
+}

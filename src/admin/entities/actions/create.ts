@@ -1,0 +1,92 @@
+/** `create` (spec/entity-api.md 2.4). */
+import { changeChains } from '../../../catalog/chains/change.ts'
+import { ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { takeNumbers } from '../../../catalog/sequence.ts'
+import { FOREVER_MS } from '../../../domain/time.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
+import { dateText } from '../timeline/dates.ts'
+import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
+import { withChanges } from '../timeline/set-fields.ts'
+import { decisionOf, ruleContextOf } from './commit.ts'
+import { addAccountBefore, accountChain } from './account-begin.ts'
+import { chainOf } from './revisions.ts'
+import { checkDuplicate, valueChains } from './uniqueness.ts'
+
+/** A number that the sequence gave may have been taken by hand. */
+const NUMBERS_TRIED_MAX = 8
+
+export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
+  const { definition } = request
+  const document = await newDocument(stores, request)
+  const { stored, result } = await changeChains(
+    stores,
+    chainsOf(request, document),
+    async () => {
+      const numbered = await withFreeNumber(stores, definition, document)
+      const draft = new Draft([])
+      const added = draft.add(numbered)
+      const context = ruleContextOf(stores, 'create', fromOf(added))
+      const decision = await decisionOf(stores, request, draft, context, added._id)
+      if (definition.name !== 'subscribers') return { ...decision, isNew: true }
+      return addAccountBefore(stores, decision, numbered)
+    },
+  )
+  const entity = stored.get(result.toHexString()) ?? null
+  // As existing clients know it (spec/entity-api.md 2.0).
+  const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
+  return { details: isSilent ? null : true, entity }
+}
+
+/** With everything that it is stored with, but for a number. Throws `RuleError`. */
+export async function newDocument(
+  stores: EntityStores,
+  { definition, changes, from, to }: WriteRequest,
+): Promise<RawDocument> {
+  const zone = stores.config.rating.timeZone
+  const begin = from ?? new Date(stores.clock.nowMs())
+  const end = to ?? new Date(FOREVER_MS)
+  if (end.getTime() <= begin.getTime()) {
+    const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
+    throw new RuleError(text, DISPLAY.date)
+  }
+  const context = ruleContextOf(stores, 'create', begin.getTime())
+  const prepare = stores.rules[definition.name]?.prepare
+  const prepared = (await prepare?.(changes, null, context)) ?? changes
+  const period = { from: begin, to: end, creation_time: begin }
+  const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
+  return withChanges(empty, prepared)
+}
+
+function chainsOf({ definition, fields }: WriteRequest, document: Fields): string[] {
+  const key = document[definition.keyField]
+  return [
+    // A number that is not given yet is nobody else's.
+    ...(key === undefined ? [] : [chainOf(definition, key)]),
+    ...valueChains(definition, fields, document),
+    ...accountChain(definition, document),
+  ]
+}
+
+async function withFreeNumber(
+  { catalog }: EntityStores,
+  definition: CollectionDefinition,
+  document: RawDocument,
+): Promise<RawDocument> {
+  const { keyField, name } = definition
+  if (name !== 'accounts' && name !== 'subscribers') {
+    await checkDuplicate(catalog, definition, document)
+    return document
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const numbered = { ...document, [keyField]: await takeNumbers(catalog, 1) }
+    try {
+      await checkDuplicate(catalog, definition, numbered)
+      return numbered
+    } catch (error) {
+      if (!(error instanceof RuleError) || attempt === NUMBERS_TRIED_MAX) throw error
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/** Before when nothing may change: what was invoiced stays as it was (spec/entity-api.md 2.1). */
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { Config } from '../../../config/schema.ts'
+import { cycleEndMs } from '../../../domain/cycle.ts'
+import type { CollectionDefinition } from '../definition.ts'
+
+/**
+ * End of the newest billing cycle with a confirmed invoice, epoch ms; 0 where there is none, and
+ * for collections that cycles do not bound.
+ */
+export async function minimumDateMs(
+  catalog: Catalog,
+  { hasMinimumDate }: CollectionDefinition,
+  { rating, entities }: Pick<Config, 'rating' | 'entities'>,
+): Promise<number> {
+  if (!hasMinimumDate || entities.closedCycleChanges) return 0
+  const [newest] = await catalog.run('find the last confirmed cycle', () =>
+    catalog.billrun
+      .find({ billed: 1 }, { projection: { billrun_key: 1 } })
+      .sort({ billed: -1, billrun_key: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  if (newest === undefined) return 0
+  return cycleEndMs(String(newest.billrun_key), rating.timeZone, rating.cycleDay) ?? 0
+}

@@ -1,0 +1,113 @@
+/** Which revision a write is about (spec/entity-api.md 1.5). */
+import { ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { DISPLAY, RuleError, TargetError } from '../errors.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import { dateText } from '../timeline/dates.ts'
+import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
+
+export interface Target {
+  /** Value of the key field. */
+  key: unknown
+  /** The revision among those of the entity, or `TargetError`. */
+  in(revisions: readonly RawDocument[]): RawDocument
+}
+
+export interface TargetOptions {
+  definition: CollectionDefinition
+  isById: boolean
+  fields: readonly FieldDefinition[]
+  /** IANA zone of dates in texts. */
+  zone: string
+}
+
+/** Throws `RuleError` (R5, R7) or `TargetError` (R8). */
+export async function findTarget(
+  catalog: Catalog,
+  query: Fields,
+  options: TargetOptions,
+): Promise<Target> {
+  const { definition, isById, zone } = options
+  const { _id: id, effective_date: effective } = query
+  if (id instanceof ObjectId) return byId(catalog, definition, id)
+  if (isById) {
+    throw new RuleError('query: _id is missing', DISPLAY.request)
+  }
+  const key = await keyIn(catalog, query, options)
+  if (!(effective instanceof Date)) {
+    throw new RuleError(
+      'query: effective_date is missing: it says which revision of the key is meant',
+      DISPLAY.request,
+    )
+  }
+  const atMs = effective.getTime()
+  return { key, in: (revisions) => heldAt(revisions, definition, key, atMs, zone) }
+}
+
+async function byId(
+  catalog: Catalog,
+  definition: CollectionDefinition,
+  id: ObjectId,
+): Promise<Target> {
+  const found = await findRevision(catalog, definition, id)
+  if (found === null) throw gone(definition, id)
+  return {
+    key: found[definition.keyField],
+    in(revisions) {
+      const revision = revisions.find((one) => one._id.equals(id))
+      if (revision === undefined) throw gone(definition, id)
+      return revision
+    },
+  }
+}
+
+function gone({ name }: CollectionDefinition, id: ObjectId): TargetError {
+  return new TargetError(`${name}: there is no revision with _id ${id.toHexString()}`)
+}
+
+function heldAt(
+  revisions: readonly RawDocument[],
+  { name, keyField }: CollectionDefinition,
+  key: unknown,
+  atMs: number,
+  zone: string,
+): RawDocument {
+  const held = revisions.filter((one) => fromOf(one) <= atMs && atMs < toOf(one))
+  const [revision] = held
+  if (revision !== undefined && held.length === 1) return revision
+  const what = held.length === 0 ? 'no revision' : 'more than one revision'
+  throw new TargetError(`${name}: ${what} of ${keyField} ${key} holds at ${dateText(atMs, zone)}`)
+}
+
+/** By the key field, or by a configured field that is unique. */
+async function keyIn(
+  catalog: Catalog,
+  query: Fields,
+  { definition, fields }: TargetOptions,
+): Promise<unknown> {
+  const { keyField, duplicate, name, fixed } = definition
+  if (query[keyField] !== undefined) return query[keyField]
+  const unique = fields.filter((field) => field.unique === true && field.system !== true)
+  const known = [
+    ...(duplicate.by === 'any' ? duplicate.fields : []),
+    ...unique.map((field) => field.field_name),
+  ]
+  const used = known.filter((field) => query[field] !== undefined)
+  if (used.length === 0) {
+    const others = known.map((field) => `, ${field}`).join('')
+    throw new RuleError(
+      `query: nothing says which of the ${name} is meant: give _id, or ${keyField}${others} ` +
+        'with effective_date',
+      DISPLAY.refused,
+    )
+  }
+  const wanted = Object.fromEntries(used.map((field) => [field, query[field]]))
+  const found = await findDocuments(catalog, definition, { ...fixed, ...wanted, ...NOT_DELETED }, 2)
+  const keys = new Set(found.map((one) => one[keyField]))
+  if (keys.size === 1) return found[0]?.[keyField]
+  const what = keys.size === 0 ? 'none' : 'more than one'
+  throw new TargetError(`${name}: ${what} has this ${used.join(' and ')}`)
+}

@@ -1,0 +1,46 @@
+import {
+  boolean,
+  byId,
+  changeById,
+  collection,
+  dates,
+  datetime,
+  integer,
+  integers,
+  read,
+  remove,
+  texts,
+} from './params.ts'
+
+const FOUND = {
+  invoice_id: integers,
+  aid: integers,
+  paid_by: { type: 'array' },
+  payer_name: texts,
+  past_rejections: { type: 'array' },
+  billrun_key: texts,
+  txid: texts,
+  type: { type: 'string', options: ['inv', 'rec', 'ref'] },
+  urt: dates,
+  invoice_date: dates,
+  due_date: dates,
+  deposit: boolean,
+} as const
+
+/** Invoices, payments and refunds (spec/entity-api.md 3.7). Of a bill only dates may be changed. */
+export const bills = collection({
+  name: 'bills',
+  store: 'bills',
+  keyField: '_id',
+  duplicate: { fields: [], by: 'all' },
+  hasMinimumDate: false,
+  actions: {
+    get: read(FOUND, { customFields: false }),
+    uniqueget: read(FOUND, { customFields: false }),
+    update: changeById(
+      { ...byId, aid: integer },
+      { due_date: datetime, 'charge.not_before': datetime },
+    ),
+    delete: remove(),
+  },
+})

@@ -1,0 +1,54 @@
+import {
+  change,
+  collection,
+  create,
+  exportRows,
+  integer,
+  lifecycle,
+  list,
+  optional,
+  PERIOD,
+  read,
+  text,
+  texts,
+} from './params.ts'
+
+const KEY = { key: text } as const
+
+/** What discounts take, too. */
+export const CHARGE_FIELDS = {
+  key: { type: 'string', mandatory: true, pattern: 'key' },
+  description: text,
+  limit: text,
+  cycles: text,
+  params: list,
+  type: { type: 'string', options: ['monetary', 'percentage'] },
+  subject: list,
+  proration: { type: 'string', options: ['inherited', 'no'] },
+  excludes: list,
+  priority: text,
+  simultaneous_limit: integer,
+} as const
+
+const LATER = optional(CHARGE_FIELDS)
+const FOUND = { key: texts, description: texts } as const
+const { close, move, delete: remove } = lifecycle(KEY)
+
+/** Conditional charges (spec/entity-api.md 3.8). */
+export const charges = collection({
+  name: 'charges',
+  store: 'charges',
+  keyField: 'key',
+  fieldsAt: ['charges', 'fields'],
+  actions: {
+    get: read(FOUND),
+    uniqueget: read(FOUND),
+    create: create({ ...PERIOD, ...CHARGE_FIELDS }),
+    update: change(KEY, LATER),
+    close,
+    closeandnew: change(KEY, { ...PERIOD, ...LATER }),
+    move,
+    delete: remove,
+    export: exportRows(FOUND),
+  },
+})

@@ -1,0 +1,37 @@
+import { collection, dates, integers, read, remove, texts } from './params.ts'
+
+const FOUND = {
+  aid: integers,
+  sid: integers,
+  type: texts,
+  plan: texts,
+  stamp: texts,
+  usaget: texts,
+  billrun: texts,
+  arate_key: texts,
+  session_id: texts,
+  usagev: { type: 'array' },
+  aprice: { type: 'array' },
+  final_charge: { type: 'array' },
+  included_in_plan: { type: 'array' },
+  from: dates,
+  to: dates,
+  urt: dates,
+} as const
+
+/**
+ * Records of usage, credits and balance changes (spec/entity-api.md 3.15). Only credits that no
+ * invoice has yet can be deleted.
+ */
+export const lines = collection({
+  name: 'lines',
+  store: 'lines',
+  keyField: 'stamp',
+  duplicate: { fields: [], by: 'all' },
+  hasMinimumDate: false,
+  actions: {
+    get: read(FOUND, { customFields: false }),
+    uniqueget: read(FOUND, { customFields: false }),
+    delete: remove(),
+  },
+})

@@ -1,0 +1,44 @@
+import {
+  change,
+  collection,
+  create,
+  integer,
+  list,
+  optional,
+  PERIOD,
+  read,
+  remove,
+  required,
+  text,
+  texts,
+} from './params.ts'
+
+const KEY = { key: text } as const
+
+const FIELDS = {
+  key: required(text),
+  user: text,
+  ...PERIOD,
+  entity: text,
+  type: integer,
+  conditions: list,
+  columns: list,
+  sorts: list,
+  formats: list,
+} as const
+
+const WRITERS = { roles: ['write', 'reports'], customFields: false } as const
+
+/** Saved reports (spec/entity-api.md 3.13). No confirmed cycle bounds them. */
+export const reports = collection({
+  name: 'reports',
+  store: 'reports',
+  keyField: 'key',
+  hasMinimumDate: false,
+  actions: {
+    get: read({ key: texts, user: texts }, { roles: ['read', 'reports'], customFields: false }),
+    create: create(FIELDS, WRITERS),
+    update: change(KEY, optional(FIELDS, ['from', 'to']), WRITERS),
+    delete: remove(WRITERS.roles),
+  },
+})

@@ -1,0 +1,60 @@
+import {
+  boolean,
+  change,
+  collection,
+  create,
+  importRows,
+  json,
+  lifecycle,
+  list,
+  optional,
+  PERIOD,
+  permanentChange,
+  read,
+  required,
+  text,
+  texts,
+} from './params.ts'
+
+const KEY = { name: text } as const
+
+const FIELDS = {
+  name: { type: 'string', mandatory: true, pattern: 'key' },
+  price: required(list),
+  description: text,
+  include: list,
+  prorated: required(boolean),
+  quantitative: boolean,
+  balance_period: text,
+  vatable: boolean,
+  rates: list,
+  play: list,
+  tax: list,
+  recurrence: required(list),
+  limit_cycles: json,
+  rounding_rules: list,
+} as const
+
+const LATER = optional(FIELDS)
+const FOUND = { name: texts, description: texts, 'include.groups': list } as const
+
+/**
+ * Services (spec/entity-api.md 3.4). A change that leaves `recurrence` out keeps it. `rates.RATE`
+ * alone may be changed (`dottedParam`).
+ */
+export const services = collection({
+  name: 'services',
+  store: 'services',
+  keyField: 'name',
+  fieldsAt: ['services', 'fields'],
+  actions: {
+    get: read(FOUND),
+    uniqueget: read({ ...FOUND, quantitative: boolean, balance_period: texts }),
+    create: create({ ...PERIOD, ...FIELDS }),
+    update: change(KEY, LATER),
+    closeandnew: change(KEY, { ...PERIOD, ...LATER }),
+    permanentchange: permanentChange(KEY, optional(FIELDS, ['name'])),
+    import: importRows,
+    ...lifecycle(KEY),
+  },
+})

@@ -1,0 +1,74 @@
+import {
+  change,
+  collection,
+  create,
+  dates,
+  importRows,
+  integer,
+  integers,
+  json,
+  lifecycle,
+  list,
+  PERIOD,
+  permanentChange,
+  read,
+  required,
+  text,
+  texts,
+} from './params.ts'
+
+const KEY = { sid: integer, type: { type: 'string', options: ['subscriber'] } } as const
+
+/** `aid` is **ours**: with another one the subscriber moves to that account. */
+const HELD = {
+  aid: integer,
+  plan: text,
+  services: list,
+  play: text,
+  discounts: list,
+  overrides: json,
+} as const
+
+const SERVICES = { 'services.name': texts, 'services.from': dates, 'services.to': dates } as const
+
+/**
+ * Subscribers of accounts (spec/entity-api.md 3.2). What they are found by and what they may owe
+ * (msisdn, imsi, barred, credit_limit, time_zone) are configured fields (fields/defaults.ts).
+ */
+export const subscribers = collection({
+  name: 'subscribers',
+  store: 'subscribers',
+  fixed: { type: 'subscriber' },
+  keyField: 'sid',
+  fieldsAt: ['subscribers', 'subscriber', 'fields'],
+  actions: {
+    get: read({
+      aid: integers,
+      sid: integers,
+      type: KEY.type,
+      ...SERVICES,
+      creation_time: dates,
+    }),
+    uniqueget: read({
+      aid: integers,
+      sid: integers,
+      type: KEY.type,
+      firstname: texts,
+      lastname: texts,
+      ...SERVICES,
+      creation_time: dates,
+    }),
+    create: create({
+      ...PERIOD,
+      ...HELD,
+      aid: required(integer),
+      sid: { type: 'generated' },
+      plan: required(text),
+    }),
+    update: change(KEY, HELD),
+    closeandnew: change(KEY, { ...PERIOD, ...HELD }),
+    permanentchange: permanentChange(KEY, HELD),
+    import: importRows,
+    ...lifecycle(KEY),
+  },
+})

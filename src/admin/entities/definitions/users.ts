@@ -1,0 +1,38 @@
+import {
+  change,
+  collection,
+  create,
+  optional,
+  read,
+  remove,
+  required,
+  text,
+  texts,
+} from './params.ts'
+
+const KEY = { username: text } as const
+
+const FIELDS = {
+  username: { type: 'email', mandatory: true },
+  /** Stored as a hash. */
+  password: required(text),
+  roles: { type: 'array', of: 'string', mandatory: true },
+} as const
+
+const ADMINS = { roles: ['admin'], customFields: false } as const
+
+/** Operators (spec/entity-api.md 3.14). What is known of a password is never shown. */
+export const users = collection({
+  name: 'users',
+  store: 'users',
+  keyField: 'username',
+  hasMinimumDate: false,
+  hidden: ['password'],
+  actions: {
+    get: read({ username: texts }, { customFields: false }),
+    create: create(FIELDS, ADMINS),
+    // The first user is no e-mail address: what is there may be named again.
+    update: change(KEY, { ...optional(FIELDS), username: text }, ADMINS),
+    delete: remove(ADMINS.roles),
+  },
+})

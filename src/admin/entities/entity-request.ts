@@ -1,0 +1,59 @@
+/** A request of the entity API that was read, cast, and checked by the definition of its action. */
+import type { Logger } from '../../runtime/log.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { ChangeStores } from '../../catalog/chains/change.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { CollectionDefinition } from './definition.ts'
+import type { FieldDefinition } from './field-definition.ts'
+import type { Fields } from './timeline/draft.ts'
+import type { FieldChanges } from './timeline/set-fields.ts'
+import type { CollectionRules } from './rules/rule.ts'
+
+/** What the actions work with. */
+export interface EntityStores extends ChangeStores {
+  catalog: Catalog
+  ledger: Ledger
+  clock: Clock
+  config: Pick<Config, 'rating' | 'ledger' | 'entities'>
+  rules: Readonly<Record<string, CollectionRules>>
+  log: Pick<Logger, 'warn' | 'error'>
+}
+
+export interface ReadRequest {
+  definition: CollectionDefinition
+  filter: Fields
+  /** Zero-based. */
+  page: number
+  size: number
+  sort: Readonly<Record<string, 1 | -1>>
+  /** Null: all fields. */
+  project: Readonly<Record<string, boolean>> | null
+  /** 0 active, 1 future, 2 expired; of `uniqueget`. */
+  states: readonly number[]
+}
+
+/** Rows as they are stored, with what is told of their revisions. */
+export interface ReadResult {
+  rows: Fields[]
+  hasMore: boolean
+}
+
+export interface WriteRequest {
+  definition: CollectionDefinition
+  /** `_id`, key fields and `effective_date` of `query`. */
+  target: Fields
+  changes: FieldChanges
+  from: Date | null
+  to: Date | null
+  /** Configured fields of the collection. */
+  fields: readonly FieldDefinition[]
+}
+
+export interface WriteResult {
+  details: boolean | null
+  entity: Fields | null
+  /** Further members of the answer. */
+  more?: Fields
+}

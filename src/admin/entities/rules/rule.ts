@@ -1,0 +1,41 @@
+/** What a collection asks of its documents beyond their types (spec/entity-api.md 3.1 to 3.16). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import type { ActionName } from '../definition.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
+
+export interface RuleContext {
+  catalog: Catalog
+  ledger: Ledger
+  action: ActionName
+  nowMs: number
+  /** IANA zone of the installation. */
+  zone: string
+  /** Day of the month on which the billing cycle begins. */
+  cycleDay: number
+  /** From when on what is written holds, epoch ms. */
+  fromMs: number
+}
+
+export interface CollectionRules {
+  /**
+   * What is sent, with what the node adds to it; before it meets any revision. `target`: the
+   * revision that the action addresses; null on create. Throws `RuleError`.
+   */
+  prepare?(
+    changes: FieldChanges,
+    target: RawDocument | null,
+    context: RuleContext,
+  ): Promise<FieldChanges>
+  /**
+   * Refuses a revision as it would be stored. `stored`: as it was before; null for a new one.
+   * Throws `RuleError`.
+   */
+  check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
+  /**
+   * Refuses to delete a revision whose time no other one takes over, if somebody needs it then; says
+   * who. Throws `RuleError`.
+   */
+  checkUnused?(document: RawDocument, context: RuleContext): Promise<void>
+}

@@ -1,0 +1,105 @@
+/** All revisions of one entity, as they are being changed. Pure: becomes steps at the end. */
+import { ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Step } from '../../../catalog/store-steps.ts'
+import { RuleError } from '../errors.ts'
+import { dateText } from './dates.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+interface Entry {
+  document: RawDocument
+  /** As it is stored; null for a new one. */
+  stored: RawDocument | null
+  isDeleted: boolean
+}
+
+export class Draft {
+  private readonly entries: Entry[]
+
+  /** Stored revisions that are not deleted, in any order. */
+  constructor(stored: readonly RawDocument[]) {
+    this.entries = stored.map((document) => ({ document, stored: document, isDeleted: false }))
+  }
+
+  /** What there is, by begin. */
+  revisions(): RawDocument[] {
+    const present = this.entries.filter(({ isDeleted }) => !isDeleted)
+    return present.map(({ document }) => document).sort((a, b) => fromOf(a) - fromOf(b))
+  }
+
+  add(fields: Fields): RawDocument {
+    const document = { ...fields, _id: new ObjectId(), rev: 0 }
+    this.entries.push({ document, stored: null, isDeleted: false })
+    return document
+  }
+
+  /** Puts fields in place of others. */
+  change(revision: RawDocument, fields: Fields): RawDocument {
+    return this.put(revision, { ...revision, ...fields })
+  }
+
+  /** Puts a whole document in place of a revision. */
+  put(revision: RawDocument, document: RawDocument): RawDocument {
+    const entry = this.entryOf(revision)
+    entry.document = { ...document, _id: revision._id, rev: revision.rev }
+    return entry.document
+  }
+
+  remove(revision: RawDocument, nowMs: number): void {
+    const entry = this.entryOf(revision)
+    entry.isDeleted = true
+    entry.document = { ...entry.document, deleted: true, deleted_at: new Date(nowMs) }
+  }
+
+  /** What has to be written. Throws `RuleError` where two revisions would overlap. */
+  steps(zone: string): Step[] {
+    checkOrder(this.revisions(), zone)
+    return this.entries.flatMap(({ document, stored }): Step[] => {
+      if (stored === null) return [{ mode: 'insert', document }]
+      if (document === stored) return []
+      return [{ mode: 'replace', document, expectedRev: stored.rev }]
+    })
+  }
+
+  /** Documents that will be written, and are not deleted. */
+  changed(): { document: RawDocument; stored: RawDocument | null }[] {
+    return this.entries.filter(
+      ({ document, stored, isDeleted }) => !isDeleted && document !== stored,
+    )
+  }
+
+  /** Documents as they were before. */
+  before(): RawDocument[] {
+    return this.entries.flatMap(({ stored }) => (stored === null ? [] : [stored]))
+  }
+
+  private entryOf({ _id: id }: RawDocument): Entry {
+    const entry = this.entries.find(({ document }) => document._id.equals(id))
+    if (entry === undefined) throw new Error('a revision is not of this entity')
+    return entry
+  }
+}
+
+export function fromOf(revision: Fields): number {
+  return (revision['from'] as Date).getTime()
+}
+
+export function toOf(revision: Fields): number {
+  return (revision['to'] as Date).getTime()
+}
+
+function checkOrder(revisions: readonly RawDocument[], zone: string): void {
+  for (const [index, revision] of revisions.entries()) {
+    if (fromOf(revision) >= toOf(revision)) {
+      const begin = dateText(fromOf(revision), zone)
+      throw new RuleError(`to must be after from (${begin}): the revision would be empty`)
+    }
+    const next = revisions[index + 1]
+    if (next === undefined || toOf(revision) <= fromOf(next)) continue
+    throw new RuleError(
+      `the revision from ${dateText(fromOf(revision), zone)} would overlap ` +
+        `the one from ${dateText(fromOf(next), zone)}`,
+    )
+  }
+}

@@ -1,0 +1,83 @@
+/** Moving an edge of a revision, and of its neighbour with it (spec/entity-api.md 2.8). Pure. */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { RuleError } from '../errors.ts'
+import { dateText } from './dates.ts'
+import { type Draft, fromOf, toOf } from './draft.ts'
+import { checkMinimum, type EditContext } from './edits.ts'
+
+export type Edge = 'from' | 'to'
+
+export interface Moved {
+  entity: RawDocument
+  /** Null: no neighbour had to follow. */
+  neighbour: RawDocument | null
+  /** False: it was there already. */
+  isMoved: boolean
+}
+
+export interface MoveRequest {
+  edge: Edge
+  atMs: number
+  /** A neighbour follows over a gap, too; else only one that touches, or would be overlapped. */
+  isAlwaysGlued: boolean
+}
+
+export function move(
+  draft: Draft,
+  target: RawDocument,
+  request: MoveRequest,
+  context: EditContext,
+): Moved {
+  const { edge, atMs } = request
+  const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
+  if (atMs === wasMs) return { entity: target, neighbour: null, isMoved: false }
+  const { zone } = context
+  if (edge === 'from' ? atMs >= toOf(target) : atMs <= fromOf(target)) {
+    const other = edge === 'from' ? `before ${dateText(toOf(target), zone)}` : ''
+    const limit = other === '' ? `after ${dateText(fromOf(target), zone)}` : other
+    throw new RuleError(`move: ${edge} must be ${limit}, or the revision would be empty`)
+  }
+  checkMinimum(`move: the old ${edge}`, wasMs, context)
+  checkMinimum(`move: ${edge}`, atMs, context)
+  const neighbour = neighbourOf(draft, target, edge)
+  const follows = neighbour !== null && isFollowing(neighbour, wasMs, request)
+  if (neighbour !== null && follows) checkNotSwallowed(neighbour, request, zone)
+  const at = new Date(atMs)
+  const moved = draft.change(target, { [edge]: at })
+  if (neighbour === null || !follows) return { entity: moved, neighbour: null, isMoved: true }
+  const touched = draft.change(neighbour, { [edge === 'from' ? 'to' : 'from']: at })
+  return { entity: moved, neighbour: touched, isMoved: true }
+}
+
+function neighbourOf(draft: Draft, target: RawDocument, edge: Edge): RawDocument | null {
+  const revisions = draft.revisions()
+  const at = revisions.findIndex(({ _id: id }) => id.equals(target._id))
+  return revisions[edge === 'from' ? at - 1 : at + 1] ?? null
+}
+
+function isFollowing(
+  neighbour: RawDocument,
+  wasMs: number,
+  { edge, atMs, isAlwaysGlued }: MoveRequest,
+): boolean {
+  if (isAlwaysGlued) return true
+  const edgeMs = edge === 'from' ? toOf(neighbour) : fromOf(neighbour)
+  const isOverlapped = edge === 'from' ? atMs < edgeMs : atMs > edgeMs
+  return edgeMs === wasMs || isOverlapped
+}
+
+/** R15, R16. */
+function checkNotSwallowed(
+  neighbour: RawDocument,
+  { edge, atMs }: MoveRequest,
+  zone: string,
+): void {
+  if (edge === 'from' && fromOf(neighbour) >= atMs) {
+    const begin = dateText(fromOf(neighbour), zone)
+    throw new RuleError(`move: from must be after ${begin}, where the revision before begins`)
+  }
+  if (edge === 'to' && toOf(neighbour) <= atMs) {
+    const end = dateText(toOf(neighbour), zone)
+    throw new RuleError(`move: to must be before ${end}, where the next revision ends`)
+  }
+}

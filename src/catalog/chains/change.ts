@@ -1,0 +1,184 @@
+/** Changes of entities that are done whole, or not at all, whatever dies in between. */
+import type { Logger } from '../../runtime/log.ts'
+import type { Collection, EntityCollection } from '../collections.ts'
+import type { RawDocument } from '../compile/document.ts'
+import { DuplicateEntityError, EntityConflictError } from '../errors.ts'
+import { STEPS_MAX, type Step, type Stored, storeSteps } from '../store-steps.ts'
+import { ownerOf, type ProfileFence, type ProfileOwner } from '../write.ts'
+import {
+  type HeldLocks,
+  holding,
+  isAbandoned,
+  type LockOptions,
+  type NotedChange,
+  noteChange,
+  takeOver,
+  withdrawChange,
+} from './locks.ts'
+
+export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
+  fence: ProfileFence
+  /** Does what follows from a change elsewhere; it may be repeated. */
+  follow(sequel: unknown): Promise<void>
+  log: Pick<Logger, 'warn' | 'error'>
+}
+
+/** What a look at the chains has led to. */
+export interface Decision<T> {
+  collection: EntityCollection
+  /** At most one insert, unless each stands for itself (`isMany`). Checked documents only. */
+  steps: readonly Step[]
+  /** Documents as they were before, where these have other owners. */
+  before?: readonly Readonly<Record<string, unknown>>[]
+  sequel?: unknown
+  /** Steps that need not become true together. */
+  isMany?: boolean
+  /** Entities that were not there before: nobody can have read their profiles. */
+  isNew?: boolean
+  result: T
+}
+
+export interface Changed<T> {
+  /** Documents of the steps as they are stored, by id. */
+  stored: ReadonlyMap<string, RawDocument>
+  result: T
+}
+
+/** Whoever loses this often to writers that take no locks is told so. */
+const ATTEMPTS_MAX = 4
+
+/**
+ * Locks the chains, decides and does what was decided. `decide` may be called again; what it throws
+ * is passed on, and nothing is written. Rejects with `DuplicateEntityError`, `EntityConflictError`
+ * or `CatalogUnavailableError`: after the last it may happen all the same, but never by half.
+ */
+export async function changeChains<T>(
+  stores: ChangeStores,
+  chains: readonly string[],
+  decide: () => Promise<Decision<T>>,
+): Promise<Changed<T>> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const done = await holding(lockOptionsOf(stores), chains, async (held) => {
+      const decision = await decide()
+      const stored = await perform(stores, held, decision)
+      if (stored === null) return null
+      const byId = stored.map((one) => [one._id.toHexString(), one] as const)
+      return { stored: new Map(byId), result: decision.result }
+    })
+    if (done !== null) return done
+  }
+  throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
+}
+
+/** Finishes what dead processes have begun; gives how many changes that were. */
+export async function repairChains(stores: ChangeStores): Promise<number> {
+  const { catalog, clock, log } = stores
+  const locks = await catalog.run('look for locks', () => catalog.entitylocks.find().toArray())
+  let repaired = 0
+  for (const lock of locks) {
+    if (!isAbandoned(lock, clock.nowMs())) continue
+    await takeOver(lockOptionsOf(stores), lock)
+    if (lock.change === undefined) continue
+    repaired += 1
+    log.warn({ chain: lock._id, host: lock.holder.host }, 'finished the change of a dead process')
+  }
+  return repaired
+}
+
+function lockOptionsOf(stores: ChangeStores): LockOptions {
+  const { catalog, clock } = stores
+  return { catalog, clock, finish: (change) => finish(stores, change) }
+}
+
+/** Null: the locks were lost before anything was done. */
+async function perform<T>(
+  stores: ChangeStores,
+  held: HeldLocks,
+  decision: Decision<T>,
+): Promise<RawDocument[] | null> {
+  const { steps, sequel, isMany = false } = decision
+  if (steps.length === 0 && sequel === undefined) return []
+  const change = noted(decision)
+  const isWhole = (steps.length === 1 && sequel === undefined) || isMany
+  if (!isWhole && !(await noteChange(stores, held, change))) return null
+  const stored = await apply(stores, change).catch(async (error: unknown) => {
+    // Inserts come first, so that nothing was done yet.
+    if (!isWhole && error instanceof DuplicateEntityError) {
+      await withdrawChange(stores.catalog, held)
+    }
+    throw error
+  })
+  // Only a writer without locks can have been faster.
+  if (isWhole && stored.includes(false)) return null
+  return Promise.all(stored.map((one, index) => one || reread(stores, change, index)))
+}
+
+function noted<T>(decision: Decision<T>): NotedChange {
+  const { collection, steps, before = [], sequel, isNew = false } = decision
+  const inserts = steps.filter(({ mode }) => mode === 'insert')
+  const ordered = [...inserts, ...steps.filter(({ mode }) => mode !== 'insert')]
+  const owners = new Map<string, ProfileOwner>()
+  for (const document of [...before, ...steps.map((step) => step.document)]) {
+    const owner = ownerOf(collection, document)
+    if (owner !== null && !isNew) owners.set(`${owner.aid} ${owner.sid}`, owner)
+  }
+  return { collection, steps: ordered, owners: [...owners.values()], sequel: sequel ?? null }
+}
+
+async function apply(
+  { catalog, fence, follow }: ChangeStores,
+  { collection, steps, owners, sequel }: NotedChange,
+): Promise<Stored[]> {
+  const begun: ProfileOwner[] = []
+  try {
+    for (const owner of owners) {
+      begun.push(owner)
+      await fence.begin(owner)
+    }
+    const stored: Stored[] = []
+    for (let from = 0; from < steps.length; from += STEPS_MAX) {
+      const part = steps.slice(from, from + STEPS_MAX)
+      stored.push(...(await storeSteps(catalog, collection, part)))
+    }
+    if (sequel !== null) await follow(sequel)
+    return stored
+  } finally {
+    // Also after a failure: a write that was given up may have arrived.
+    for (const owner of begun) await fence.end(owner)
+  }
+}
+
+/** Does what is left of a change; all of it may have been done. */
+async function finish(stores: ChangeStores, change: NotedChange): Promise<void> {
+  const { catalog, log } = stores
+  const { collection } = change
+  const ids = change.steps.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
+  const documents = catalog[collection] as unknown as Collection<RawDocument>
+  const found = await catalog.run(`look into ${collection}`, () =>
+    documents.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
+  )
+  const there = new Set(found.map(({ _id }) => _id.toHexString()))
+  const steps = change.steps.filter(
+    ({ mode, document }) => mode !== 'insert' || !there.has(document._id.toHexString()),
+  )
+  try {
+    await apply(stores, { ...change, steps })
+  } catch (error) {
+    if (!(error instanceof DuplicateEntityError)) throw error
+    log.error({ err: error }, 'a change that was cut off cannot be made any more: it is left out')
+  }
+}
+
+async function reread(
+  { catalog }: ChangeStores,
+  { collection, steps }: NotedChange,
+  index: number,
+): Promise<RawDocument> {
+  const wanted = steps[index]?.document
+  const documents = catalog[collection] as unknown as Collection<RawDocument>
+  const found = await catalog.run(`look into ${collection}`, () =>
+    documents.findOne({ _id: wanted?._id } as object),
+  )
+  if (found === null) throw new EntityConflictError(`${collection}: a revision has gone meanwhile`)
+  return found as RawDocument
+}

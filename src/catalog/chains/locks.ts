@@ -1,0 +1,232 @@
+/** Locks of chains, in MongoDB: one at a time changes an entity, in whatever process. */
+import { randomInt, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../../runtime/clock.ts'
+import { hasEnded, type ProcessIdentity, processIdentity } from '../../runtime/process-identity.ts'
+import type { EntityCollection } from '../collections.ts'
+import type { Catalog } from '../connection.ts'
+import { EntityConflictError } from '../errors.ts'
+import { isDuplicate } from '../revisions.ts'
+import type { Step } from '../store-steps.ts'
+import type { ProfileOwner } from '../write.ts'
+
+/** What is to happen, whoever does it. */
+export interface NotedChange {
+  collection: EntityCollection
+  steps: Step[]
+  /** Whose profiles it changes. */
+  owners: ProfileOwner[]
+  /** What follows from it elsewhere; the catalogue only keeps it. */
+  sequel: unknown
+}
+
+/** One lock. Those that were taken together have one group; `first` is the one with the change. */
+export interface LockDocument {
+  /** Name of the chain. */
+  _id: string
+  group: string
+  first: string
+  /** Another one with each holder. */
+  token: string
+  holder: ProcessIdentity
+  expires: Date
+  change?: NotedChange
+}
+
+export interface HeldLocks {
+  group: string
+  first: string
+  token: string
+}
+
+/** A holder that takes longer may be overtaken; its steps then do nothing. */
+const LEASE_MS = 15_000
+const WAIT_MS = 10_000
+const PAUSE_MS_MAX = 25
+
+export interface LockOptions {
+  catalog: Catalog
+  clock: Clock
+  /** Finishes what the dead holder of locks had begun. */
+  finish(change: NotedChange): Promise<void>
+}
+
+/** Who waits within this process, by chain: first come, first served. */
+const queues = new Map<string, Promise<void>>()
+
+/**
+ * Does something while it holds the chains. Rejects with `EntityConflictError` where others hold
+ * them for too long.
+ */
+export async function holding<T>(
+  options: LockOptions,
+  chains: readonly string[],
+  act: (held: HeldLocks) => Promise<T>,
+): Promise<T> {
+  const sorted = [...new Set(chains)].sort()
+  const turns: (() => void)[] = []
+  try {
+    for (const chain of sorted) turns.push(await turnOf(chain))
+    const held = await acquire(options, sorted)
+    let isUnfinished = false
+    try {
+      return await act(held)
+    } catch (error) {
+      isUnfinished = await isChangeNoted(options.catalog, held).catch(() => true)
+      throw error
+    } finally {
+      // A change that is noted stays until it is finished, by whomever.
+      if (!isUnfinished) await release(options.catalog, held, sorted.length === 1).catch(() => {})
+    }
+  } finally {
+    for (const done of turns.reverse()) done()
+  }
+}
+
+async function turnOf(chain: string): Promise<() => void> {
+  const before = queues.get(chain)
+  let done = () => {}
+  const mine = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const tail = (before ?? Promise.resolve()).then(() => mine)
+  queues.set(chain, tail)
+  await before
+  return () => {
+    if (queues.get(chain) === tail) queues.delete(chain)
+    done()
+  }
+}
+
+async function acquire(options: LockOptions, chains: readonly string[]): Promise<HeldLocks> {
+  const { clock } = options
+  const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
+  const giveUpMs = clock.nowMs() + WAIT_MS
+  try {
+    for (const chain of chains) await acquireOne(options, held, chain, giveUpMs)
+    return held
+  } catch (error) {
+    await release(options.catalog, held).catch(() => {})
+    throw error
+  }
+}
+
+async function acquireOne(
+  options: LockOptions,
+  held: HeldLocks,
+  chain: string,
+  giveUpMs: number,
+): Promise<void> {
+  const { catalog, clock } = options
+  for (;;) {
+    const expires = new Date(clock.nowMs() + LEASE_MS)
+    const lock = { _id: chain, ...held, holder: processIdentity(), expires }
+    if (await tryInsert(catalog, lock)) return
+    const found = await catalog.run('look at a lock', () =>
+      catalog.entitylocks.findOne({ _id: chain }),
+    )
+    if (found === null) continue
+    if (isAbandoned(found, clock.nowMs())) {
+      await takeOver(options, found)
+    } else if (clock.nowMs() >= giveUpMs) {
+      throw new EntityConflictError(`${chain} is being changed by others: nothing was written`)
+    } else {
+      // Out of step with the others, or the same one may lose again and again.
+      await pause(randomInt(1, PAUSE_MS_MAX))
+    }
+  }
+}
+
+function tryInsert(catalog: Catalog, lock: LockDocument): Promise<boolean> {
+  return catalog.run('take a lock', async () => {
+    try {
+      await catalog.entitylocks.insertOne(lock)
+      return true
+    } catch (error) {
+      if (isDuplicate(error)) return false
+      throw error
+    }
+  })
+}
+
+export function isAbandoned(lock: LockDocument, nowMs: number): boolean {
+  return lock.expires.getTime() <= nowMs || hasEnded(lock.holder)
+}
+
+/** Finishes what an abandoned lock stands for, and removes it. Of several only one does. */
+export async function takeOver(options: LockOptions, lock: LockDocument): Promise<void> {
+  const { catalog, clock } = options
+  const { group, first } = lock
+  const found = await catalog.run('look at a lock', () =>
+    catalog.entitylocks.findOne({ _id: first, group }),
+  )
+  if (found === null) {
+    // The first one goes when all is done: this one was only left behind.
+    await catalog.run('remove a lock', () =>
+      catalog.entitylocks.deleteOne({ _id: lock._id, group }),
+    )
+    return
+  }
+  if (!isAbandoned(found, clock.nowMs())) {
+    await pause(randomInt(1, PAUSE_MS_MAX))
+    return
+  }
+  const token = randomUUID()
+  const mine = {
+    token,
+    holder: processIdentity(),
+    expires: new Date(clock.nowMs() + LEASE_MS),
+  }
+  const taken = await catalog.run('take over a lock', () =>
+    catalog.entitylocks.findOneAndUpdate(
+      { _id: first, group, token: found.token },
+      { $set: mine },
+      { returnDocument: 'after' },
+    ),
+  )
+  if (taken === null) return
+  if (taken.change !== undefined) await options.finish(taken.change)
+  await release(catalog, { group, first, token })
+}
+
+/** False: the locks are somebody else's by now, and nothing was noted. */
+export async function noteChange(
+  { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
+  { group, first, token }: HeldLocks,
+  change: NotedChange,
+): Promise<boolean> {
+  const expires = new Date(clock.nowMs() + LEASE_MS)
+  const { matchedCount } = await catalog.run('note a change', () =>
+    catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { change, expires } }),
+  )
+  return matchedCount === 1
+}
+
+/** Nothing of it was done, and nothing will be. */
+export async function withdrawChange(
+  catalog: Catalog,
+  { group, first, token }: HeldLocks,
+): Promise<void> {
+  await catalog.run('withdraw a change', () =>
+    catalog.entitylocks.updateOne({ _id: first, group, token }, { $unset: { change: '' } }),
+  )
+}
+
+async function isChangeNoted(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {
+  const found = await catalog.run('look at a lock', () =>
+    catalog.entitylocks.findOne({ _id: first, group }, { projection: { change: 1 } }),
+  )
+  return found?.change !== undefined
+}
+
+/** The others of a group whose first one is gone stand for nothing (takeOver). */
+async function release(
+  catalog: Catalog,
+  { group, first, token }: HeldLocks,
+  isAlone = false,
+): Promise<void> {
+  await catalog.run('release locks', async () => {
+    const held = await catalog.entitylocks.deleteOne({ _id: first, group, token })
+    if (held.deletedCount === 1 && !isAlone) await catalog.entitylocks.deleteMany({ group })
+  })
+}

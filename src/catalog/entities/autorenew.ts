@@ -1,0 +1,46 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+
+/** A prepaid group that is given again and again (spec/entity-api.md 4.10, interface.md 2.9). */
+export const AutorenewSchema = Type.Object({
+  aid: positiveInteger(),
+  sid: positiveInteger(),
+  ...revisionFields,
+  /** Name of the prepaid group. */
+  bucket_group: text(),
+  cycles: positiveInteger(),
+  cycles_remaining: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'an integer from 0 to 2^53',
+    }),
+  ),
+  interval: Type.Optional(
+    Type.Union([Type.Literal('day'), Type.Literal('week'), Type.Literal('month')], {
+      description: "'day', 'week' or 'month'",
+    }),
+  ),
+  operation: Type.Optional(
+    Type.Union([Type.Literal('inc'), Type.Literal('set')], { description: "'inc' or 'set'" }),
+  ),
+  immediate: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  next_renew: Type.Optional(date()),
+  last_renew: Type.Optional(date()),
+})
+
+export type AutorenewDocument = Static<typeof AutorenewSchema> & Stored
+
+/** One subscriber may have several, also of one group: only the id tells them apart. */
+export const AutorenewEntity: EntityDefinition = {
+  schema: AutorenewSchema,
+  indexes: [
+    { key: { sid: 1, from: 1 } },
+    { key: { aid: 1 } },
+    { key: { next_renew: 1 } },
+    REV_INDEX,
+  ],
+  identity: ['_id'],
+  dates: [...REVISION_DATES, 'next_renew', 'last_renew'],
+}

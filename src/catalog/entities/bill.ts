@@ -1,0 +1,67 @@
+/** Invoices, payments and refunds, and the invoice documents of cycles: billing writes them. */
+import type { IndexDescription } from 'mongodb'
+
+/** What a bill is of, or pays (spec/entity-api.md 4.12). */
+interface BillLink {
+  type: 'inv' | 'rec' | 'ref'
+  id: number | string
+  amount: number
+}
+
+/** Money is a decimal, positive what the customer owes. */
+export interface BillDocument {
+  type: 'inv' | 'rec' | 'ref'
+  aid: number
+  urt: Date
+  due: number
+  amount: number
+  due_date?: Date
+  /** Of invoices. */
+  invoice_id?: number
+  billrun_key?: string
+  invoice_date?: Date
+  invoice_type?: string
+  due_before_vat?: number
+  left_to_pay?: number
+  total_paid?: number
+  paid?: string
+  paid_by?: BillLink[]
+  past_rejections?: unknown[]
+  waiting_payments?: unknown[]
+  /** Not collected before. */
+  charge?: { not_before: Date }
+  /** Of payments and refunds: 13 digits. */
+  txid?: string
+  /** `fc`: from the customer; `tc`: to the customer. */
+  dir?: 'fc' | 'tc'
+  method?: string
+  left?: number
+  pays?: BillLink[]
+  deposit?: boolean
+  deposit_amount?: number
+  payer_name?: string
+  [field: string]: unknown
+}
+
+export const BILL_INDEXES: readonly IndexDescription[] = [
+  { key: { aid: 1, urt: 1 } },
+  { key: { invoice_id: 1 } },
+  { key: { txid: 1 } },
+  { key: { billrun_key: 1 } },
+]
+
+/** The invoice of an account for a cycle (spec/entity-api.md 4.13). */
+export interface BillrunDocument {
+  aid: number
+  billrun_key: string
+  invoice_id?: number
+  /** 1: confirmed; 2: not for bill. */
+  billed?: number
+  [field: string]: unknown
+}
+
+/** The second one: up to when cycles are confirmed. */
+export const BILLRUN_INDEXES: readonly IndexDescription[] = [
+  { key: { aid: 1, billrun_key: 1 }, unique: true },
+  { key: { billed: 1, billrun_key: 1 } },
+]

@@ -1,0 +1,65 @@
+/** What discounts and charges say of what is taken off or added (spec/entity-api.md 4.7, 4.8). */
+import { Type } from '@sinclair/typebox'
+import { CompileError } from '../errors.ts'
+import { amountAt, entriesAt, type Fields, isUnset, objectAt, textsAt, wholeAt } from '../field.ts'
+import { entityKey, revisionFields } from './entity.ts'
+
+const oneOf = <T extends string>(...texts: T[]) =>
+  Type.Union(
+    texts.map((each) => Type.Literal(each)),
+    { description: texts.map((each) => `'${each}'`).join(' or ') },
+  )
+
+/** `params`, `subject`, `excludes`, `cycles`, `limit` and `priority`: see `checkChargeTerms`. */
+export const chargeFields = {
+  key: entityKey(),
+  ...revisionFields,
+  type: Type.Optional(oneOf('monetary', 'percentage')),
+  proration: Type.Optional(oneOf('inherited', 'no')),
+  params: Type.Optional(Type.Unknown()),
+  subject: Type.Optional(Type.Unknown()),
+  excludes: Type.Optional(Type.Unknown()),
+  limit: Type.Optional(Type.Unknown()),
+  cycles: Type.Optional(Type.Unknown()),
+  priority: Type.Optional(Type.Unknown()),
+  /** How many of it may hold at once. */
+  simultaneous_limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'an integer from 1 to 2^53' }),
+  ),
+}
+
+/** Amounts for the whole, each a `value`; all other subjects have one for each name. */
+const WHOLE_SUBJECTS = new Set(['general', 'monthly_fees', 'matched_plans', 'matched_services'])
+
+/** Throws `CompileError` with the path of an amount or a number that cannot be used. */
+export function checkChargeTerms(document: Fields): void {
+  for (const [kind, subject] of entriesAt(document['subject'], 'subject')) {
+    const at = `subject.${kind}`
+    if (WHOLE_SUBJECTS.has(kind)) checkValue(subject, at)
+    else for (const [name, one] of entriesAt(subject, at)) checkValue(one, `${at}.${name}`)
+  }
+  for (const [name, value] of entriesAt(document['params'], 'params')) {
+    if (!COUNTS.has(name) || isUnset(value)) continue
+    wholeAt(value, `params.${name}`, 1)
+  }
+  if (!isUnset(document['cycles'])) wholeAt(document['cycles'], 'cycles', 1)
+  if (!isUnset(document['limit'])) amountAt(document['limit'], 'limit')
+  if (!isUnset(document['priority'])) priorityAt(document['priority'])
+  textsAt(document['excludes'], 'excludes')
+}
+
+const COUNTS: ReadonlySet<string> = new Set(['min_subscribers', 'max_subscribers', 'cycles'])
+
+/** Money, or with `percentage` a fraction. */
+function checkValue(subject: unknown, path: string): void {
+  amountAt(objectAt(subject, path)['value'], `${path}.value`)
+}
+
+function priorityAt(value: unknown): void {
+  const isWhole = typeof value === 'number' ? Number.isSafeInteger(value) : isWholeText(value)
+  if (!isWhole) throw new CompileError('priority', 'must be an integer')
+}
+
+function isWholeText(value: unknown): boolean {
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value)
+}

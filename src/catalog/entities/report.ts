@@ -1,0 +1,30 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+
+const parts = () => Type.Optional(Type.Array(Type.Unknown(), { description: 'a list' }))
+
+/** A saved report (spec/entity-api.md 4.10). What its parts mean, who runs it says. */
+export const ReportSchema = Type.Object({
+  key: text(),
+  ...revisionFields,
+  /** Who has saved it. */
+  user: Type.Optional(Type.String({ description: 'a text' })),
+  entity: Type.Optional(Type.String({ description: 'a text' })),
+  type: Type.Optional(
+    Type.Union([Type.Literal(0), Type.Literal(1)], { description: '0 (simple) or 1 (grouped)' }),
+  ),
+  columns: parts(),
+  conditions: parts(),
+  sorts: parts(),
+  formats: parts(),
+})
+
+export type ReportDocument = Static<typeof ReportSchema> & Stored
+
+export const ReportEntity: EntityDefinition = {
+  schema: ReportSchema,
+  indexes: [{ key: { key: 1, from: 1 } }, REV_INDEX],
+  identity: ['key'],
+  dates: REVISION_DATES,
+}

@@ -1,0 +1,29 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EntityDefinition, Stored } from './entity.ts'
+import { date, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+
+const ROLES = ['read', 'write', 'admin', 'reports'] as const
+
+/** An operator who logs in (spec/entity-api.md 4.10). `password` is a hash, and never shown. */
+export const UserSchema = Type.Object({
+  username: text(),
+  ...revisionFields,
+  password: text(),
+  roles: Type.Array(
+    Type.Union(
+      ROLES.map((role) => Type.Literal(role)),
+      { description: ROLES.join(', ') },
+    ),
+    { description: `a list of ${ROLES.join(', ')}` },
+  ),
+  last_login: Type.Optional(date()),
+})
+
+export type UserDocument = Static<typeof UserSchema> & Stored
+
+export const UserEntity: EntityDefinition = {
+  schema: UserSchema,
+  indexes: [{ key: { username: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
+  identity: ['username'],
+  dates: [...REVISION_DATES, 'last_login'],
+}

@@ -1,0 +1,28 @@
+/** Who a process is to others, so that what it left undone can be finished by them. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+
+export interface ProcessIdentity {
+  host: string
+  pid: number
+  /** Tells this process from a later one with the same number. */
+  instance: string
+}
+
+const self: ProcessIdentity = { host: hostname(), pid: process.pid, instance: randomUUID() }
+
+export function processIdentity(): ProcessIdentity {
+  return self
+}
+
+/** Whether a process has surely ended: on this machine, and there is none with its number. */
+export function hasEnded({ host, pid, instance }: ProcessIdentity): boolean {
+  if (host !== self.host || instance === self.instance) return false
+  if (pid === self.pid) return true
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { ACTIONS } from '../../../../src/admin/entities/definition.ts'
+import {
+  DEFINITIONS,
+  dottedParam,
+  IMPORT_OPERATIONS,
+} from '../../../../src/admin/entities/definitions/collections.ts'
+import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
+
+const LIFE = 'get uniqueget create update close closeandnew reopen delete move permanentchange'
+
+const TABLE: Record<string, string> = {
+  accounts: 'get uniqueget create update close closeandnew reopen delete permanentchange import',
+  subscribers: `${LIFE} import`,
+  plans: `${LIFE} import`,
+  services: `${LIFE} import`,
+  rates: `${LIFE} import export`,
+  balances: 'get uniqueget update delete',
+  bills: 'get uniqueget update delete',
+  lines: 'get uniqueget delete',
+  charges: 'get uniqueget create update close closeandnew delete move export',
+  discounts:
+    'get uniqueget create update close closeandnew delete move permanentchange import export',
+  prepaidincludes: LIFE,
+  prepaidgroups: LIFE,
+  taxes: LIFE,
+  reports: 'get create update delete',
+  users: 'get create update delete',
+  autorenew: 'get create update delete',
+}
+
+const all = [...DEFINITIONS.values()]
+const named = all.flatMap((definition) =>
+  actionsOf(definition).map((name) => {
+    const action = definition.actions[name]
+    if (action === undefined) throw new Error(name)
+    return { definition, name, action, title: `${definition.name}/${name}` }
+  }),
+)
+
+const definitionOf = (name: string) => {
+  const definition = DEFINITIONS.get(name)
+  if (definition === undefined) throw new Error(name)
+  return definition
+}
+
+describe('the collections', () => {
+  it('are those of the interface, with their actions', () => {
+    const actions = all.map((definition) => [definition.name, actionsOf(definition).join(' ')])
+    expect(Object.fromEntries(actions)).toEqual(TABLE)
+    expect([...DEFINITIONS.keys()]).toEqual(all.map(({ name }) => name))
+  })
+
+  it('have an import for what rows can be made of', () => {
+    const importing = all.filter(({ actions }) => actions.import !== undefined)
+    expect([...IMPORT_OPERATIONS.keys()]).toEqual(importing.map(({ name }) => name))
+    for (const [name, operations] of IMPORT_OPERATIONS) {
+      for (const each of operations) expect(definitionOf(name).actions[each]).toBeDefined()
+    }
+  })
+
+  it('have no address of a user that shows what is known of a password', () => {
+    expect(definitionOf('users').hidden).toEqual(['password'])
+  })
+})
+
+describe('an action', () => {
+  const READS = ['get', 'uniqueget', 'export']
+
+  it.each(named)('$title has roles that fit what it does', ({ name, action }) => {
+    const roles = action.roles
+    const isRead = READS.includes(name)
+    expect(roles.includes('read')).toBe(isRead)
+    if (!isRead) expect(roles.includes('write') || roles.includes('admin')).toBe(true)
+  })
+
+  it.each(named)('$title addresses what it must', ({ definition, name, action }) => {
+    if (action.target !== 'none') expect(action.query['_id']?.type).toBe('dbid')
+    if (action.target === 'id') expect(action.query).not.toHaveProperty('effective_date')
+    if (action.target === 'unique') {
+      expect(action.query).toMatchObject({ effective_date: { type: 'datetime' } })
+      for (const field of definition.duplicate.fields) expect(action.query).toHaveProperty(field)
+    }
+    if (name === 'permanentchange') expect(action.update['from']?.mandatory).toBe(true)
+    if (name === 'close') expect(action.query['_id']?.mandatory).toBe(true)
+  })
+
+  it.each(named)('$title demands fields on create only', ({ name, action }) => {
+    const demanded = Object.entries(action.update).filter(([, param]) => param.mandatory)
+    if (name === 'create') return
+    const dates = name === 'permanentchange' || name === 'reopen' ? ['from'] : []
+    expect(demanded.map(([field]) => field)).toEqual(dates)
+  })
+
+  it.each(named)('$title takes configured fields only where there are some', (each) => {
+    if (each.definition.fieldsAt === null) expect(each.action.customFields).toBe(false)
+    const never = ['close', 'move', 'delete', 'import', 'export']
+    if (never.includes(each.name)) expect(each.action.customFields).toBe(false)
+  })
+
+  it.each(named)('$title numbers accounts and subscribers by integers', ({ action }) => {
+    for (const field of ['aid', 'sid']) {
+      const param = action.query[field]
+      if (param === undefined) continue
+      const isInteger =
+        param.type === 'integer' || (param.type === 'array' && param.of === 'integer')
+      expect(isInteger).toBe(true)
+    }
+  })
+
+  it('of a list of names is one that exists', () => {
+    for (const { definition } of named) {
+      for (const name of Object.keys(definition.actions)) expect(ACTIONS).toContain(name)
+    }
+  })
+})
+
+describe('what an existing client trips over', () => {
+  const update = (name: string, action: 'update' | 'permanentchange') =>
+    Object.keys(definitionOf(name).actions[action]?.update ?? {})
+
+  it('is mended: changes of taxes, prepaid includes and groups from a date on', () => {
+    expect(update('taxes', 'permanentchange')).toEqual(
+      expect.arrayContaining(['from', 'description', 'rate', 'embed_tax']),
+    )
+    for (const name of ['prepaidincludes', 'prepaidgroups']) {
+      const changed = update(name, 'permanentchange')
+      const key = name === 'prepaidincludes' ? ['name', 'external_id'] : ['name']
+      const wanted = update(name, 'update').filter((field) => !key.includes(field))
+      expect(changed).toEqual(['from', ...wanted])
+    }
+  })
+
+  it('is mended: an import of discounts is a write', () => {
+    expect(definitionOf('discounts').actions.import?.roles).toEqual(['write'])
+  })
+
+  it('is the account of a subscriber, which only some actions may change', () => {
+    const { actions } = definitionOf('subscribers')
+    const changing = actionsOf(definitionOf('subscribers')).filter(
+      (action) => actions[action]?.update['aid'] !== undefined,
+    )
+    expect(changing).toEqual(['create', 'update', 'closeandnew', 'permanentchange'])
+  })
+})
+
+describe('dottedParam', () => {
+  it.each([
+    ['plans', 'update', 'update', 'rates.CALL_USA', true],
+    ['services', 'permanentchange', 'update', 'rates.CALL_USA', true],
+    ['plans', 'update', 'update', 'rates.call', false],
+    ['plans', 'update', 'update', 'rates.CALL.sms', false],
+    ['plans', 'create', 'update', 'rates.CALL', false],
+    ['plans', 'update', 'update', 'include.groups.DATA', false],
+    ['rates', 'update', 'update', 'rates.CALL', false],
+    ['rates', 'uniqueget', 'query', 'rates.call', true],
+    ['rates', 'get', 'query', 'rates.call', false],
+    ['plans', 'uniqueget', 'query', 'rates.call', false],
+  ] as const)('%s/%s knows in %s of %s: %s', (collection, action, part, name, isKnown) => {
+    expect(dottedParam(collection, action, part, name) !== null).toBe(isKnown)
+  })
+})
