@@ -15,7 +15,7 @@ import {
   repayable,
 } from './credit.ts'
 
-/** Sessions hold something of the bucket: it cannot be closed yet. */
+/** Sessions hold something of the bucket, or have given it back: it cannot be closed yet. */
 export class BucketReservedError extends BalanceRefusal {
   override name = 'BucketReservedError'
 }
@@ -27,6 +27,8 @@ export class BucketReservedError extends BalanceRefusal {
 export interface Withdrawal {
   mode: 'close' | 'transfer_out'
   bucketId: number
+  /** Of `close`: refused while anything is free, too, so that nothing is taken away. */
+  isEmptied?: true
 }
 
 /** The other end of a `transfer_out`: a bucket with the terms that it had elsewhere. */
@@ -61,7 +63,7 @@ export function operate(
 ): OperationResult {
   switch (operation.mode) {
     case 'close':
-      return close(state, operation.bucketId)
+      return close(state, operation)
     case 'transfer_out':
       return withdraw(state, operation.bucketId)
     case 'transfer_in':
@@ -93,9 +95,12 @@ function withdraw(state: OwnerState, bucketId: number): OperationResult & { buck
 }
 
 /** A validity without any time in it tells a closed bucket from one that has only ended. */
-function close(state: OwnerState, bucketId: number): OperationResult {
+function close(state: OwnerState, { bucketId, isEmptied }: Withdrawal): OperationResult {
   const result = withdraw(state, bucketId)
   const { bucket } = result
+  if (isEmptied === true && result.amount !== 0) {
+    throw new BucketReservedError(`${-result.amount} of bucket ${bucketId} are free again`)
+  }
   if (bucket.reserved > 0) {
     throw new BucketReservedError(`sessions hold ${bucket.reserved} of bucket ${bucketId}`)
   }
