@@ -2,7 +2,7 @@
 import type { BalanceDeps } from '../../../src/admin/balances/loads.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
-import { operationStamp } from '../../../src/ledger/operations.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { writeRound } from '../../../src/recorder/write.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { loadOwner, NOW_MS, startTestStores, type TestStores } from '../../recorder/accounts.ts'
@@ -83,4 +83,15 @@ export async function seedChargingPlan(
   await insertEntity(catalog, 'prepaidgroups', { name: 'TOPUP', include, ...FROM, ...more })
 }
 
-export { NOW_MS, operationStamp }
+/** A ledger whose process dies before its next write once it has done so many. */
+export function dyingAfter(ledger: Ledger, writes: number): Ledger {
+  let done = 0
+  const commit: Ledger['commit'] = (batch, nowMs) => {
+    if (done >= writes) return Promise.reject(new Error('died'))
+    done += 1
+    return ledger.commit(batch, nowMs)
+  }
+  return { ...ledger, commit }
+}
+
+export { NOW_MS }
