@@ -5,6 +5,8 @@ import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
+import { balanceActions } from './balances/actions.ts'
+import { planTransfer, runTransfer, type TransferPlan } from './balances/transfer.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
@@ -27,7 +29,11 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
   return {
     stores,
     fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
-    own: { lines: lineActions(stores), bills: billActions(stores) },
+    own: {
+      balances: balanceActions(stores),
+      lines: lineActions(stores),
+      bills: billActions(stores),
+    },
   }
 }
 
@@ -37,8 +43,11 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     ...{ catalog, ledger, clock, config, log },
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
-    planTransfer: async (move) => move,
-    follow: async () => {},
+    planTransfer: (move) => planTransfer(ledger, move),
+    follow: async (sequel) => {
+      const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+      await runTransfer(ledger, sequel as TransferPlan, settings, clock.nowMs())
+    },
   }
 }
 
