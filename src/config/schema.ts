@@ -89,6 +89,13 @@ export const ConfigSchema = section({
     openTo: oneOf('loopback', 'network'),
     port: port(),
   }),
+  entities: section({
+    pageSize: integer(1, 100_000),
+    pageSizeMax: integer(1, 100_000),
+    closedCycleChanges: Type.Boolean(),
+    importRowsMax: integer(1, 100_000_000),
+    importBytesMax: integer(1024, 64 * 1024 * 1024 * 1024),
+  }),
   ledger: section({
     partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     commitAttemptsMax: integer(1, 100),

@@ -1,15 +1,16 @@
 /** A request of the entity API that was read, cast, and checked by the definition of its action. */
-import type { Logger } from '../../runtime/log.ts'
-import type { Catalog } from '../../catalog/connection.ts'
+
 import type { ChangeStores } from '../../catalog/chains/change.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import type { CollectionDefinition } from './definition.ts'
 import type { FieldDefinition } from './field-definition.ts'
+import type { CollectionRules } from './rules/rule.ts'
 import type { Fields } from './timeline/draft.ts'
 import type { FieldChanges } from './timeline/set-fields.ts'
-import type { CollectionRules } from './rules/rule.ts'
 
 /** What the actions work with. */
 export interface EntityStores extends ChangeStores {
@@ -18,7 +19,16 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities'>
   rules: Readonly<Record<string, CollectionRules>>
+  /** What moving the balances of a subscriber takes; `follow` does it. */
+  planTransfer(move: AccountMove): Promise<unknown>
   log: Pick<Logger, 'warn' | 'error'>
+}
+
+export interface AccountMove {
+  sid: number
+  fromAid: number
+  toAid: number
+  operationId: string
 }
 
 export interface ReadRequest {
@@ -29,7 +39,7 @@ export interface ReadRequest {
   size: number
   sort: Readonly<Record<string, 1 | -1>>
   /** Null: all fields. */
-  project: Readonly<Record<string, boolean>> | null
+  project: Readonly<Record<string, 0 | 1>> | null
   /** 0 active, 1 future, 2 expired; of `uniqueget`. */
   states: readonly number[]
 }
@@ -44,7 +54,10 @@ export interface WriteRequest {
   definition: CollectionDefinition
   /** `_id`, key fields and `effective_date` of `query`. */
   target: Fields
+  /** Declared fields, and members of lists. */
   changes: FieldChanges
+  /** `update` as it came: configured fields are read from it. */
+  raw: Fields
   from: Date | null
   to: Date | null
   /** Configured fields of the collection. */

@@ -5,13 +5,13 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { takeNumbers } from '../../../catalog/sequence.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
-import { decisionOf, ruleContextOf } from './commit.ts'
-import { addAccountBefore, accountChain } from './account-begin.ts'
+import { accountChain, addAccountBefore } from './account-begin.ts'
+import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { chainOf } from './revisions.ts'
 import { checkDuplicate, valueChains } from './uniqueness.ts'
 
@@ -21,19 +21,15 @@ const NUMBERS_TRIED_MAX = 8
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
   const { definition } = request
   const document = await newDocument(stores, request)
-  const { stored, result } = await changeChains(
-    stores,
-    chainsOf(request, document),
-    async () => {
-      const numbered = await withFreeNumber(stores, definition, document)
-      const draft = new Draft([])
-      const added = draft.add(numbered)
-      const context = ruleContextOf(stores, 'create', fromOf(added))
-      const decision = await decisionOf(stores, request, draft, context, added._id)
-      if (definition.name !== 'subscribers') return { ...decision, isNew: true }
-      return addAccountBefore(stores, decision, numbered)
-    },
-  )
+  const { stored, result } = await changeChains(stores, chainsOf(request, document), async () => {
+    const numbered = await withFreeNumber(stores, definition, document)
+    const draft = new Draft([])
+    const added = draft.add(numbered)
+    const context = ruleContextOf(stores, 'create', fromOf(added))
+    const decision = await decisionOf(stores, request, draft, context, added._id)
+    if (definition.name !== 'subscribers') return { ...decision, isNew: true }
+    return addAccountBefore(stores, decision, numbered)
+  })
   const entity = stored.get(result.toHexString()) ?? null
   // As existing clients know it (spec/entity-api.md 2.0).
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
@@ -43,8 +39,9 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
 /** With everything that it is stored with, but for a number. Throws `RuleError`. */
 export async function newDocument(
   stores: EntityStores,
-  { definition, changes, from, to }: WriteRequest,
+  request: WriteRequest,
 ): Promise<RawDocument> {
+  const { definition, from, to } = request
   const zone = stores.config.rating.timeZone
   const begin = from ?? new Date(stores.clock.nowMs())
   const end = to ?? new Date(FOREVER_MS)
@@ -53,6 +50,8 @@ export async function newDocument(
     throw new RuleError(text, DISPLAY.date)
   }
   const context = ruleContextOf(stores, 'create', begin.getTime())
+  const custom = customChanges(request, context, null)
+  const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
   const prepare = stores.rules[definition.name]?.prepare
   const prepared = (await prepare?.(changes, null, context)) ?? changes
   const period = { from: begin, to: end, creation_time: begin }

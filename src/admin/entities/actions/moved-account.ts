@@ -1,9 +1,8 @@
 /** A subscriber that moves to another account takes its balances with it. */
 import { randomUUID } from 'node:crypto'
-import { planTransfer } from '../../balances/transfer.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { RuleError } from '../errors.ts'
 import type { EntityStores } from '../entity-request.ts'
+import { RuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { type Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
 
@@ -12,7 +11,7 @@ import { type Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
  * undefined for nothing. Throws `RuleError` where the move would lie in the future.
  */
 export async function sequelOf(
-  { ledger }: EntityStores,
+  { planTransfer }: EntityStores,
   { name }: CollectionDefinition,
   draft: Draft,
   { nowMs }: RuleContext,
@@ -25,10 +24,12 @@ export async function sequelOf(
   if (!isMoved) {
     const known = aids(draft.before())
     if ([...aids(draft.revisions())].every((aid) => known.has(aid))) return undefined
-    throw new RuleError('aid can only change from now on: balances move with the subscriber at once')
+    throw new RuleError(
+      'aid can only change from now on: balances move with the subscriber at once',
+    )
   }
   const sid = Number(draft.revisions()[0]?.['sid'])
-  return planTransfer(ledger, { sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
+  return planTransfer({ sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
 }
 
 function aidAt(revisions: readonly Fields[], atMs: number): number | null {

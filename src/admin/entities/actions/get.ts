@@ -1,0 +1,54 @@
+/** `get`: every revision that fits, a page at a time (spec/entity-api.md 2.2). */
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { ReadRequest, ReadResult } from '../entity-request.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { documentsOf, NOT_DELETED } from './revisions.ts'
+
+export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {
+  const { definition, page, size } = request
+  const filter = filterOf(request)
+  const found = await catalog.run(`read ${definition.name}`, () =>
+    documentsOf(catalog, definition)
+      .find(filter as object, projectionOf(request))
+      .sort(sortOf(request))
+      .skip(page * size)
+      .limit(size + 1)
+      .toArray(),
+  )
+  return { rows: found.slice(0, size), hasMore: found.length > size }
+}
+
+/** What is never deleted has no mark, and asking for it would keep an index from being enough. */
+export function filterOf({ definition, filter }: ReadRequest): Fields {
+  const { store, fixed } = definition
+  const isEntity = store !== 'lines' && store !== 'bills' && store !== 'balances'
+  const present = isEntity ? [NOT_DELETED] : []
+  const wanted = Object.keys(filter).length === 0 ? [] : [filter]
+  const parts = [fixed, ...wanted, ...present].filter((part) => Object.keys(part).length > 0)
+  return parts.length === 1 ? (parts[0] as Fields) : parts.length === 0 ? {} : { $and: parts }
+}
+
+/**
+ * With what tells equal rows apart last, so that pages never overlap: revisions of one key by their
+ * begin, as their index has them; all others by id.
+ */
+export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1> {
+  const [[first, direction] = ['', 1] as const, second] = Object.entries(sort)
+  if (first === definition.keyField && second === undefined) {
+    return { [first]: direction, from: direction }
+  }
+  return '_id' in sort ? { ...sort } : { ...sort, _id: 1 }
+}
+
+/** With what `revision_info` is made from, where that is asked for. */
+export function projectionOf({ project, definition }: ReadRequest): {
+  projection?: Record<string, 0 | 1>
+} {
+  if (project === null || Object.keys(project).length === 0) return {}
+  const { revision_info: wantsInfo, ...fields } = project
+  const shown = Object.entries(fields)
+  const isListed = shown.some(([name, on]) => on === 1 && name !== '_id')
+  if (!isListed && wantsInfo === 1 && shown.length === 0) return {}
+  const key = wantsInfo === 1 && isListed ? [[definition.keyField, 1] as const] : []
+  return { projection: Object.fromEntries([...shown, ...key]) }
+}

@@ -1,0 +1,77 @@
+/** `revision_info`: what may be done with a revision (spec/entity-api.md 1.6). */
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import type { ReadRequest } from '../entity-request.ts'
+import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { OPEN_ENDED_MS } from '../timeline/edits.ts'
+import { documentsOf, NOT_DELETED } from './revisions.ts'
+import { STATE, stateAt } from './uniqueget.ts'
+
+const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expired]: 'expired' }
+
+export interface RevisionTimes {
+  nowMs: number
+  /** End of the last confirmed cycle; 0: there is none. */
+  minimumMs: number
+}
+
+/** Whether rows are shown with it. */
+export function wantsRevisionInfo({ definition, project }: ReadRequest): boolean {
+  const { store } = definition
+  if (store === 'lines' || store === 'bills' || store === 'balances') return false
+  return project === null || Object.keys(project).length === 0 || project['revision_info'] === 1
+}
+
+/** Rows with what is told of them; rows without their dates stay as they are. */
+export async function withRevisionInfo(
+  catalog: Catalog,
+  definition: CollectionDefinition,
+  rows: readonly Fields[],
+  times: RevisionTimes,
+): Promise<Fields[]> {
+  const lastEnds = await lastEndsOf(catalog, definition, rows)
+  return rows.map((row) => {
+    if (!(row['from'] instanceof Date && row['to'] instanceof Date)) return row
+    const endMs = lastEnds.get(row[definition.keyField]) ?? toOf(row)
+    return { ...row, revision_info: infoOf(row, endMs <= toOf(row), times) }
+  })
+}
+
+function infoOf(row: Fields, isLast: boolean, { nowMs, minimumMs }: RevisionTimes): Fields {
+  const state = stateAt(row, nowMs)
+  const isOpen = state === STATE.future || (state === STATE.active && isLast)
+  const isChangeable = fromOf(row) >= minimumMs
+  return {
+    status: STATUS[state],
+    is_last: isLast,
+    early_expiration: isOpen && toOf(row) < nowMs + OPEN_ENDED_MS,
+    updatable: isChangeable,
+    closeandnewable: isChangeable,
+    movable: isChangeable,
+    removable: isChangeable,
+    movable_from: isChangeable,
+    movable_to: toOf(row) >= minimumMs,
+  }
+}
+
+/** When the last revision of each entity ends, by key. */
+async function lastEndsOf(
+  catalog: Catalog,
+  definition: CollectionDefinition,
+  rows: readonly Fields[],
+): Promise<ReadonlyMap<unknown, number>> {
+  const { keyField, fixed, name } = definition
+  const keys = [...new Set(rows.map((row) => row[keyField]))].filter((key) => key !== undefined)
+  const ends = new Map<unknown, number>()
+  if (keys.length === 0) return ends
+  const filter = { ...fixed, [keyField]: { $in: keys }, ...NOT_DELETED }
+  const found = await catalog.run(`read ${name}`, () =>
+    documentsOf(catalog, definition)
+      .find(filter as object, { projection: { [keyField]: 1, to: 1 } })
+      .toArray(),
+  )
+  for (const one of found as Fields[]) {
+    ends.set(one[keyField], Math.max(ends.get(one[keyField]) ?? 0, toOf(one)))
+  }
+  return ends
+}

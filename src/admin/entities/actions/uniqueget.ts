@@ -1,0 +1,143 @@
+/**
+ * `uniqueget`: of each entity the revision that represents it (spec/entity-api.md 2.3). Of those
+ * that fit the query: the active one, else the last future one, else the last expired one.
+ */
+import type { ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { ReadRequest, ReadResult } from '../entity-request.ts'
+import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { filterOf, projectionOf, sortOf } from './get.ts'
+import { documentsOf } from './revisions.ts'
+
+export const STATE = { active: 0, future: 1, expired: 2 } as const
+
+/** Candidates that are looked at together. */
+const BATCH_MAX = 500
+
+export function stateAt(revision: Fields, nowMs: number): 0 | 1 | 2 {
+  if (toOf(revision) <= nowMs) return STATE.expired
+  return fromOf(revision) > nowMs ? STATE.future : STATE.active
+}
+
+/** Enough of a revision to choose by. */
+type Candidate = Pick<RawDocument, '_id'> & Fields
+
+export async function uniqueget(
+  catalog: Catalog,
+  request: ReadRequest,
+  nowMs: number,
+): Promise<ReadResult> {
+  const { page, size } = request
+  const chosen = await representatives(catalog, request, nowMs, page * size + size + 1)
+  const shown = chosen.slice(page * size, page * size + size)
+  const rows = await read(
+    catalog,
+    request,
+    shown.map(({ _id: id }) => id),
+  )
+  return { rows, hasMore: chosen.length > (page + 1) * size }
+}
+
+/** In the order that is asked for, so many at most. */
+async function representatives(
+  catalog: Catalog,
+  request: ReadRequest,
+  nowMs: number,
+  wanted: number,
+): Promise<Candidate[]> {
+  const { definition, states } = request
+  const filter = { $and: [filterOf(request), ...periodOf(states, nowMs)] }
+  const projection = { [definition.keyField]: 1, from: 1, to: 1 }
+  const chosen: Candidate[] = []
+  for (let skip = 0; ; skip += BATCH_MAX) {
+    const batch = (await catalog.run(`read ${definition.name}`, () =>
+      documentsOf(catalog, definition)
+        .find(filter as object, { projection })
+        .sort(sortOf(request))
+        .skip(skip)
+        .limit(BATCH_MAX)
+        .toArray(),
+    )) as Candidate[]
+    const isAll = skip === 0 && batch.length < BATCH_MAX && !states.includes(STATE.expired)
+    const others = isAll ? batch : await siblingsOf(catalog, request, batch)
+    const best = bestByKey(others, definition.keyField, nowMs)
+    for (const one of batch) {
+      const isBest = best.get(one[definition.keyField])?._id.equals(one._id) === true
+      if (isBest && states.includes(stateAt(one, nowMs))) chosen.push(one)
+      if (chosen.length === wanted) return chosen
+    }
+    if (batch.length < BATCH_MAX) return chosen
+  }
+}
+
+/** What can be in none of the states need not be looked at. */
+function periodOf(states: readonly number[], nowMs: number): Fields[] {
+  const now = new Date(nowMs)
+  if (states.includes(STATE.expired)) return []
+  const open = [{ to: { $gt: now } }]
+  return states.includes(STATE.future) ? open : [...open, { from: { $lte: now } }]
+}
+
+/** All revisions of the same entities that fit the query. */
+async function siblingsOf(
+  catalog: Catalog,
+  request: ReadRequest,
+  batch: readonly Candidate[],
+): Promise<Candidate[]> {
+  const { definition } = request
+  const keys = [...new Set(batch.map((one) => one[definition.keyField]))]
+  if (keys.length === 0) return []
+  const filter = { $and: [{ [definition.keyField]: { $in: keys } }, filterOf(request)] }
+  const projection = { [definition.keyField]: 1, from: 1, to: 1 }
+  return catalog.run(`read ${definition.name}`, () =>
+    documentsOf(catalog, definition)
+      .find(filter as object, { projection })
+      .toArray(),
+  ) as Promise<Candidate[]>
+}
+
+function bestByKey(
+  revisions: readonly Candidate[],
+  keyField: string,
+  nowMs: number,
+): ReadonlyMap<unknown, Candidate> {
+  const best = new Map<unknown, Candidate>()
+  for (const one of revisions) {
+    const other = best.get(one[keyField])
+    if (other === undefined || isBefore(one, other, nowMs)) best.set(one[keyField], one)
+  }
+  return best
+}
+
+function isBefore(one: Candidate, other: Candidate, nowMs: number): boolean {
+  const difference = stateAt(one, nowMs) - stateAt(other, nowMs)
+  return difference === 0 ? toOf(one) > toOf(other) : difference < 0
+}
+
+async function read(
+  catalog: Catalog,
+  request: ReadRequest,
+  ids: readonly ObjectId[],
+): Promise<Fields[]> {
+  const { definition } = request
+  if (ids.length === 0) return []
+  const found = await catalog.run(`read ${definition.name}`, () =>
+    documentsOf(catalog, definition)
+      .find({ _id: { $in: [...ids] } } as object, withId(projectionOf(request)))
+      .toArray(),
+  )
+  const byId = new Map(found.map((one) => [one._id.toHexString(), one]))
+  const isIdShown = request.project?.['_id'] !== 0
+  return ids.flatMap((id) => {
+    const one = byId.get(id.toHexString())
+    if (one === undefined) return []
+    const { _id, ...rest } = one
+    return [isIdShown ? one : rest]
+  })
+}
+
+/** Rows are put in order by it. */
+function withId({ projection }: ReturnType<typeof projectionOf>) {
+  return projection === undefined ? {} : { projection: { ...projection, _id: 1 as const } }
+}
