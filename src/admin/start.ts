@@ -1,12 +1,18 @@
+import { randomInt } from 'node:crypto'
 import { openCatalog } from '../catalog/connection.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
+import { createLedger } from '../ledger/ledger.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis } from '../store/redis.ts'
+import { refuseOtherSites } from './browsers.ts'
+import { addEntityApi } from './entities/routes.ts'
+import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { addHealth } from './health.ts'
+import { addHeartbeat } from './heartbeat.ts'
 import { addMetrics } from './metrics.ts'
 import { createServer, listen } from './server.ts'
 
@@ -27,6 +33,8 @@ export interface Admin {
   close(drainMs: number): Promise<void>
 }
 
+const TOKEN_MAX = 2 ** 47
+
 const OPEN = 'the control plane is open to the network, and nobody authenticates'
 
 /**
@@ -34,19 +42,27 @@ const OPEN = 'the control plane is open to the network, and nobody authenticates
  * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics, isRedisFit = () => true } = options
+  const { config, log, metrics, clock, isRedisFit = () => true } = options
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
+  const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
+  const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
   const server = createServer(log)
+  refuseOtherSites(server, config.admin)
+  addHeartbeat(server, { redis, catalog })
+  addEntityApi(server, entityApi, log)
   addHealth(server, { redis, catalog, partitions: config.ledger.partitions, isRedisFit })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
+  let repairs: Repairs | undefined
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()
+    await repairs?.stop()
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
+    repairs = startRepairs(entityApi.stores, log)
     const port = await listen(server, config.admin)
     const { host } = config.admin
     if (!isLoopback(host)) log.warn({ host, port }, OPEN)

@@ -9,16 +9,42 @@ import type { Catalog } from './connection.ts'
 import { ConfigConflictError } from './errors.ts'
 import { bump, isDuplicate } from './revisions.ts'
 
-/** `file_types`: a list of their documents. `peers`: a list of network elements (peers.ts). */
+/**
+ * What charging follows. `file_types`: a list of their documents. `peers`: a list of network
+ * elements (peers.ts).
+ */
 export const CONFIG_CATEGORIES = ['file_types', 'peers'] as const
 
 export type ConfigCategory = (typeof CONFIG_CATEGORIES)[number]
+
+/**
+ * Configured fields of the entity API: objects that hold lists of them, in `subscribers` as
+ * `subscriber.fields` and `account.fields`, in the others as `fields`. Charging reads none of them.
+ */
+export const FIELD_CATEGORIES = [
+  'subscribers',
+  'plans',
+  'services',
+  'rates',
+  'prepaidgroups',
+  'charges',
+  'discounts',
+  'taxes',
+] as const
+
+export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 
 /**
  * The value of every category as it is stored, an empty list where nothing ever was. Others may
  * have written it: who uses it checks it.
  */
 export type StoredConfig = Readonly<Record<ConfigCategory, unknown>>
+
+/**
+ * The value of every category of fields as it is stored, an empty object where nothing ever was.
+ * Who uses it checks it.
+ */
+export type FieldSettings = Readonly<Record<FieldCategory, unknown>>
 
 export interface ConfigChange {
   nowMs: number
@@ -42,9 +68,22 @@ export async function readConfigDocuments(
   const documents = await catalog.run('read the stored configuration', () =>
     catalog.config.find({ _id: { $in: [...CONFIG_CATEGORIES] } }).toArray(),
   )
-  const stored = (category: ConfigCategory) => valueIn(documents.find((d) => d._id === category))
+  const stored = (category: ConfigCategory) =>
+    documents.find(({ _id }) => _id === category)?.value ?? emptyOf(category)
   const config = { file_types: stored('file_types'), peers: stored('peers') }
   return { config, revision: revisionOf(documents) }
+}
+
+/** Rejects with `CatalogUnavailableError`. */
+export async function readFieldSettings(catalog: Catalog): Promise<FieldSettings> {
+  const documents = await catalog.run('read the configured fields', () =>
+    catalog.config.find({ _id: { $in: [...FIELD_CATEGORIES] } }).toArray(),
+  )
+  const settings = FIELD_CATEGORIES.map((category) => {
+    const stored = documents.find(({ _id }) => _id === category)
+    return [category, stored?.value ?? emptyOf(category)] as const
+  })
+  return Object.fromEntries(settings) as FieldSettings
 }
 
 /** As `revision` of what is stored now, without reading the values. */
@@ -63,8 +102,9 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
   return CONFIG_CATEGORIES.map(numberOf).join(' ')
 }
 
-function valueIn(document: ConfigDocument | null | undefined): unknown {
-  return document?.value ?? []
+/** What a category holds before anything was stored. */
+function emptyOf(category: ConfigCategory | FieldCategory): unknown {
+  return FIELD_CATEGORIES.some((each) => each === category) ? {} : []
 }
 
 /**
@@ -76,7 +116,7 @@ function valueIn(document: ConfigDocument | null | undefined): unknown {
  */
 export async function writeStoredConfig<Value>(
   catalog: Catalog,
-  category: ConfigCategory,
+  category: ConfigCategory | FieldCategory,
   change: (value: unknown) => Value,
   { nowMs, by }: ConfigChange,
 ): Promise<Value> {
@@ -84,7 +124,7 @@ export async function writeStoredConfig<Value>(
     const found = await catalog.run(`read ${category}`, () =>
       catalog.config.findOne({ _id: category }),
     )
-    const value = change(valueIn(found))
+    const value = change(found?.value ?? emptyOf(category))
     const stored = { rev: await bump(catalog, 'config'), value, changed: new Date(nowMs) }
     const document = { _id: category, ...stored, changed_by: by }
     if (await put(catalog, document, found?.rev)) return value

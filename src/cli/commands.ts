@@ -127,6 +127,32 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const collection: OperandSpec = {
+  name: 'COLLECTION',
+  help: 'accounts, subscribers, plans, services, rates, charges, discounts, ...',
+}
+
+const FIELD_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'field list',
+    help: 'Show the configured fields of a collection, with those that are there from the start.',
+    operands: [collection],
+    options: { json, ...common },
+  },
+  {
+    name: 'field set',
+    help: 'Create or replace configured fields; the entity API takes them at once.',
+    operands: [collection, documentFile('a field, a list of them, or fields with one')],
+    options: common,
+  },
+  {
+    name: 'field remove',
+    help: 'Remove a stored field; what is there from the start under its name holds again.',
+    operands: [collection, nameOf('field')],
+    options: common,
+  },
+]
+
 export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'start',
@@ -193,6 +219,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
+  ...FIELD_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

@@ -62,7 +62,7 @@ async function dispatch(
   roles: Roles,
   tools: Tools,
 ): Promise<ExitCode> {
-  const { NAME = '', FILE = '' } = operands
+  const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
   switch (command.name) {
     case 'start':
@@ -107,6 +107,12 @@ async function dispatch(
       return (await import('./peer.ts')).rotatePeer(NAME, options, file)
     case 'peer remove':
       return (await import('./peer.ts')).removePeer(NAME, file)
+    case 'field list':
+      return (await import('./field.ts')).listFields(COLLECTION, options, file)
+    case 'field set':
+      return (await import('./field.ts')).setFields(COLLECTION, FILE, file)
+    case 'field remove':
+      return (await import('./field.ts')).removeField(COLLECTION, NAME, file)
     case 'version':
       print(versionOf())
       return 0

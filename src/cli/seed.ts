@@ -1,9 +1,9 @@
 /** `tollgate seed demo`: the catalogue and the credits that a newcomer starts with. */
+import { profileFenceOf } from '../admin/profile-fence.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { finishDemoSeed, type InitialCredit, seedDemoCatalogue } from '../catalog/demo.ts'
-import type { ProfileFence } from '../catalog/write.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
@@ -32,22 +32,10 @@ export async function seedStores(
   clock: Clock,
 ): Promise<number> {
   await catalog.ensureIndexes()
-  const seed = await seedDemoCatalogue(catalog, fenceOf(ledger, clock))
+  const seed = await seedDemoCatalogue(catalog, profileFenceOf(ledger, clock))
   for (const credit of seed.credits) await give(catalog, ledger, credit, config, clock)
   if (seed.credits.length > 0) await finishDemoSeed(catalog)
   return seed.created.length
-}
-
-/** The fence of profiles, kept in the ledger (design.md §3). */
-export function fenceOf(ledger: Ledger, clock: Clock): ProfileFence {
-  return {
-    begin: async ({ aid, sid }) => {
-      await ledger.raiseFence(aid, sid, true, clock.nowMs())
-    },
-    end: async ({ aid, sid }) => {
-      await ledger.raiseFence(aid, sid, false, clock.nowMs())
-    },
-  }
 }
 
 async function give(

@@ -157,7 +157,7 @@ describe('writeEntity', () => {
     const slow = {
       ...catalog,
       run: async <T>(what: string, operation: () => Promise<T>): Promise<T> => {
-        if (what.startsWith('insert into')) {
+        if (what.startsWith('write into')) {
           for (let n = 0; n < LATE_WRITES_MAX + 10; n += 1) await bump(catalog, 'subscribers')
         }
         return catalog.run(what, operation)

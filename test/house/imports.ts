@@ -52,6 +52,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:http2': ['external/'],
   undici: ['external/'],
   fastify: ['admin/'],
+  '@fastify/multipart': ['admin/'],
   '@node-rs/argon2': ['admin/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],

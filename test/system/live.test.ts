@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
+import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../src/catalog/collections.ts'
 import { writeEntity } from '../../src/catalog/write.ts'
-import { fenceOf } from '../../src/cli/seed.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
 import { type Books, type Fields, openBooks, post, subscriber, withCatalog } from './exchange.ts'
@@ -163,7 +163,7 @@ type Find = Readonly<Record<string, unknown>>
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(product, (catalog) => {
-    const fence = fenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(books.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

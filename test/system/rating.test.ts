@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
+import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import { type ProfileFence, writeEntity } from '../../src/catalog/write.ts'
-import { fenceOf } from '../../src/cli/seed.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
 import { type Books, type Fields, openBooks, post, withCatalog } from './exchange.ts'
@@ -171,7 +171,7 @@ describe('a team', () => {
     expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
     const value = { disallowed_rates: ['TRAFFIC'] }
     const overrides = [{ type: 'plan', key: 'TEAM', value }]
-    const fence = fenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(books.ledger, systemClock)
     await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
     expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
   })

@@ -19,7 +19,16 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities'>
   rules: Readonly<Record<string, CollectionRules>>
+  /** What moving the balances of a subscriber takes; `follow` does it. */
+  planTransfer(move: AccountMove): Promise<unknown>
   log: Pick<Logger, 'warn' | 'error'>
+}
+
+export interface AccountMove {
+  sid: number
+  fromAid: number
+  toAid: number
+  operationId: string
 }
 
 export interface ReadRequest {
@@ -30,7 +39,7 @@ export interface ReadRequest {
   size: number
   sort: Readonly<Record<string, 1 | -1>>
   /** Null: all fields. */
-  project: Readonly<Record<string, boolean>> | null
+  project: Readonly<Record<string, 0 | 1>> | null
   /** 0 active, 1 future, 2 expired; of `uniqueget`. */
   states: readonly number[]
 }
@@ -45,7 +54,10 @@ export interface WriteRequest {
   definition: CollectionDefinition
   /** `_id`, key fields and `effective_date` of `query`. */
   target: Fields
+  /** Declared fields, and members of lists. */
   changes: FieldChanges
+  /** `update` as it came: configured fields are read from it. */
+  raw: Fields
   from: Date | null
   to: Date | null
   /** Configured fields of the collection. */
@@ -54,7 +66,8 @@ export interface WriteRequest {
 
 export interface WriteResult {
   details: boolean | null
-  entity: Fields | null
+  /** Several, where an action has changed several. */
+  entity: object | readonly object[] | null
   /** Further members of the answer. */
   more?: Fields
 }

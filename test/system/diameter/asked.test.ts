@@ -1,9 +1,9 @@
 /** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../../bench/population.ts'
+import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../../src/catalog/collections.ts'
 import { writeEntity } from '../../../src/catalog/write.ts'
-import { fenceOf } from '../../../src/cli/seed.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -86,7 +86,7 @@ async function topUp(index: number): Promise<void> {
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(node.product, (catalog) => {
-    const fence = fenceOf(node.books.ledger, systemClock)
+    const fence = profileFenceOf(node.books.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

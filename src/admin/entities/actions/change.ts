@@ -10,7 +10,7 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
-import { decisionOf, ruleContextOf } from './commit.ts'
+import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { minimumDateMs } from './minimum-date.ts'
 import { sequelOf } from './moved-account.ts'
 import { chainOf, revisionsOf } from './revisions.ts'
@@ -81,7 +81,7 @@ export async function change(
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
   const chains = [
     chainOf(definition, target.key),
-    ...valueChains(definition, fields, request.changes.set),
+    ...valueChains(definition, fields, { ...request.raw, ...request.changes.set }),
   ]
   const { stored, result } = await changeChains(stores, chains, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)
@@ -125,7 +125,8 @@ function beginOf(
 /** What is sent, by the rules of the collection; the key stays what it is. */
 async function prepared({ stores, request, target, context }: Work): Promise<FieldChanges> {
   const { definition, changes } = request
-  const { [definition.keyField]: _, ...set } = changes.set
+  const custom = customChanges(request, context, target)
+  const { [definition.keyField]: _, ...set } = { ...custom, ...changes.set }
   const kept = { ...changes, set: { ...set, ...definition.fixed } }
   const prepare = stores.rules[definition.name]?.prepare
   return (await prepare?.(kept, target, context)) ?? kept

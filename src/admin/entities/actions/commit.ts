@@ -5,8 +5,9 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { checkedEntity } from '../../../catalog/write.ts'
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import type { EntityStores, WriteRequest } from '../entity-request.ts'
+import { checkCustomFields } from '../fields/check.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import type { Draft } from '../timeline/draft.ts'
+import type { Draft, Fields } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { checkUniqueFields } from './uniqueness.ts'
 
@@ -18,6 +19,19 @@ export function ruleContextOf(
   const { catalog, ledger, clock, config } = stores
   const { timeZone: zone, cycleDay } = config.rating
   return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs }
+}
+
+/** What configured fields make of what was sent; undefined takes a field away. */
+export function customChanges(
+  { definition, fields, raw }: WriteRequest,
+  { action, zone }: RuleContext,
+  current: RawDocument | null,
+): Fields {
+  const check = { definition, action, timeZone: zone, ...(current && { current }) }
+  const values = checkCustomFields(fields, raw, check)
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, value === null ? undefined : value]),
+  )
 }
 
 /**

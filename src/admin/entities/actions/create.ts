@@ -11,7 +11,7 @@ import { dateText } from '../timeline/dates.ts'
 import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { accountChain, addAccountBefore } from './account-begin.ts'
-import { decisionOf, ruleContextOf } from './commit.ts'
+import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { chainOf } from './revisions.ts'
 import { checkDuplicate, valueChains } from './uniqueness.ts'
 
@@ -39,8 +39,9 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
 /** With everything that it is stored with, but for a number. Throws `RuleError`. */
 export async function newDocument(
   stores: EntityStores,
-  { definition, changes, from, to }: WriteRequest,
+  request: WriteRequest,
 ): Promise<RawDocument> {
+  const { definition, from, to } = request
   const zone = stores.config.rating.timeZone
   const begin = from ?? new Date(stores.clock.nowMs())
   const end = to ?? new Date(FOREVER_MS)
@@ -49,6 +50,8 @@ export async function newDocument(
     throw new RuleError(text, DISPLAY.date)
   }
   const context = ruleContextOf(stores, 'create', begin.getTime())
+  const custom = customChanges(request, context, null)
+  const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
   const prepare = stores.rules[definition.name]?.prepare
   const prepared = (await prepare?.(changes, null, context)) ?? changes
   const period = { from: begin, to: end, creation_time: begin }

@@ -46,9 +46,9 @@ export function projectionOf({ project, definition }: ReadRequest): {
 } {
   if (project === null || Object.keys(project).length === 0) return {}
   const { revision_info: wantsInfo, ...fields } = project
-  const shown = Object.entries(fields).map(([name, on]) => [name, on ? 1 : 0] as const)
+  const shown = Object.entries(fields)
   const isListed = shown.some(([name, on]) => on === 1 && name !== '_id')
-  if (!isListed && wantsInfo === true && shown.length === 0) return {}
-  const key = wantsInfo === true && isListed ? [[definition.keyField, 1] as const] : []
+  if (!isListed && wantsInfo === 1 && shown.length === 0) return {}
+  const key = wantsInfo === 1 && isListed ? [[definition.keyField, 1] as const] : []
   return { projection: Object.fromEntries([...shown, ...key]) }
 }

@@ -1,6 +1,5 @@
 /** A subscriber that moves to another account takes its balances with it. */
 import { randomUUID } from 'node:crypto'
-import { planTransfer } from '../../balances/transfer.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
 import { RuleError } from '../errors.ts'
@@ -12,7 +11,7 @@ import { type Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
  * undefined for nothing. Throws `RuleError` where the move would lie in the future.
  */
 export async function sequelOf(
-  { ledger }: EntityStores,
+  { planTransfer }: EntityStores,
   { name }: CollectionDefinition,
   draft: Draft,
   { nowMs }: RuleContext,
@@ -30,7 +29,7 @@ export async function sequelOf(
     )
   }
   const sid = Number(draft.revisions()[0]?.['sid'])
-  return planTransfer(ledger, { sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
+  return planTransfer({ sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
 }
 
 function aidAt(revisions: readonly Fields[], atMs: number): number | null {

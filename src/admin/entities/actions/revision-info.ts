@@ -19,7 +19,7 @@ export interface RevisionTimes {
 export function wantsRevisionInfo({ definition, project }: ReadRequest): boolean {
   const { store } = definition
   if (store === 'lines' || store === 'bills' || store === 'balances') return false
-  return project === null || Object.keys(project).length === 0 || project['revision_info'] === true
+  return project === null || Object.keys(project).length === 0 || project['revision_info'] === 1
 }
 
 /** Rows with what is told of them; rows without their dates stay as they are. */

@@ -128,7 +128,7 @@ async function read(
       .toArray(),
   )
   const byId = new Map(found.map((one) => [one._id.toHexString(), one]))
-  const isIdShown = request.project?.['_id'] !== false
+  const isIdShown = request.project?.['_id'] !== 0
   return ids.flatMap((id) => {
     const one = byId.get(id.toHexString())
     if (one === undefined) return []

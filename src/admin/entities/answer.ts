@@ -1,0 +1,28 @@
+/** Errors as answers: what a caller can mend is named, what failed inside is in the log. */
+import {
+  CatalogUnavailableError,
+  CompileError,
+  DuplicateEntityError,
+  EntityConflictError,
+} from '../../catalog/errors.ts'
+import { StoreDownError } from '../../store/redis.ts'
+import { ApiError, RequestError, RuleError } from './errors.ts'
+import { requestErrorOf } from './request/body.ts'
+
+/** Null: an error that is nobody's business but ours. */
+export function apiErrorOf(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error
+  if (error instanceof CompileError) return new RuleError(error.message)
+  if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
+    return new RuleError(error.message)
+  }
+  if (error instanceof CatalogUnavailableError) {
+    return new RequestError(503, 'MongoDB is unavailable: a write may have been done all the same')
+  }
+  if (error instanceof StoreDownError) {
+    return new RequestError(503, 'Redis is unavailable: a write may have been done all the same')
+  }
+  return requestErrorOf(error)
+}
+
+export const INTERNAL_ERROR = new RequestError(500, 'internal error')

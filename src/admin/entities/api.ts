@@ -1,0 +1,170 @@
+/** One request of the entity API, from its parameters to its answer (interface section 4.1). */
+import { change } from './actions/change.ts'
+import { create } from './actions/create.ts'
+import { get } from './actions/get.ts'
+import { minimumDateMs } from './actions/minimum-date.ts'
+import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
+import { uniqueget } from './actions/uniqueget.ts'
+import type { ActionName, CollectionDefinition } from './definition.ts'
+import { DEFINITIONS } from './definitions/collections.ts'
+import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
+import { NotAllowedError } from './errors.ts'
+import type { FieldDefinition } from './field-definition.ts'
+import type { CurrentFields } from './fields/current.ts'
+import type { RawParameters } from './request/body.ts'
+import { type RequestContext, readRequestOf, writeRequestOf } from './requests.ts'
+import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
+import type { Fields } from './timeline/draft.ts'
+
+/** What a collection does in a way of its own: records are no entities. */
+export interface OwnActions {
+  read?(request: ReadRequest): Promise<ReadResult>
+  write?(action: ActionName, write: OwnWrite): Promise<WriteResult>
+}
+
+export interface OwnWrite {
+  query: Fields
+  update: Fields
+  /** Free data of the caller. */
+  additional: unknown
+  operationId: string | null
+}
+
+export interface EntityApi {
+  stores: EntityStores
+  fields: CurrentFields
+  own: Readonly<Record<string, OwnActions>>
+}
+
+export interface EntityCall {
+  definition: CollectionDefinition
+  action: ActionName
+  raw: RawParameters
+  /** Of `Idempotency-Key`. */
+  operationId: string | null
+}
+
+/** Throws `NotAllowedError` for what the interface does not have. */
+export function calledAction(
+  collection: string,
+  action: string,
+): Pick<EntityCall, 'definition' | 'action'> {
+  const definition = DEFINITIONS.get(collection)
+  if (definition === undefined) {
+    throw new NotAllowedError(`No permission: there is no collection ${collection.slice(0, 64)}`)
+  }
+  const name = action.toLowerCase() as ActionName
+  if (!Object.hasOwn(definition.actions, name)) {
+    const has = `${collection} has no action ${action.slice(0, 64)}`
+    throw new NotAllowedError(`No permission: ${has}`)
+  }
+  return { definition, action: name }
+}
+
+export function isRead(action: ActionName): boolean {
+  return action === 'get' || action === 'uniqueget' || action === 'export'
+}
+
+/** Answers `get`, `uniqueget` and the writes. Throws `ApiError`, or what the stores throw. */
+export async function answerCall(api: EntityApi, call: EntityCall): Promise<object> {
+  const { stores } = api
+  const fields = await api.fields.of(call.definition)
+  const context: RequestContext = {
+    definition: call.definition,
+    action: call.action,
+    fields,
+    entities: stores.config.entities,
+    timeZone: stores.config.rating.timeZone,
+    nowMs: stores.clock.nowMs(),
+  }
+  return isRead(call.action) ? answerRead(api, call, context) : answerWrite(api, call, context)
+}
+
+async function answerRead(
+  { stores, own }: EntityApi,
+  { definition, action, raw }: EntityCall,
+  context: RequestContext,
+): Promise<object> {
+  const { catalog, config } = stores
+  const { nowMs, timeZone } = context
+  const request = readRequestOf(raw, context)
+  const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
+  const { rows, hasMore } = await read(request)
+  const minimumMs = await minimumDateMs(catalog, definition, config)
+  const told = wantsRevisionInfo(request)
+    ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
+    : rows
+  const dateFields = dateFieldsOf(definition, context.fields)
+  const shape = { timeZone, dateFields, hidden: definition.hidden }
+  return readEnvelope(
+    told.map((row) => shownInRead(row, shape)),
+    hasMore,
+  )
+}
+
+function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: number) {
+  return (request: ReadRequest) =>
+    action === 'uniqueget' && !isRecord(request.definition)
+      ? uniqueget(catalog, request, nowMs)
+      : get(catalog, request)
+}
+
+/** Of records `uniqueget` is a `get` by key. */
+function isRecord({ store }: CollectionDefinition): boolean {
+  return store === 'lines' || store === 'bills' || store === 'balances'
+}
+
+async function answerWrite(
+  { stores, own }: EntityApi,
+  { definition, action, raw, operationId }: EntityCall,
+  context: RequestContext,
+): Promise<object> {
+  const { request, ignored } = writeRequestOf(raw, context)
+  const { from, to, target, changes } = request
+  const ownWrite = own[definition.name]?.write
+  const additional = additionalOf(raw)
+  const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
+  const result =
+    ownWrite !== undefined
+      ? await ownWrite(action, { query: target, update, additional, operationId })
+      : action === 'create'
+        ? await create(stores, request)
+        : await change(stores, action, request)
+  const entity = shownEntity(result.entity, definition.hidden)
+  const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
+  const warnings = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  return writeEnvelope(result.details, entity, {
+    ...Object.fromEntries(more),
+    ...(warnings.length > 0 && { warnings }),
+  })
+}
+
+function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
+  if (entity === null) return null
+  if (Array.isArray(entity)) return entity.map((one: Fields) => shownInWrite(one, hidden))
+  return shownInWrite(entity as Fields, hidden)
+}
+
+function shownMore(value: unknown): unknown {
+  const isDocument = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isDocument ? shownInWrite(value as Fields) : value
+}
+
+function additionalOf(raw: RawParameters): unknown {
+  const value = raw.get('additional')
+  return typeof value === 'string' && value !== '' ? JSON.parse(value) : (value ?? {})
+}
+
+/** Dates that reads show as texts beside those of the revision (spec/entity-api.md 1.6). */
+const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
+  accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
+  autorenew: ['next_renew', 'last_renew'],
+}
+
+function dateFieldsOf(
+  { name }: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): readonly string[] {
+  const custom = fields.filter(({ type }) => type === 'date' || type === 'daterange')
+  return [...(TEXT_DATES[name] ?? []), ...custom.map(({ field_name: field }) => field)]
+}

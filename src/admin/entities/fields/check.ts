@@ -1,0 +1,172 @@
+/** Takes configured fields out of what a client sends: read, checked, and ready to be stored. */
+import type { ActionName, CollectionDefinition } from '../definition.ts'
+import { type InvalidField, InvalidFieldsError, RuleError } from '../errors.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import { castValue } from './cast.ts'
+import { optionsOf, patternOf } from './rules.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+export interface FieldCheck {
+  definition: CollectionDefinition
+  action: ActionName
+  /** IANA zone of dates that are given as text without an offset. */
+  timeZone: string
+  /** The revision that is addressed: clients send back what they have read. */
+  current?: Values
+}
+
+/**
+ * What configured fields make of a raw `update`, by field name: to be set there (also along a
+ * dotted name) after what the action declares; null: the field is to be taken away. Throws
+ * `InvalidFieldsError` with all values of a wrong type, or `RuleError` with the first one that a
+ * rule refuses (R21, R23).
+ */
+export function checkCustomFields(
+  fields: readonly FieldDefinition[],
+  update: Values,
+  check: FieldCheck,
+): Values {
+  const action = check.definition.actions[check.action]
+  if (action?.customFields !== true) return {}
+  const values: Record<string, unknown> = {}
+  const invalid: InvalidField[] = []
+  for (const field of fields) {
+    const { field_name: name } = field
+    if (field.generated === true) continue
+    const isDeclared = Object.hasOwn(action.update, name)
+    if (!isDeclared && isFixed(name, check.definition)) continue
+    const sent = fieldValue(update, name)
+    const given = sent === undefined && check.action === 'create' ? field.default_value : sent
+    if (isEmptyValue(given)) {
+      demand(field, update, check)
+      if (given !== undefined && !isDeclared) values[name] = null
+      continue
+    }
+    const cast = castField(field, given, check.timeZone)
+    // What the action declares is read by its own type; the rules hold for it all the same.
+    if (!isDeclared && 'reason' in cast) {
+      invalid.push({ path: `update.${name}`, reason: cast.reason })
+      continue
+    }
+    const value = 'value' in cast ? cast.value : given
+    if (!mayChange(field, value, check)) continue
+    checkRules(field, value)
+    if (!isDeclared || sent === undefined) values[name] = value
+  }
+  if (invalid.length > 0) throw new InvalidFieldsError(invalid)
+  return withoutEmpty(values, check.action)
+}
+
+/** On create nothing is there to be taken away. */
+function withoutEmpty(values: Values, action: ActionName): Values {
+  if (action !== 'create') return values
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
+}
+
+/** Dates and keys are what an action declares of them, or nothing. */
+const FIXED = new Set(['from', 'to', 'creation_time', 'aid', 'sid'])
+
+function isFixed(name: string, { keyField }: CollectionDefinition): boolean {
+  return FIXED.has(name) || name === keyField
+}
+
+/**
+ * A value as it is stored, also of a field that is a list: a scalar is a list of one. For values
+ * that are pushed into a list, too.
+ */
+export function castField(
+  { type, multiple }: FieldDefinition,
+  value: unknown,
+  timeZone: string,
+): { value: unknown } | { reason: string } {
+  if (multiple !== true) return castValue(type, value, timeZone)
+  const members: unknown[] = []
+  for (const member of Array.isArray(value) ? value : [value]) {
+    const cast = castValue(type, member, timeZone)
+    if ('reason' in cast) return cast
+    members.push(cast.value)
+  }
+  return { value: members }
+}
+
+/** Throws `RuleError` if a rule of the field refuses a value that was read by its type. */
+export function checkRules(field: FieldDefinition, value: unknown): void {
+  const { field_name: name } = field
+  const options = optionsOf(field)
+  const pattern = patternOf(field, name)
+  for (const member of Array.isArray(value) ? value : [value]) {
+    if (options !== null && !options.has(String(member))) {
+      throw new RuleError(`${name} must be one of ${[...options].join(', ')}, is ${shown(member)}`)
+    }
+    if (pattern === null || typeof member === 'object') continue
+    if (!pattern.test(String(member))) {
+      throw new RuleError(`${name} does not have the form that is configured: ${shown(member)}`)
+    }
+  }
+}
+
+const SHOWN_MAX = 60
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
+}
+
+/** R21: on create only, so that what is there without it can still be changed. */
+function demand(field: FieldDefinition, update: Values, { action }: FieldCheck): void {
+  if (action !== 'create' || field.mandatory !== true || !isOfPlay(field, update)) return
+  throw new RuleError(`${field.field_name} is mandatory`)
+}
+
+/** Fields of some plays are demanded of those only. */
+function isOfPlay({ plays }: FieldDefinition, { play }: Values): boolean {
+  if (plays === undefined || plays.length === 0 || isEmptyValue(play)) return true
+  return [play].flat().some((each) => plays.includes(String(each)))
+}
+
+/** False: it is sent back as it is. Throws `RuleError` for another value of a fixed field. */
+function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): boolean {
+  if (field.editable !== false || check.action === 'create') return true
+  const { field_name: name } = field
+  const before = check.current === undefined ? undefined : fieldValue(check.current, name)
+  if (before !== undefined && JSON.stringify(before) === JSON.stringify(value)) return false
+  throw new RuleError(`${name} can be set on create only`)
+}
+
+/** A value that no other entity may have at the same time (R22). */
+export interface UniqueValue {
+  field: string
+  value: unknown
+}
+
+/** Of a whole document; each member of a list is one. */
+export function uniqueValues(
+  fields: readonly FieldDefinition[],
+  document: Values,
+): readonly UniqueValue[] {
+  return fields.flatMap((field) => {
+    if (field.unique !== true || field.generated === true) return []
+    const value = fieldValue(document, field.field_name)
+    const members = Array.isArray(value) ? value : [value]
+    return members
+      .filter((member) => !isEmptyValue(member))
+      .map((member) => ({ field: field.field_name, value: member }))
+  })
+}
+
+/** Along a dotted name; a key that has the dots itself comes first, as clients send both. */
+export function fieldValue(document: Values, name: string): unknown {
+  if (Object.hasOwn(document, name)) return document[name]
+  let part: unknown = document
+  for (const step of name.split('.')) {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, step)) return undefined
+    part = (part as Values)[step]
+  }
+  return part
+}
+
+function isEmptyValue(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return Array.isArray(value) && value.length === 0
+}

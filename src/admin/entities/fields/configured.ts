@@ -1,0 +1,208 @@
+/** The fields that a collection has: those from the start, and what operators say of them. */
+import { CompileError } from '../../../catalog/errors.ts'
+import {
+  arrayAt,
+  booleanAt,
+  type Fields,
+  isEmpty,
+  isUnset,
+  objectAt,
+  textAt,
+  textsAt,
+} from '../../../catalog/field.ts'
+import type { FieldCategory, FieldSettings } from '../../../catalog/stored-config.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { FIELD_TYPES, type FieldDefinition } from '../field-definition.ts'
+import { castValue } from './cast.ts'
+import { DEFAULT_FIELDS } from './defaults.ts'
+import { optionsOf, patternOf } from './rules.ts'
+
+/**
+ * The configured fields of a collection, those from the start first: of one that is stored under
+ * the same name what is stored holds. Throws `CompileError` with the path of a stored one that
+ * cannot be used: without it a check that somebody wants would not be made.
+ */
+export function fieldsOf(
+  definition: CollectionDefinition,
+  stored: FieldSettings,
+): readonly FieldDefinition[] {
+  if (definition.fieldsAt === null) return []
+  const list = storedList(definition, stored[categoryOf(definition)])
+  return merged(definition, checkedFields(list, definition))
+}
+
+/** The category of the stored configuration that has its fields. */
+export function categoryOf({ name, fieldsAt }: CollectionDefinition): FieldCategory {
+  if (fieldsAt === null) throw new CompileError(name, 'has no configured fields')
+  return fieldsAt[0] as FieldCategory
+}
+
+/** The list as it is stored in the value of its category; nothing is known of its members. */
+export function storedList({ fieldsAt }: CollectionDefinition, value: unknown): readonly unknown[] {
+  let part: unknown = value
+  const [category = '', ...steps] = fieldsAt ?? []
+  let path = category
+  for (const step of steps) {
+    if (isEmpty(part)) return []
+    part = objectAt(part, path)[step]
+    path += `.${step}`
+  }
+  return isEmpty(part) ? [] : arrayAt(part, path)
+}
+
+/**
+ * The value of a category with another list of fields in it; all else stays. Throws `CompileError`
+ * if one of the list cannot be used.
+ */
+export function withStoredList(
+  definition: CollectionDefinition,
+  value: unknown,
+  list: readonly unknown[],
+): unknown {
+  checkedFields(list, definition)
+  const [category = '', ...steps] = definition.fieldsAt ?? []
+  return replaced(value, steps, list, category)
+}
+
+function replaced(value: unknown, steps: readonly string[], list: unknown, path: string): unknown {
+  const [step, ...rest] = steps
+  if (step === undefined) return list
+  const fields = isEmpty(value) ? {} : objectAt(value, path)
+  return { ...fields, [step]: replaced(fields[step], rest, list, `${path}.${step}`) }
+}
+
+/** Names of the store and of revisions: no configured field is ever one of them. */
+const RESERVED = new Set(['_id', 'rev', 'deleted', 'deleted_at', 'creation_time', 'type'])
+const NAME = /^[A-Za-z]\w*(?:\.\w+)*$/
+const DANGEROUS = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Throws `CompileError` with the path of the first that cannot be used. */
+function checkedFields(
+  list: readonly unknown[],
+  definition: CollectionDefinition,
+): readonly FieldDefinition[] {
+  const path = (definition.fieldsAt ?? []).join('.')
+  const names = new Set<string>()
+  return list.map((value, index) => {
+    const field = checkedField(value, `${path}.${index}`, definition)
+    if (names.has(field.field_name)) {
+      throw new CompileError(`${path}.${index}.field_name`, `'${field.field_name}' is there twice`)
+    }
+    names.add(field.field_name)
+    return field
+  })
+}
+
+const SWITCHES = [
+  ...['mandatory', 'unique', 'editable', 'multiple', 'searchable', 'generated'],
+  ...['system', 'exportable', 'display', 'show_in_list'],
+]
+const KEYS: ReadonlySet<string> = new Set([
+  ...SWITCHES,
+  ...['field_name', 'title', 'description', 'type', 'default_value', 'select_options'],
+  // The last one is of existing installations: it is kept, and means nothing here.
+  ...['validation', 'plays', 'changeable_props'],
+])
+
+function checkedField(
+  value: unknown,
+  path: string,
+  definition: CollectionDefinition,
+): FieldDefinition {
+  const field = objectAt(value, path)
+  const unknown = Object.keys(field).find((key) => !KEYS.has(key))
+  if (unknown !== undefined) throw new CompileError(`${path}.${unknown}`, 'is not known')
+  const name = nameAt(field['field_name'], `${path}.field_name`)
+  for (const each of SWITCHES) booleanAt(field[each], `${path}.${each}`, false)
+  for (const each of ['title', 'description']) {
+    const given = field[each]
+    if (given !== undefined && typeof given !== 'string') {
+      throw new CompileError(`${path}.${each}`, 'must be a text')
+    }
+  }
+  checkType(field, path)
+  textsAt(field['plays'], `${path}.plays`)
+  const known = field as unknown as FieldDefinition
+  const fromStart = defaultOf(definition, name)
+  const whole = fromStart === undefined ? known : overDefault(known, fromStart, path)
+  if (whole.generated === true && fromStart?.generated !== true) {
+    throw new CompileError(`${path}.generated`, 'must not be true: nothing makes its value')
+  }
+  patternOf(whole, `${path}.validation`)
+  checkDefaultValue(whole, path)
+  return whole
+}
+
+function nameAt(value: unknown, path: string): string {
+  const name = textAt(value, path)
+  const parts = name.split('.')
+  const isUsable = NAME.test(name) && !parts.some((part) => DANGEROUS.has(part))
+  if (!isUsable) throw new CompileError(path, 'must be letters, digits, _ and dots between them')
+  if (RESERVED.has(parts[0] ?? ''))
+    throw new CompileError(path, `'${name}' is not to be configured`)
+  return name
+}
+
+function checkType({ type, select_options: options }: Fields, path: string): void {
+  const isType = isUnset(type) || FIELD_TYPES.some((each) => each === type)
+  if (!isType) throw new CompileError(`${path}.type`, `must be one of ${FIELD_TYPES.join(', ')}`)
+  const at = `${path}.select_options`
+  if (typeof options !== 'string' && !isUnset(options)) textsAt(options, at)
+  const isEmptyList = isEmpty(options) || options === ''
+  if (type === 'select' && isEmptyList) throw new CompileError(at, 'must have at least one text')
+}
+
+/** Through the same eyes as what is sent. */
+function checkDefaultValue(field: FieldDefinition, path: string): void {
+  const { default_value: value, type, multiple } = field
+  if (isUnset(value)) return
+  const at = `${path}.default_value`
+  const options = optionsOf(field)
+  const members = multiple === true && Array.isArray(value) ? value : [value]
+  for (const member of members) {
+    const cast = castValue(type, member, 'UTC')
+    if ('reason' in cast) throw new CompileError(at, cast.reason)
+    if (options !== null && !options.has(String(cast.value))) {
+      throw new CompileError(at, 'must be one of select_options')
+    }
+  }
+}
+
+/** What a field from the start is made of: the node reads it so. */
+const FIXED = ['type', 'multiple', 'generated'] as const
+
+function overDefault(
+  field: FieldDefinition,
+  fromStart: FieldDefinition,
+  path: string,
+): FieldDefinition {
+  for (const key of FIXED) {
+    const isOther = !isUnset(field[key]) && (field[key] || undefined) !== fromStart[key]
+    if (!isOther) continue
+    const is = fromStart[key] ?? 'not set'
+    throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
+  }
+  const { type, multiple, generated } = fromStart
+  return {
+    ...field,
+    system: true,
+    ...(type !== undefined && { type }),
+    ...(multiple !== undefined && { multiple }),
+    ...(generated !== undefined && { generated }),
+  }
+}
+
+function defaultOf({ name }: CollectionDefinition, field: string): FieldDefinition | undefined {
+  return DEFAULT_FIELDS[name]?.find(({ field_name }) => field_name === field)
+}
+
+function merged(
+  { name }: CollectionDefinition,
+  stored: readonly FieldDefinition[],
+): readonly FieldDefinition[] {
+  const defaults = DEFAULT_FIELDS[name] ?? []
+  const byName = new Map(stored.map((field) => [field.field_name, field]))
+  const fromStart = defaults.map((field) => byName.get(field.field_name) ?? field)
+  const known = new Set(defaults.map(({ field_name }) => field_name))
+  return [...fromStart, ...stored.filter(({ field_name }) => !known.has(field_name))]
+}

@@ -1,0 +1,112 @@
+/**
+ * The fields that are configured from the start (spec/entity-api.md 3.0), and **ours**: those that
+ * charging reads and the existing system has not.
+ */
+import type { FieldDefinition } from '../field-definition.ts'
+
+const text = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
+  field_name,
+  type: 'text',
+  system: true,
+  ...more,
+})
+
+const typed = (
+  field_name: string,
+  type: FieldDefinition['type'],
+  more: Partial<FieldDefinition> = {},
+): FieldDefinition => ({ ...text(field_name), ...(type && { type }), ...more })
+
+/** What is one of several forms in existing installations: stored as it is sent. */
+const free = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
+  field_name,
+  system: true,
+  ...more,
+})
+
+const must = { mandatory: true } as const
+const DAYS = Array.from({ length: 28 }, (_, index) => String(index + 1))
+
+const CREDIT_LIMIT = typed('credit_limit', 'decimal', {
+  title: 'Credit limit',
+  description: 'Most that may be owed in a billing cycle, before tax; empty: no limit',
+})
+
+const ACCOUNT: readonly FieldDefinition[] = [
+  typed('aid', 'integer', { unique: true, generated: true, title: 'Account number' }),
+  text('firstname', { ...must, title: 'First name', searchable: true }),
+  text('lastname', { ...must, title: 'Last name', searchable: true }),
+  typed('email', 'email', { ...must, title: 'E-mail' }),
+  text('country', { ...must, title: 'Country' }),
+  text('address', { ...must, title: 'Address' }),
+  text('zip_code', { ...must, title: 'Zip code' }),
+  typed('payment_gateway', 'json', { title: 'Payment gateway' }),
+  text('personal_id', { title: 'Personal id' }),
+  text('salutation', { title: 'Salutation' }),
+  typed('in_collection', 'boolean', { title: 'In collection' }),
+  typed('invoice_shipping_method', 'select', {
+    select_options: ['email', 'mail', 'post', 'website'],
+    default_value: 'email',
+    title: 'Way of invoices',
+  }),
+  typed('invoice_detailed', 'boolean', { title: 'Detailed invoice' }),
+  text('invoice_language', { default_value: 'en_GB', title: 'Language of invoices' }),
+  typed('invoicing_day', 'select', { select_options: DAYS, title: 'Day of invoices' }),
+  typed('allowances', 'json', { title: 'Allowances' }),
+  typed('invoice_config', 'json', { title: 'Settings of invoices' }),
+  CREDIT_LIMIT,
+]
+
+const SUBSCRIBER: readonly FieldDefinition[] = [
+  typed('sid', 'integer', { ...must, generated: true, title: 'Subscriber number' }),
+  typed('aid', 'integer', { ...must, title: 'Account number' }),
+  text('firstname', { ...must, title: 'First name', searchable: true }),
+  text('lastname', { ...must, title: 'Last name', searchable: true }),
+  text('plan', { ...must, title: 'Plan', searchable: true }),
+  text('address', { ...must, title: 'Address' }),
+  typed('plan_activation', 'datetime', { generated: true, title: 'Begin of the plan' }),
+  text('country', { title: 'Country' }),
+  free('services', { multiple: true, title: 'Services' }),
+  text('play', { title: 'Play', searchable: true }),
+  text('former_plan', { generated: true, title: 'Plan before' }),
+  text('msisdn', { searchable: true, title: 'Phone number' }),
+  text('imsi', { multiple: true, searchable: true, title: 'SIM cards' }),
+  typed('barred', 'boolean', {
+    searchable: true,
+    title: 'Barred',
+    description: 'New units are denied; what was granted is settled',
+  }),
+  CREDIT_LIMIT,
+  text('time_zone', { title: 'Time zone', description: 'Name of the IANA database' }),
+]
+
+/** Shared by plans and services. */
+const OFFER: readonly FieldDefinition[] = [
+  free('tax', { title: 'Taxes' }),
+  free('play', { title: 'Plays' }),
+]
+
+const CHARGE: readonly FieldDefinition[] = [
+  typed('from', 'datetime', { title: 'From' }),
+  typed('to', 'datetime', { title: 'To' }),
+  text('key', { title: 'Key' }),
+  text('description', { title: 'Description' }),
+]
+
+/** By the name of the collection. */
+export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>> = {
+  accounts: ACCOUNT,
+  subscribers: SUBSCRIBER,
+  plans: OFFER,
+  services: OFFER,
+  rates: [
+    // Any category that `rating.rateCalculators` has, so there is no list of them here.
+    text('tariff_category', { ...must, default_value: 'retail', title: 'Category' }),
+    text('invoice_label', { title: 'Name on invoices' }),
+    ...OFFER,
+  ],
+  charges: CHARGE,
+  discounts: CHARGE,
+  prepaidgroups: [],
+  taxes: [typed('embed_tax', 'boolean', { title: 'Within the price' })],
+}

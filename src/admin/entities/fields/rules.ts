@@ -1,0 +1,43 @@
+/** What a field demands of its values beside a type. */
+import { createInterned } from '../../../catalog/compile/interned.ts'
+import { CompileError } from '../../../catalog/errors.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { RuleError as PatternError } from '../../../rating/rule-error.ts'
+import { compileRegex, type RuleRegex } from '../../../rating/rule-regex.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+
+/** The texts of which a value must be one; null: any. */
+export function optionsOf({
+  select_options: options,
+}: FieldDefinition): ReadonlySet<string> | null {
+  if (options === undefined || options === null || options.length === 0) return null
+  const texts = typeof options === 'string' ? options.split(',') : options
+  return new Set(texts.map((option) => option.trim()))
+}
+
+const compiled = createInterned<RuleRegex>(1000)
+
+/**
+ * The expression that a whole value must match; null: none. It runs in bounded time, and matches no
+ * value above 256 characters. Throws `CompileError` if it cannot be used.
+ */
+export function patternOf({ validation }: FieldDefinition, path: string): RuleRegex | null {
+  if (isUnset(validation)) return null
+  try {
+    return compiled.of(validation, () => {
+      // By itself first: a group that it leaves open would close around it.
+      compileRegex(validation, path)
+      return compileRegex(wholeOf(String(validation)), path)
+    })
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    throw new CompileError(error.path, error.reason)
+  }
+}
+
+function wholeOf(text: string): string {
+  const end = text.startsWith('/') ? text.lastIndexOf('/') : -1
+  const source = end < 0 ? text : text.slice(1, end)
+  const flags = end < 0 ? '' : text.slice(end + 1)
+  return `/^(?:${source})$/${flags.replace('m', '')}`
+}

@@ -1,0 +1,67 @@
+/** Compound parameters: JSON in a text, or a value that is already read (spec/entity-api.md 1.2). */
+import type { Fields } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import type { RawParameters } from './body.ts'
+import { inexactNumber, refusedValue } from './json-limits.ts'
+
+const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
+
+/** Absent is what was not sent, was sent empty, or as null. */
+export type CompoundParameters = Readonly<
+  Partial<Record<(typeof OBJECTS)[number], Fields> & { states: readonly unknown[] }>
+>
+
+/**
+ * Reads a JSON text. Throws `RuleError` (R1) that tells the parameter and what is wrong with it: no
+ * JSON, and where; nesting, keys, names; a number that would not stay what it is.
+ */
+export function parseJson(text: string, name: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new RuleError(`${name} is not JSON: ${reason}`)
+  }
+  const refused = refusedValue(value, name)
+  if (refused !== null) throw new RuleError(refused)
+  const number = inexactNumber(text)
+  if (number === null) return value
+  throw new RuleError(`${name} has the number ${number}, which cannot be kept exactly`)
+}
+
+/**
+ * The compound parameters of a request. An empty list stands for an empty object, as PHP writes it.
+ * Throws one `RuleError` (R1) that tells all that cannot be read.
+ */
+export function compoundParameters(raw: RawParameters): CompoundParameters {
+  const problems: string[] = []
+  const result: Record<string, unknown> = {}
+  const read = (name: string, kind: (value: unknown) => unknown, expected: string) => {
+    const sent = raw.get(name)
+    if (sent === undefined || sent === null || sent === '') return
+    try {
+      const value = kind(typeof sent === 'string' ? parseJson(sent, name) : checked(sent, name))
+      if (value === undefined) problems.push(`${name} must be ${expected}`)
+      else result[name] = value
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error
+      problems.push(error.message)
+    }
+  }
+  for (const name of OBJECTS) read(name, objectFrom, 'an object')
+  read('states', (value) => (Array.isArray(value) ? value : undefined), 'a list')
+  if (problems.length > 0) throw new RuleError(problems.join('; '))
+  return result
+}
+
+function checked(value: unknown, name: string): unknown {
+  const refused = refusedValue(value, name)
+  if (refused !== null) throw new RuleError(refused)
+  return value
+}
+
+function objectFrom(value: unknown): Fields | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? {} : undefined
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined
+}

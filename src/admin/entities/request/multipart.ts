@@ -1,0 +1,135 @@
+/** A body in parts: fields, and files, which go to a folder that is removed with the request. */
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { FastifyRequest } from 'fastify'
+import { ApiError, RequestError } from '../errors.ts'
+import type { FormParameters } from './form-names.ts'
+import { BODY_BYTES_MAX } from './json-limits.ts'
+import { toldName } from './problems.ts'
+
+const FIELDS_MAX = 1_000
+const FIELD_NAME_BYTES_MAX = 1_024
+
+export interface UploadLimits {
+  readonly filesMax: number
+  /** Of each file. */
+  readonly fileBytesMax: number
+}
+
+export const NO_FILES: UploadLimits = { filesMax: 0, fileBytesMax: 0 }
+
+export interface UploadedFile {
+  /** As it was sent: `files[0]`. */
+  readonly field: string
+  /** What the client calls it; never a path here. */
+  readonly fileName: string
+  /** Where its content is, until `dispose`. */
+  readonly path: string
+  readonly bytes: number
+}
+
+export interface ReadParts {
+  readonly files: readonly UploadedFile[]
+  /** Removes the files. */
+  dispose(): Promise<void>
+}
+
+/** Reads all parts; fields go to `form`. Errors as of `readParameters`. Leaves no file if it fails. */
+export async function readParts(
+  request: FastifyRequest,
+  form: FormParameters,
+  uploads: UploadLimits,
+): Promise<ReadParts> {
+  const files: UploadedFile[] = []
+  let folder: string | null = null
+  const dispose = async () => {
+    if (folder !== null) await rm(folder, { recursive: true, force: true })
+  }
+  let bytesLeft = BODY_BYTES_MAX
+  try {
+    for await (const part of request.parts(optionsOf(uploads))) {
+      if (part.type === 'file') {
+        if (files.length >= uploads.filesMax) throw filesRefused(uploads)
+        folder ??= await mkdtemp(join(tmpdir(), 'tollgate-upload-'))
+        const path = join(folder, String(files.length))
+        const bytes = await store(part.file, path, uploads.fileBytesMax, part.fieldname)
+        files.push({ field: part.fieldname, fileName: part.filename ?? '', path, bytes })
+        continue
+      }
+      const value = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)
+      bytesLeft -= Buffer.byteLength(value) + Buffer.byteLength(part.fieldname)
+      if (bytesLeft < 0 || part.valueTruncated || part.fieldnameTruncated) {
+        const most = `${BODY_BYTES_MAX} bytes`
+        throw new RequestError(413, `the fields of the body have more than ${most}`)
+      }
+      form.add(part.fieldname, value)
+    }
+  } catch (error) {
+    await dispose()
+    throw toldError(error)
+  }
+  return { files, dispose }
+}
+
+function optionsOf({ filesMax }: UploadLimits) {
+  return {
+    limits: {
+      fieldNameSize: FIELD_NAME_BYTES_MAX,
+      fieldSize: BODY_BYTES_MAX,
+      fields: FIELDS_MAX,
+      // One more than there may be is seen here, and refused by name.
+      files: filesMax + 1,
+      // The bytes are counted where they are stored: that ends the reading at once.
+      fileSize: Number.POSITIVE_INFINITY,
+      parts: FIELDS_MAX + filesMax + 1,
+    },
+  }
+}
+
+function filesRefused({ filesMax }: UploadLimits): RequestError {
+  if (filesMax === 0) return new RequestError(400, 'this action takes no files')
+  return new RequestError(413, `there are more than ${filesMax} files`)
+}
+
+async function store(
+  file: Readable,
+  path: string,
+  bytesMax: number,
+  field: string,
+): Promise<number> {
+  let bytes = 0
+  await pipeline(
+    file,
+    async function* bounded(source: AsyncIterable<Buffer>) {
+      for await (const chunk of source) {
+        bytes += chunk.length
+        if (bytes > bytesMax) {
+          throw new RequestError(413, `${toldName(field)} has more than ${bytesMax} bytes`)
+        }
+        yield chunk
+      }
+    },
+    createWriteStream(path, { mode: 0o600 }),
+  )
+  return bytes
+}
+
+/** Of the parser, by its codes and texts; a full disk is not the caller's fault. */
+function toldError(error: unknown): unknown {
+  if (error instanceof ApiError || !(error instanceof Error) || 'syscall' in error) return error
+  const code = 'code' in error ? String(error.code) : ''
+  if (/^FST_(?:PARTS|FIELDS|FILES)_LIMIT$/.test(code)) {
+    return new RequestError(413, `the body has more than ${FIELDS_MAX} fields`)
+  }
+  if (code === 'FST_PROTO_VIOLATION') {
+    return new RequestError(400, 'a field has a name that is not allowed')
+  }
+  if (code === 'FST_INVALID_JSON_FIELD_ERROR') {
+    return new RequestError(400, 'a field that is sent as JSON is not JSON')
+  }
+  return new RequestError(400, `the parts of the body cannot be read: ${error.message}`)
+}

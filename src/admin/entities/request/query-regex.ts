@@ -1,0 +1,22 @@
+/** Regular expressions that callers search by: the store must be able to run them in bounded time. */
+import { isCheap } from '../../../rating/rule-regex.ts'
+
+const LENGTH_MAX = 256
+const OPTIONS = /^[ims]*$/
+
+/** Why `$regex` with its `$options` is refused; null if it may be run. */
+export function badExpression(expression: unknown, options: unknown = ''): string | null {
+  if (expression === undefined) return 'is missing beside $options'
+  if (typeof expression !== 'string') return 'must be a text'
+  if (expression.length > LENGTH_MAX) return `must have at most ${LENGTH_MAX} characters`
+  if (expression.includes('\0')) return 'must have no zero byte'
+  if (typeof options !== 'string' || !OPTIONS.test(options))
+    return 'has $options other than i, m, s'
+  const flags = [...new Set(options)].join('')
+  try {
+    new RegExp(expression, flags)
+  } catch {
+    return 'is not a regular expression'
+  }
+  return isCheap(expression, flags) ? null : 'cannot be run in bounded time'
+}

@@ -1,0 +1,148 @@
+/** From the parameters of a request to what the actions take (spec/entity-api.md 1.2 to 1.5). */
+import type { Config } from '../../config/schema.ts'
+import type { ActionDefinition, ActionName, CollectionDefinition, Params } from './definition.ts'
+import { dottedParam } from './definitions/collections.ts'
+import type { ReadRequest, WriteRequest } from './entity-request.ts'
+import { RuleError } from './errors.ts'
+import type { FieldDefinition } from './field-definition.ts'
+import { castField } from './fields/check.ts'
+import type { RawParameters } from './request/body.ts'
+import { castUpdate } from './request/cast.ts'
+import type { TimeContext } from './request/instant.ts'
+import { compoundParameters } from './request/json-text.ts'
+import { castQuery } from './request/query-language.ts'
+import {
+  type FieldChange,
+  type RequestOptions,
+  readOptions,
+  withAlternatives,
+} from './request/read-options.ts'
+import type { Fields } from './timeline/draft.ts'
+import type { ListChange } from './timeline/set-fields.ts'
+
+export interface RequestContext extends TimeContext {
+  definition: CollectionDefinition
+  action: ActionName
+  /** Configured fields of the collection. */
+  fields: readonly FieldDefinition[]
+  entities: Config['entities']
+}
+
+/** Throws `RuleError` or `InvalidFieldsError`. */
+export function readRequestOf(raw: RawParameters, context: RequestContext): ReadRequest {
+  const { definition, entities } = context
+  const compound = compoundParameters(raw)
+  const { page, size, sort, projection, states, options } = readOptions(raw, compound, entities)
+  const filter = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
+  return {
+    definition,
+    filter: withAlternatives(filter, options.orFields),
+    ...{ page, size, sort: sort ?? {}, project: projection, states },
+  }
+}
+
+export interface ReadWrite {
+  request: WriteRequest
+  /** Fields of `update` that are not taken, and that a client may have meant. */
+  ignored: string[]
+}
+
+/** Throws `RuleError` or `InvalidFieldsError`. */
+export function writeRequestOf(raw: RawParameters, context: RequestContext): ReadWrite {
+  const { definition, fields, entities } = context
+  const compound = compoundParameters(raw)
+  const update = compound.update ?? {}
+  const { options } = readOptions(new Map(), compound, entities)
+  const target = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
+  const { fields: cast, dropped } = castUpdate(updateParams(context, update), update, context)
+  const { from = null, to = null, ...set } = cast
+  const changes = { set, ...listChanges(options, context) }
+  const request = { definition, target, changes, raw: update, fields }
+  return {
+    request: { ...request, from: from as Date | null, to: to as Date | null },
+    ignored: dropped.filter((name) => !isKnown(name, definition, fields)),
+  }
+}
+
+function actionOf({ definition, action }: RequestContext): ActionDefinition {
+  return definition.actions[action] as ActionDefinition
+}
+
+/** Declared keys, configured fields that may be asked for, and names that are known by their form. */
+function queryParams(context: RequestContext, query: Fields = {}): Params {
+  const { definition, action, fields } = context
+  const { query: declared, target, customFields } = actionOf(context)
+  const isAsked = (field: FieldDefinition) =>
+    target === 'none' ? field.searchable === true : target === 'unique' && field.unique === true
+  const custom = customFields || target === 'unique' ? fields.filter(isAsked) : []
+  const added = custom.map(({ field_name: name, type }): [string, Params[string]] => [
+    name,
+    { type: 'array', ...(type === 'integer' && { of: 'integer' as const }) },
+  ])
+  const dotted = namedByForm(Object.keys(query), definition.name, action, 'query')
+  return { ...Object.fromEntries(added), ...dotted, ...declared }
+}
+
+function updateParams(context: RequestContext, update: Fields): Params {
+  const { definition, action } = context
+  const dotted = namedByForm(Object.keys(update), definition.name, action, 'update')
+  return { ...dotted, ...actionOf(context).update }
+}
+
+function namedByForm(
+  names: readonly string[],
+  collection: string,
+  action: ActionName,
+  part: 'query' | 'update',
+): Params {
+  const found = names.flatMap((name) => {
+    const param = dottedParam(collection, action, part, name)
+    return param === null ? [] : [[name, param] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+function listChanges(
+  { push, pull }: RequestOptions,
+  context: RequestContext,
+): { push: ListChange[]; pull: ListChange[] } {
+  return {
+    push: push.map((change) => listChange('push', change, context)),
+    pull: pull.map((change) => listChange('pull', change, context)),
+  }
+}
+
+/** R6: only lists that may be changed. */
+function listChange(
+  kind: 'push' | 'pull',
+  { field: name, values, byKey }: FieldChange,
+  { fields, timeZone, ...context }: RequestContext,
+): ListChange {
+  const field = fields.find(({ field_name: known }) => known === name)
+  if (field?.multiple !== true || field.editable === false) {
+    throw new RuleError(`options: cannot ${kind} ${name}: it is no list that may be changed`)
+  }
+  if (!actionOf({ fields, timeZone, ...context }).customFields) {
+    throw new RuleError(`options: cannot ${kind} ${name} here`)
+  }
+  if (byKey !== null) return { field: name, values, by: byKey }
+  const cast = castField(field, values, timeZone)
+  if ('reason' in cast) throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`)
+  return { field: name, values: cast.value as unknown[] }
+}
+
+/** What clients send back because they have read it. */
+const SENT_BACK: ReadonlySet<string> = new Set([
+  ...['_id', 'revision_info', 'from', 'to', 'creation_time', 'type', 'aid', 'sid', 'former_plan'],
+  ...['plan_activation', 'plan_deactivation', 'activation_date', 'deactivation_date'],
+])
+
+function isKnown(
+  name: string,
+  { keyField, actions }: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): boolean {
+  if (SENT_BACK.has(name) || name === keyField) return true
+  if (actions.create !== undefined && Object.hasOwn(actions.create.update, name)) return true
+  return fields.some(({ field_name: known }) => known === name || known.startsWith(`${name}.`))
+}

@@ -1,0 +1,63 @@
+/** `/billapi/{collection}/{action}` over HTTP. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../runtime/log.ts'
+import { apiErrorOf, INTERNAL_ERROR } from './answer.ts'
+import { answerCall, calledAction, type EntityApi, isRead } from './api.ts'
+import { RequestError, RuleError } from './errors.ts'
+import { readParameters, registerBodies } from './request/body.ts'
+
+interface Called {
+  Params: { collection: string; action: string }
+}
+
+const OPERATION_ID_LENGTH_MAX = 128
+
+export function addEntityApi(
+  server: FastifyInstance,
+  api: EntityApi,
+  log: Pick<Logger, 'error'>,
+): void {
+  server.register(async (routes) => {
+    registerBodies(routes)
+    routes.setErrorHandler((error, request, reply) => {
+      const known = apiErrorOf(error)
+      if (known === null) log.error({ err: error, req: request }, 'request failed')
+      const told = known ?? INTERNAL_ERROR
+      return reply.code(told.httpStatus).send(told.body())
+    })
+    const handle = (request: FastifyRequest<Called>, reply: FastifyReply) =>
+      answer(api, request, reply)
+    for (const url of ['/billapi/:collection/:action', '/billapi/:collection/:action/:id']) {
+      routes.route<Called>({ method: ['GET', 'POST'], url, handler: handle })
+    }
+  })
+}
+
+async function answer(
+  api: EntityApi,
+  request: FastifyRequest<Called>,
+  reply: FastifyReply,
+): Promise<object> {
+  const called = calledAction(request.params.collection, request.params.action)
+  if (request.method === 'GET' && !isRead(called.action)) {
+    reply.header('allow', 'POST')
+    throw new RequestError(405, `${called.action} must be sent by POST`)
+  }
+  const operationId = operationIdOf(request)
+  const parameters = await readParameters(request, reply)
+  try {
+    return await answerCall(api, { ...called, raw: parameters.values, operationId })
+  } finally {
+    await parameters.dispose()
+  }
+}
+
+function operationIdOf({ headers }: FastifyRequest<Called>): string | null {
+  const given = headers['idempotency-key']
+  if (given === undefined) return null
+  const text = String(given)
+  if (/^[\x21-\x7e]+$/.test(text) && text.length <= OPERATION_ID_LENGTH_MAX) return text
+  throw new RuleError(
+    `Idempotency-Key must have 1 to ${OPERATION_ID_LENGTH_MAX} visible characters of ASCII`,
+  )
+}

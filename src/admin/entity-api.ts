@@ -1,0 +1,88 @@
+/** The entity API of a process: its stores, rules and repairs, in one piece. */
+import { type ChangeStores, repairChains } from '../catalog/chains/change.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { Config } from '../config/schema.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import { balanceActions } from './balances/actions.ts'
+import { planTransfer, runTransfer, type TransferPlan } from './balances/transfer.ts'
+import type { EntityApi } from './entities/api.ts'
+import type { EntityStores } from './entities/entity-request.ts'
+import { createCurrentFields } from './entities/fields/current.ts'
+import { billActions } from './entities/records/bills.ts'
+import { lineActions } from './entities/records/lines.ts'
+import { createRules } from './entities/rules/rules.ts'
+import { profileFenceOf } from './profile-fence.ts'
+
+export interface EntityApiOptions {
+  catalog: Catalog
+  ledger: Ledger
+  clock: Clock
+  config: Config
+  log: Pick<Logger, 'warn' | 'error' | 'info'>
+}
+
+export function createEntityApi(options: EntityApiOptions): EntityApi {
+  const { catalog, clock, config } = options
+  const stores = entityStoresOf(options)
+  return {
+    stores,
+    fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
+    own: {
+      balances: balanceActions(stores),
+      lines: lineActions(stores),
+      bills: billActions(stores),
+    },
+  }
+}
+
+export function entityStoresOf(options: EntityApiOptions): EntityStores {
+  const { catalog, ledger, clock, config, log } = options
+  return {
+    ...{ catalog, ledger, clock, config, log },
+    rules: createRules({ defaultTax: config.rating.defaultTax }),
+    fence: profileFenceOf(ledger, clock),
+    planTransfer: (move) => planTransfer(ledger, move),
+    follow: async (sequel) => {
+      const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+      await runTransfer(ledger, sequel as TransferPlan, settings, clock.nowMs())
+    },
+  }
+}
+
+export interface Repairs {
+  stop(): Promise<void>
+}
+
+const REPAIR_MS = 5000
+
+/**
+ * Finishes what dead processes have left, now and every few seconds: where the stores are away it
+ * tries again.
+ */
+export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'warn'>): Repairs {
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  const round = async (): Promise<void> => {
+    try {
+      const repaired = await repairChains(stores)
+      if (repaired > 0) log.info({ repaired }, 'finished changes that others had begun')
+    } catch (error) {
+      log.warn({ err: error }, 'changes that others had begun cannot be looked for')
+    }
+    if (!isStopped) timer = setTimeout(next, REPAIR_MS)
+  }
+  let running = Promise.resolve()
+  const next = () => {
+    running = round()
+  }
+  next()
+  return {
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/** `GET /api`: whether the node can do its work (interface section 4.1). */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Catalog } from '../catalog/connection.ts'
+import type { RedisConnection } from '../store/redis.ts'
+
+/** Of the interface, section 9. */
+export const INTERFACE_VERSION = '6.0'
+
+/** Who asks wants an answer, and not to wait for a store that is away. */
+const WAIT_MS = 1000
+
+export interface HeartbeatOptions {
+  catalog: Pick<Catalog, 'ping'>
+  redis: Pick<RedisConnection, 'onEachMaster'>
+}
+
+/**
+ * Status 1 if both stores answer, else 503 with status 0 and which one does not. With `simple` the
+ * answer is the word SUCCESS, or FAILURE.
+ */
+export function addHeartbeat(server: FastifyInstance, { catalog, redis }: HeartbeatOptions): void {
+  server.get<{ Querystring: { simple?: unknown } }>('/api', async (request, reply) => {
+    const [mongo, ledger] = await Promise.all([
+      answers(catalog.ping()),
+      answers(redis.onEachMaster((master) => master.ping())),
+    ])
+    const away = [...(mongo ? [] : ['MongoDB']), ...(ledger ? [] : ['Redis'])]
+    const isWell = away.length === 0
+    reply.code(isWell ? 200 : 503).header('cache-control', 'no-store')
+    const { simple } = request.query
+    if (simple !== undefined && simple !== '' && simple !== '0') {
+      return reply.type('text/plain').send(isWell ? 'SUCCESS' : 'FAILURE')
+    }
+    const message = isWell ? 'Tollgate API SUCCESS' : `${away.join(' and ')} unavailable`
+    return { status: isWell ? 1 : 0, message, version: INTERFACE_VERSION }
+  })
+}
+
+/** Why a store does not is in the log: an error text may name hosts and users. */
+async function answers(asked: Promise<unknown>): Promise<boolean> {
+  const controller = new AbortController()
+  const late = pause(WAIT_MS, false, { signal: controller.signal }).catch(() => false)
+  const answered = asked.then(
+    () => true,
+    () => false,
+  )
+  const isThere = await Promise.race([answered, late])
+  controller.abort()
+  return isThere
+}

@@ -1,0 +1,15 @@
+import type { ProfileFence } from '../catalog/write.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+/** The fence of profiles, kept in the ledger (design.md §3). */
+export function profileFenceOf(ledger: Ledger, clock: Clock): ProfileFence {
+  return {
+    begin: async ({ aid, sid }) => {
+      await ledger.raiseFence(aid, sid, true, clock.nowMs())
+    },
+    end: async ({ aid, sid }) => {
+      await ledger.raiseFence(aid, sid, false, clock.nowMs())
+    },
+  }
+}

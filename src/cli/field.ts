@@ -1,0 +1,149 @@
+/** `tollgate field list`, `set`, `remove`: configured fields of accounts, subscribers and so on. */
+
+import type { CollectionDefinition } from '../admin/entities/definition.ts'
+import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
+import type { FieldDefinition } from '../admin/entities/field-definition.ts'
+import {
+  categoryOf,
+  fieldsOf,
+  storedList,
+  withStoredList,
+} from '../admin/entities/fields/configured.ts'
+import { DEFAULT_FIELDS } from '../admin/entities/fields/defaults.ts'
+import { CompileError } from '../catalog/errors.ts'
+import { readFieldSettings, writeStoredConfig } from '../catalog/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import { isObject } from '../rating/rule-fields.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { readDocument } from './document-file.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { aligned } from './owners.ts'
+import type { OptionValues } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** Those from the start, too. */
+export async function listFields(
+  collection: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const definition = definitionOf(collection)
+  const settings = await withCatalog(configOf(file), readFieldSettings)
+  const fields = inWords(() => fieldsOf(definition, settings), 'stored: ', '')
+  const stored = storedList(definition, settings[categoryOf(definition)]).map(nameOf)
+  const from = ({ field_name: name }: FieldDefinition) => originOf(definition, name, stored)
+  if (options['json'] === true) {
+    print(JSON.stringify(fields.map((field) => ({ ...field, from: from(field) }))))
+    return 0
+  }
+  const rows = fields.map((field) => [
+    ...[field.field_name, from(field), field.type ?? 'any'],
+    ...[switchesOf(field), field.title ?? ''],
+  ])
+  for (const line of aligned([['name', 'from', 'type', 'is', 'title'], ...rows])) print(line)
+  return 0
+}
+
+/** All or none of the definitions in `source`. Throws `CommandError`. */
+export async function setFields(
+  collection: string,
+  source: string,
+  file: string | undefined,
+): Promise<0> {
+  const definition = definitionOf(collection)
+  const given = definitionsIn(await readDocument(source))
+  if (given.length === 0) throw new CommandError(`${source} has no fields`)
+  inWords(() => withStoredList(definition, {}, given), `${source}: `)
+  const named = new Map(given.map((field) => [nameOf(field), field]))
+  let created: string[] = []
+  await changeFields(definition, file, (stored) => {
+    const names = new Set(stored.map(nameOf))
+    created = [...named.keys()].filter((name) => !names.has(name))
+    const kept = stored.map((field) => named.get(nameOf(field)) ?? field)
+    return [...kept, ...created.map((name) => named.get(name))]
+  })
+  for (const name of named.keys()) {
+    const place = isFromStart(definition, name) ? ' in place of what it is from the start' : ''
+    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+  }
+  return 0
+}
+
+export async function removeField(
+  collection: string,
+  name: string,
+  file: string | undefined,
+): Promise<0> {
+  const definition = definitionOf(collection)
+  const isFirst = isFromStart(definition, name)
+  await changeFields(definition, file, (stored) => {
+    const kept = stored.filter((field) => nameOf(field) !== name)
+    if (kept.length < stored.length) return kept
+    if (isFirst) throw new CommandError(`${name} is there from the start: it stays`)
+    const hint = `see 'tollgate field list ${collection}'`
+    throw new CommandError(`${collection} have no field ${name}: ${hint}`)
+  })
+  print(isFirst ? `removed ${name}: it is what it was from the start` : `removed ${name}`)
+  return 0
+}
+
+function definitionOf(collection: string): CollectionDefinition {
+  const definition = DEFINITIONS.get(collection)
+  if (definition !== undefined && definition.fieldsAt !== null) return definition
+  const having = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt !== null)
+  const names = having.map(({ name }) => name).join(', ')
+  throw new UsageError(`fields are configured of ${names}, not of '${collection}'`)
+}
+
+function configOf(file: string | undefined) {
+  return loadConfig(file === undefined ? {} : { file })
+}
+
+async function changeFields(
+  definition: CollectionDefinition,
+  file: string | undefined,
+  change: (stored: readonly unknown[]) => readonly unknown[],
+): Promise<void> {
+  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
+  const changed = (value: unknown) =>
+    inWords(() => withStoredList(definition, value, change(storedList(definition, value))))
+  await withCatalog(configOf(file), (catalog) =>
+    writeStoredConfig(catalog, categoryOf(definition), changed, by),
+  )
+}
+
+/** One definition, a list of them, or `fields` with one. */
+function definitionsIn(value: unknown): readonly unknown[] {
+  const list = isObject(value) && Object.hasOwn(value, 'fields') ? value['fields'] : value
+  return Array.isArray(list) ? list : [list]
+}
+
+function nameOf(field: unknown): string {
+  return isObject(field) ? String(field['field_name'] ?? '') : ''
+}
+
+function isFromStart({ name }: CollectionDefinition, field: string): boolean {
+  return (DEFAULT_FIELDS[name] ?? []).some(({ field_name }) => field_name === field)
+}
+
+function originOf(definition: CollectionDefinition, name: string, stored: readonly string[]) {
+  if (!stored.includes(name)) return 'start'
+  return isFromStart(definition, name) ? 'stored, in place of the one from the start' : 'stored'
+}
+
+const SWITCHES = ['mandatory', 'unique', 'multiple', 'searchable', 'generated'] as const
+
+function switchesOf(field: FieldDefinition): string {
+  const set = SWITCHES.filter((each) => field[each] === true)
+  return [...set, ...(field.editable === false ? ['fixed'] : [])].join(' ')
+}
+
+function inWords<T>(act: () => T, where = '', after = ': nothing was changed'): T {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error
+    throw new CommandError(`${where}${error.message}${after}`, { cause: error })
+  }
+}

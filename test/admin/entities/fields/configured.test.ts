@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
+import {
+  categoryOf,
+  fieldsOf,
+  storedList,
+  withStoredList,
+} from '../../../../src/admin/entities/fields/configured.ts'
+import { DEFAULT_FIELDS } from '../../../../src/admin/entities/fields/defaults.ts'
+import { CompileError } from '../../../../src/catalog/errors.ts'
+import {
+  FIELD_CATEGORIES,
+  type FieldSettings,
+  readConfigRevision,
+  readFieldSettings,
+  readStoredConfig,
+  writeStoredConfig,
+} from '../../../../src/catalog/stored-config.ts'
+import { useStore } from '../../../catalog/store.ts'
+
+const store = useStore()
+
+const EMPTY = Object.fromEntries(FIELD_CATEGORIES.map((name) => [name, {}])) as FieldSettings
+
+const definition = (name: string) => {
+  const found = DEFINITIONS.get(name)
+  if (found === undefined) throw new Error(name)
+  return found
+}
+
+const having = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt !== null)
+
+const accounts = (fields: unknown) =>
+  fieldsOf(definition('accounts'), { ...EMPTY, subscribers: { account: { fields } } })
+
+describe('the fields of a collection', () => {
+  it.each(having)('can all be used as they are from the start: $name', (each) => {
+    const fields = fieldsOf(each, EMPTY)
+    expect(fields).toEqual(DEFAULT_FIELDS[each.name])
+    const all = withStoredList(each, {}, fields)
+    expect(storedList(each, all)).toEqual(fields)
+    expect(fields.every(({ system }) => system === true)).toBe(true)
+  })
+
+  it('are of those that have a place for them, and no others', () => {
+    expect(Object.keys(DEFAULT_FIELDS).sort()).toEqual(having.map(({ name }) => name).sort())
+    expect(new Set(having.map(categoryOf))).toEqual(new Set(FIELD_CATEGORIES))
+    expect(fieldsOf(definition('lines'), EMPTY)).toEqual([])
+  })
+
+  it('demand of accounts and subscribers what the interface does', () => {
+    const mandatory = (name: string) =>
+      (DEFAULT_FIELDS[name] ?? []).filter((one) => one.mandatory).map((one) => one.field_name)
+    const person = ['firstname', 'lastname']
+    expect(mandatory('accounts')).toEqual([...person, 'email', 'country', 'address', 'zip_code'])
+    expect(mandatory('subscribers')).toEqual(['sid', 'aid', ...person, 'plan', 'address'])
+  })
+
+  it('are with stored ones in their place, and further ones behind', () => {
+    const address = { field_name: 'address', mandatory: false, title: 'Street' }
+    const fields = accounts([{ field_name: 'vat_number' }, address])
+    const names = fields.map(({ field_name }) => field_name)
+    expect(names).toEqual([...accounts([]).map((one) => one.field_name), 'vat_number'])
+    expect(fields.find((one) => one.field_name === 'address')).toEqual({
+      ...address,
+      system: true,
+      type: 'text',
+    })
+  })
+
+  it.each([[{}], [{ fields: [] }], [[]], [null]])(
+    'of nothing stored (%j) are the first',
+    (value) => {
+      expect(fieldsOf(definition('plans'), { ...EMPTY, plans: value })).toEqual(
+        DEFAULT_FIELDS['plans'],
+      )
+    },
+  )
+})
+
+describe('a stored field that cannot be used', () => {
+  const at = 'subscribers.account.fields'
+
+  it.each([
+    ['x', `${at} must be a list`],
+    [[5], `${at}.0 must be an object`],
+    [[{}], `${at}.0.field_name is missing`],
+    [[{ field_name: '$where' }], `${at}.0.field_name must be letters`],
+    [[{ field_name: 'a..b' }], `${at}.0.field_name must be letters`],
+    [[{ field_name: 'a.__proto__' }], `${at}.0.field_name must be letters`],
+    [[{ field_name: 'constructor.x' }], `${at}.0.field_name must be letters`],
+    [[{ field_name: 'rev' }], `${at}.0.field_name 'rev' is not to be configured`],
+    [[{ field_name: '_id' }], `${at}.0.field_name must be letters`],
+    [[{ field_name: 'a', type: 'colour' }], `${at}.0.type must be one of text,`],
+    [[{ field_name: 'a', mandatory: 'yes' }], `${at}.0.mandatory must be true or false`],
+    [[{ field_name: 'a', mandatry: true }], `${at}.0.mandatry is not known`],
+    [[{ field_name: 'a', title: 5 }], `${at}.0.title must be a text`],
+    [[{ field_name: 'a', plays: 'x' }], `${at}.0.plays must be a list`],
+    [[{ field_name: 'a', generated: true }], `${at}.0.generated must not be true`],
+    [[{ field_name: 'a', type: 'select' }], `${at}.0.select_options must have at least one`],
+    [[{ field_name: 'a', select_options: [1] }], `${at}.0.select_options.0 must be a text`],
+    [[{ field_name: 'a', validation: '(' }], `${at}.0.validation is not a regular`],
+    [[{ field_name: 'a', validation: 'a)(b' }], `${at}.0.validation is not a regular`],
+    [[{ field_name: 'a', validation: '(a+)+(?=b)' }], `${at}.0.validation cannot be run`],
+    [[{ field_name: 'a', validation: 5 }], `${at}.0.validation must be a regular`],
+    [[{ field_name: 'a', type: 'date', default_value: 'x' }], `${at}.0.default_value must be a`],
+    [
+      [{ field_name: 'a', select_options: 'b', default_value: 'c' }],
+      `${at}.0.default_value must be one of select_options`,
+    ],
+    [[{ field_name: 'email', type: 'text' }], `${at}.0.type must stay as it is from the start`],
+    [[{ field_name: 'aid', generated: false }], `${at}.0.generated must stay`],
+    [[{ field_name: 'address', multiple: true }], `${at}.0.multiple must stay`],
+    [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' is there twice`],
+  ])('%j is told by its path', (list, message) => {
+    const read = () => accounts(list)
+    expect(read).toThrow(CompileError)
+    expect(read).toThrow(message)
+  })
+})
+
+describe('stored fields', () => {
+  it('are no part of what charging follows', async () => {
+    const catalog = await store.open()
+    const before = await readConfigRevision(catalog)
+    expect(await readFieldSettings(catalog)).toEqual(EMPTY)
+    const change = { nowMs: 0, by: 'test' }
+    const put = (value: unknown) =>
+      withStoredList(definition('plans'), value, [{ field_name: 'a' }])
+    await writeStoredConfig(catalog, 'plans', put, change)
+    expect((await readFieldSettings(catalog)).plans).toEqual({ fields: [{ field_name: 'a' }] })
+    expect(await readConfigRevision(catalog)).toBe(before)
+    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [] })
+  })
+})
