@@ -7,7 +7,7 @@ import {
   RuleError,
   TargetError,
 } from '../errors.ts'
-import type { Schema } from './schemas.ts'
+import { DATE_SCHEMA, type Schema } from './schemas.ts'
 
 const json = (schema: Schema, more: Schema = {}) => ({
   content: { 'application/json': { schema, ...more } },
@@ -27,6 +27,7 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
       { type: 'object', properties: { sec: { type: 'integer' }, usec: { type: 'integer' } } },
     ],
   },
+  dateGiven: DATE_SCHEMA,
   ruleError: {
     description: 'A rule is violated; the text names the field or date.',
     type: 'object',
@@ -121,10 +122,16 @@ export function writeAnswer(entity: Schema, more: Record<string, Schema> = {}): 
   }
 }
 
+/** Schema of a parameter beside `query` and `update`: the large one is a component. */
+export function optionSchema(name: string): Schema {
+  return name === 'options' ? ref('options') : (OPTION_SCHEMAS[name] ?? {})
+}
+
 /** Parameters beside `query` and `update`, by name: the same in addresses and in bodies. */
 export const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
   options: {
     type: 'object',
+    description: 'or_fields, push_fields, pull_fields; of an export headers and delimiter.',
     properties: {
       or_fields: {
         type: 'array',

@@ -2,7 +2,7 @@
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../field-definition.ts'
-import { COMMON_RESPONSES, COMMON_SCHEMAS, json } from './components.ts'
+import { COMMON_RESPONSES, COMMON_SCHEMAS, json, OPTION_SCHEMAS } from './components.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { entitySchema, type Schema } from './schemas.ts'
 
@@ -52,7 +52,8 @@ export function openApiDocument(
   version: string,
 ): OpenApiDocument {
   const paths: Record<string, PathItem> = { ...NODE_PATHS }
-  const schemas: Record<string, Schema> = { ...COMMON_SCHEMAS }
+  const { options = {} } = OPTION_SCHEMAS
+  const schemas: Record<string, Schema> = { ...COMMON_SCHEMAS, options }
   for (const definition of definitions.values()) {
     const { name } = definition
     const fields = fieldsByCollection.get(name) ?? []

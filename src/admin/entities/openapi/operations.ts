@@ -2,14 +2,7 @@
 import type { ActionDefinition, ActionName, CollectionDefinition } from '../definition.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { FieldDefinition } from '../field-definition.ts'
-import {
-  IDEMPOTENCY_KEY,
-  json,
-  OPTION_SCHEMAS,
-  readAnswer,
-  ref,
-  writeAnswer,
-} from './components.ts'
+import { IDEMPOTENCY_KEY, json, optionSchema, readAnswer, ref, writeAnswer } from './components.ts'
 import { exampleOf } from './examples.ts'
 import { querySchema, type Schema, updateSchema } from './schemas.ts'
 
@@ -72,7 +65,7 @@ export function operationsOf(
   }
   const parts: Record<string, Schema> = Object.fromEntries([
     ...Object.keys(schemas).map((schema) => [schema.split('.')[2] ?? '', ref(schema)] as const),
-    ...optionsOf(collection, name).map((each) => [each, OPTION_SCHEMAS[each] ?? {}] as const),
+    ...optionsOf(collection, name).map((each) => [each, optionSchema(each)] as const),
   ])
   const shared = {
     tags: [collection],

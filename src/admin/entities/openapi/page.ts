@@ -64,8 +64,9 @@ function action(document: OpenApiDocument, path: string, item: PathItem, baseUrl
   if (operation === undefined) return ''
   const methods = [item.get && 'GET', item.post && 'POST'].filter(Boolean).join(', ')
   const parts = Object.entries(partsOf(document, operation))
-  const tables = parts.filter(([, schema]) => schema['properties'] !== undefined)
-  const others = parts.filter(([, schema]) => schema['properties'] === undefined)
+  const isTable = ([name]: Part) => name === 'query' || name === 'update'
+  const tables = parts.filter(isTable)
+  const others = parts.filter((part) => !isTable(part))
   const content = [
     `<p>${inline(operation.description)}</p>`,
     ...tables.map(([name, schema]) => table(`Fields of ${name}`, fieldsOf(schema), schema)),
@@ -121,7 +122,8 @@ ${rows.join('\n')}
 }
 
 function typeOf(schema: Schema): string {
-  const { type, anyOf, items } = schema
+  const { type, anyOf, items, $ref: ref } = schema
+  if (ref !== undefined) return 'date'
   if (Array.isArray(anyOf)) {
     return [...new Set(anyOf.map((each) => typeOf(each as Schema)))].join(' or ')
   }

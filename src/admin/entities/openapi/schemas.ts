@@ -8,12 +8,16 @@ export type Schema = { readonly [keyword: string]: unknown }
 /** Spec/entity-api.md 3.0: keys of rates and taxes, names of plans and services. */
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
-const DATE: Schema = {
+/** What requests take as a date; a component. */
+export const DATE_SCHEMA: Schema = {
+  title: 'date',
   anyOf: [
     { type: 'string', description: 'YYYY-MM-DD, YYYY-MM-DD HH:MM:SS or ISO 8601' },
     { type: 'object', properties: { sec: { type: 'integer' }, usec: { type: 'integer' } } },
   ],
 }
+
+const DATE: Schema = { $ref: '#/components/schemas/dateGiven' }
 
 const SCALARS: Readonly<Record<string, Schema>> = {
   string: { type: 'string' },
