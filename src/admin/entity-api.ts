@@ -5,9 +5,13 @@ import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
+import { balanceActions } from './balances/actions.ts'
+import { planTransfer, runTransfer, type TransferPlan } from './balances/transfer.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
+import { billActions } from './entities/records/bills.ts'
+import { lineActions } from './entities/records/lines.ts'
 import { createRules } from './entities/rules/rules.ts'
 import { profileFenceOf } from './profile-fence.ts'
 
@@ -21,10 +25,15 @@ export interface EntityApiOptions {
 
 export function createEntityApi(options: EntityApiOptions): EntityApi {
   const { catalog, clock, config } = options
+  const stores = entityStoresOf(options)
   return {
-    stores: entityStoresOf(options),
+    stores,
     fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
-    own: {},
+    own: {
+      balances: balanceActions(stores),
+      lines: lineActions(stores),
+      bills: billActions(stores),
+    },
   }
 }
 
@@ -34,8 +43,11 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     ...{ catalog, ledger, clock, config, log },
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
-    planTransfer: async (move) => move,
-    follow: async () => {},
+    planTransfer: (move) => planTransfer(ledger, move),
+    follow: async (sequel) => {
+      const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+      await runTransfer(ledger, sequel as TransferPlan, settings, clock.nowMs())
+    },
   }
 }
 
