@@ -5,6 +5,7 @@ import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { type Collection, ENTITIES } from '../../../../src/catalog/collections.ts'
 import { type FieldCategory, writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 
@@ -76,7 +77,12 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
     for (let index = 0; index < admins; index += 1) {
       const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
       const metrics = createMetrics({ node: `test${index}`, role: 'admin' })
-      const admin = await startAdmin({ config, log: silent, metrics, clock })
+      const admin = await startAdmin({
+        config,
+        log: process.env['DBG'] ? createLogger({ name: 'test', level: 'error' }) : silent,
+        metrics,
+        clock,
+      })
       running.push(admin)
       urls.push(`http://127.0.0.1:${admin.port}`)
     }
