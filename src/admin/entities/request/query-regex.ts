@@ -1,4 +1,6 @@
-/** Regular expressions that callers search by: the store must be able to run them in bounded time. */
+/**
+ * Regular expressions that callers search by: the store must be able to run them in bounded time.
+ */
 import { isCheap } from '../../../rating/rule-regex.ts'
 
 const LENGTH_MAX = 256

@@ -30,6 +30,8 @@ export const AUTORENEW_RULES: CollectionRules = {
 
   async check(document, stored, context) {
     if (isChanged(document, stored, 'bucket_group')) await checkGroup(document, context)
+    const isMoved = isChanged(document, stored, 'sid') || isChanged(document, stored, 'aid')
+    if (isMoved) await checkHolder(document, context)
     // The first charge of an immediate one does not wait for it; later ones do.
     const isImmediate = stored === null && document['immediate'] === true
     if (isImmediate || !isChanged(document, stored, 'next_renew')) return
@@ -76,6 +78,11 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   if (await exists(context, 'prepaidgroups', { name, ...heldAt(nowMs) })) return
   const date = dateText(nowMs, zone)
   throw new RuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
+}
+
+async function checkHolder({ sid, aid }: RawDocument, context: RuleContext): Promise<void> {
+  if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid })) return
+  throw new RuleError(`sid: there is no subscriber ${sid} of account ${aid}`)
 }
 
 function checkNext(document: RawDocument, context: RuleContext): void {

@@ -12,6 +12,7 @@ async function withGroup(): Promise<Catalog> {
   const catalog = await store.open()
   await insertEntity(catalog, 'prepaidgroups', { to: '2026-06-01' })
   await insertEntity(catalog, 'prepaidgroups', { name: 'ENDED', to: '2026-03-01' })
+  await insertEntity(catalog, 'subscribers', { sid: 18, aid: 17 })
   return catalog
 }
 
@@ -25,6 +26,14 @@ describe('R33: a renewal', () => {
         0,
         `bucket_group: there is no prepaid group ${name} at 2026-03-10 12:00:00`,
       ])
+    }
+  })
+
+  it('is of a subscriber of the account', async () => {
+    const catalog = await withGroup()
+    for (const whose of [{ sid: 19 }, { aid: 1 }]) {
+      const refused = check('autorenew', { ...renewal, ...tomorrow, ...whose }, contextOf(catalog))
+      expect((await refusal(refused))?.[1]).toMatch(/^sid: there is no subscriber \d+ of account/)
     }
   })
 
