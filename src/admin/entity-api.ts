@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { balanceActions } from './balances/actions.ts'
-import { planTransfer, runTransfer, type TransferPlan } from './balances/transfer.ts'
+import { planTransfer } from './balances/transfer.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
@@ -14,6 +14,7 @@ import { billActions } from './entities/records/bills.ts'
 import { lineActions } from './entities/records/lines.ts'
 import { createRules } from './entities/rules/rules.ts'
 import { profileFenceOf } from './profile-fence.ts'
+import { followSequel, type Sequel } from './sequels.ts'
 
 export interface EntityApiOptions {
   catalog: Catalog
@@ -43,11 +44,10 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     ...{ catalog, ledger, clock, config, log },
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
-    planTransfer: (move) => planTransfer(ledger, move),
-    follow: async (sequel) => {
-      const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-      await runTransfer(ledger, sequel as TransferPlan, settings, clock.nowMs())
+    planTransfer: async (move) => {
+      return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies Sequel
     },
+    follow: (sequel) => followSequel(options, sequel as Sequel, log),
   }
 }
 

@@ -89,9 +89,12 @@ async function answerRead(
   const { nowMs, timeZone } = context
   const request = readRequestOf(raw, context)
   const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
-  const { rows, hasMore } = await read(request)
-  const minimumMs = await minimumDateMs(catalog, definition, config)
-  const told = wantsRevisionInfo(request)
+  const wantsInfo = wantsRevisionInfo(request)
+  const [{ rows, hasMore }, minimumMs] = await Promise.all([
+    read(request),
+    wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
+  ])
+  const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
   const dateFields = dateFieldsOf(definition, context.fields)
