@@ -68,7 +68,9 @@ function actionOf({ definition, action }: RequestContext): ActionDefinition {
   return definition.actions[action] as ActionDefinition
 }
 
-/** Declared keys, configured fields that may be asked for, and names that are known by their form. */
+/**
+ * Declared keys, configured fields that may be asked for, and names that are known by their form.
+ */
 function queryParams(context: RequestContext, query: Fields = {}): Params {
   const { definition, action, fields } = context
   const { query: declared, target, customFields } = actionOf(context)
