@@ -82,6 +82,8 @@ export async function change(
   const chains = [
     chainOf(definition, target.key),
     ...valueChains(definition, fields, { ...request.raw, ...request.changes.set }),
+    // Two admins who demote each other: the second one has to see it (R34).
+    ...(definition.name === 'users' ? ['users'] : []),
   ]
   const { stored, result } = await changeChains(stores, chains, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)
