@@ -52,7 +52,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   refuseOtherSites(server, config.admin)
   addHeartbeat(server, { redis, catalog })
   addEntityApi(server, entityApi, log)
-  addApiPages(server, entityApi)
+  addApiPages(server, entityApi, log)
   addHealth(server, { redis, catalog, partitions: config.ledger.partitions, isRedisFit })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
