@@ -13,6 +13,7 @@ import { withChanges } from '../timeline/set-fields.ts'
 import { accountChain, addAccountBefore } from './account-begin.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { withFirstCharge } from './first-charge.ts'
+import { checkIndexedTexts } from './indexed-texts.ts'
 import { chainOf } from './revisions.ts'
 import { checkDuplicate, valueChains } from './uniqueness.ts'
 
@@ -58,7 +59,10 @@ export async function newDocument(
   const prepared = (await prepare?.(changes, null, context)) ?? changes
   const period = { from: begin, to: end, creation_time: begin }
   const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
-  return withChanges(empty, prepared)
+  const document = withChanges(empty, prepared)
+  // It is looked for by them before anything else is.
+  checkIndexedTexts(definition, document)
+  return document
 }
 
 function chainsOf({ definition, fields }: WriteRequest, document: Fields): string[] {

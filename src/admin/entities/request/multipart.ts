@@ -38,7 +38,9 @@ export interface ReadParts {
   dispose(): Promise<void>
 }
 
-/** Reads all parts; fields go to `form`. Errors as of `readParameters`; then no file is left. */
+/**
+ * Reads all parts; fields go to `form`. Errors as of `readParameters`. Leaves no file if it fails.
+ */
 export async function readParts(
   request: FastifyRequest,
   form: FormParameters,
