@@ -5,7 +5,6 @@ import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { type Collection, ENTITIES } from '../../../../src/catalog/collections.ts'
 import { type FieldCategory, writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
-import { createLogger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 
@@ -79,7 +78,7 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
       const metrics = createMetrics({ node: `test${index}`, role: 'admin' })
       const admin = await startAdmin({
         config,
-        log: process.env['DBG'] ? createLogger({ name: 'test', level: 'error' }) : silent,
+        log: silent,
         metrics,
         clock,
       })
