@@ -53,7 +53,7 @@ describe('update', () => {
 
   it('sets only what a dotted name says', async () => {
     const rate = (price: number) => ({
-      data: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price }] } },
+      data: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price }] },
     })
     const { entity } = await make(world, 'plans', { rates: { ONE: rate(1), TWO: rate(2) } })
     const params = { query: { _id: entity._id.$id }, update: { 'rates.TWO': rate(3) } }
@@ -72,7 +72,7 @@ describe('update', () => {
     }
     const update = { description: 'x' }
     await world.ok('plans', 'update', { query: at(chain, '2026-02-28'), update })
-    expect(await describedAs(chain)).toEqual(['x', 'r1'])
+    expect(await describedAs(chain)).toEqual(['x', 'r0'])
   })
 })
 
