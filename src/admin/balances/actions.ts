@@ -4,6 +4,7 @@ import { type ChangeStores, whileUnchanged } from '../../catalog/chains/change.t
 import { chainOf } from '../entities/actions/revisions.ts'
 import type { OwnActions } from '../entities/api.ts'
 import { findBalances } from './find.ts'
+import { placeOf } from './live.ts'
 import { type BalanceDeps, isNamed } from './loads.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
@@ -34,12 +35,14 @@ type Fields = Readonly<Record<string, unknown>>
  * Whom credit is for must not go to another account meanwhile: what was loaded behind a move of the
  * balances would stay where nobody uses it.
  */
-function inItsAccount<T>(
+async function inItsAccount<T>(
   stores: ChangeStores,
-  { sid }: Fields,
+  { sid: named, _id: id }: Fields,
   load: () => Promise<T>,
 ): Promise<T> {
-  if (!isNamed(sid)) return load()
+  const place = isNamed(id) ? await placeOf(stores.catalog, String(id)) : null
+  const sid = place?.sid ?? named
+  if (!isNamed(sid) || sid === 0) return load()
   return whileUnchanged(stores, [chainOf({ name: 'subscribers' }, Number(sid))], load)
 }
 
