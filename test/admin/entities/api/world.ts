@@ -164,7 +164,8 @@ function bodyOf(text: string): Body {
 
 /** Texts go as they are, all else as JSON in a text; in a body of JSON nothing is changed. */
 export function requestOf(params: Fields, way: Way): [query: string, init: RequestInit] {
-  const texts = Object.entries(params).map(([name, value]): [string, string] => [
+  const sent = Object.entries(params).filter(([, value]) => value !== undefined)
+  const texts = sent.map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ])
