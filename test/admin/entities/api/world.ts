@@ -90,7 +90,7 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
     for (const admin of running) await admin.close(0)
     await stores.close()
   })
-  // What is stored does not change while nothing is sent; who writes beside the API sends next.
+  // What is stored does not change while nothing is sent, and nobody has the stores themselves.
   let known: string | null = null
   const send = (path: string, init: RequestInit) => {
     known = null
@@ -108,7 +108,11 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   }
   const digest = () => digestOf(stores)
   return {
-    ...{ stores: () => stores, urls, send, call, ok, digest },
+    ...{ urls, send, call, ok, digest },
+    stores() {
+      known = null
+      return stores
+    },
     now: () => nowMs,
     setNow(text) {
       nowMs = Date.parse(text)
