@@ -1,5 +1,6 @@
 /** Changes of entities that are done whole, or not at all, whatever dies in between. */
 import type { Logger } from '../../runtime/log.ts'
+import { StoreDownError } from '../../store/redis.ts'
 import type { Collection, EntityCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
@@ -70,7 +71,19 @@ export async function changeChains<T>(
   throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
 }
 
-/** Finishes what dead processes have begun; gives how many changes that were. */
+/** Does something while nobody changes the chains. Rejects as `changeChains`, or as it does. */
+export function whileUnchanged<T>(
+  stores: ChangeStores,
+  chains: readonly string[],
+  act: () => Promise<T>,
+): Promise<T> {
+  return holding(lockOptionsOf(stores), chains, act)
+}
+
+/**
+ * Finishes what dead processes have begun; gives how many changes that were. One that cannot be
+ * finished keeps its lock, and stops no other. Rejects where a store is away.
+ */
 export async function repairChains(stores: ChangeStores): Promise<number> {
   const { catalog, clock, log } = stores
   const locks = await catalog.run('look for locks', () => catalog.entitylocks.find().toArray())
@@ -80,9 +93,8 @@ export async function repairChains(stores: ChangeStores): Promise<number> {
     try {
       await takeOver(lockOptionsOf(stores), lock)
     } catch (error) {
-      if (error instanceof CatalogUnavailableError) throw error
-      // The others are not to wait for one that cannot be finished.
-      log.error({ err: error, chain: lock._id }, 'cannot finish the change of a dead process')
+      if (error instanceof CatalogUnavailableError || error instanceof StoreDownError) throw error
+      log.error({ err: error, chain: lock._id }, 'the change of a dead process cannot be finished')
       continue
     }
     if (lock.change === undefined) continue

@@ -104,7 +104,8 @@ function conditionOf(
     return undefined
   }
   if (param.type !== 'array') return operandOf(param, value, path, querying)
-  if (Array.isArray(value)) return listOf(param, value, path, querying)
+  // One of them: a list that must be the whole value would find next to nothing.
+  if (Array.isArray(value)) return { $in: listOf(param, value, path, querying) }
   const operand = operandOf(param, value, path, querying)
   return isObject(value) ? operand : { $in: [operand] }
 }
