@@ -5,6 +5,7 @@ import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { type Collection, ENTITIES } from '../../../../src/catalog/collections.ts'
 import { type FieldCategory, writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import type { Clock } from '../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 
@@ -74,14 +75,7 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   beforeAll(async () => {
     stores = await startTestStores()
     for (let index = 0; index < admins; index += 1) {
-      const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
-      const metrics = createMetrics({ node: `test${index}`, role: 'admin' })
-      const admin = await startAdmin({
-        config,
-        log: silent,
-        metrics,
-        clock,
-      })
+      const admin = await startOn(stores, clock, env)
       running.push(admin)
       urls.push(`http://127.0.0.1:${admin.port}`)
     }
@@ -136,6 +130,12 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
       return (await ok(collection, action, params)).details as Fields[]
     },
   }
+}
+
+function startOn(stores: TestStores, clock: Clock, env: Record<string, string>): Promise<Admin> {
+  const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  return startAdmin({ config, log: silent, metrics, clock })
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
