@@ -55,6 +55,7 @@ describe('update', () => {
     const rate = (price: number) => ({
       data: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price }] },
     })
+    for (const key of ['ONE', 'TWO']) await make(world, 'rates', { key })
     const { entity } = await make(world, 'plans', { rates: { ONE: rate(1), TWO: rate(2) } })
     const params = { query: { _id: entity._id.$id }, update: { 'rates.TWO': rate(3) } }
     const body = await world.ok('plans', 'update', params)
