@@ -53,6 +53,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ['external/'],
   fastify: ['admin/'],
   '@fastify/multipart': ['admin/'],
+  '@node-rs/argon2': ['admin/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],

@@ -4,6 +4,7 @@ import type { Catalog } from '../../../catalog/connection.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
 import type { ActionName } from '../definition.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import type { RuleCache } from './cache.ts'
 
 export interface RuleContext {
   catalog: Catalog
@@ -16,6 +17,10 @@ export interface RuleContext {
   cycleDay: number
   /** From when on what is written holds, epoch ms. */
   fromMs: number
+  /** Name of the user who asks; absent for tokens and signatures. */
+  user?: string
+  /** Of an import: all its rows share one (cache.ts). Absent: everything is read. */
+  cache?: RuleCache
 }
 
 export interface CollectionRules {
@@ -34,8 +39,8 @@ export interface CollectionRules {
    */
   check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
   /**
-   * Refuses to delete a revision whose time no other one takes over, if somebody needs it then; says
-   * who. Throws `RuleError`.
+   * Refuses to delete a revision whose time no other one takes over, if somebody needs it then;
+   * says who. Throws `RuleError`, or `TargetError` where an operator would lock all out.
    */
   checkUnused?(document: RawDocument, context: RuleContext): Promise<void>
 }

@@ -1,0 +1,55 @@
+/** Accounts (spec/entity-api.md 3.1). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
+import { checkOverrides } from './overrides.ts'
+import type { CollectionRules, RuleContext } from './rule.ts'
+import { prepareServices } from './service-entries.ts'
+import { asRule, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
+
+export const ACCOUNT_RULES: CollectionRules = {
+  prepare: (changes, target, context) => prepareServices(changes, target, context, 'account'),
+
+  async check(document, stored, context) {
+    asRule(() => wholeAt(document['aid'], 'aid', 1))
+    checkOverrides(document, stored)
+    if (isChanged(document, stored, 'allowances', 'from', 'to')) {
+      await checkAllowances(document, context)
+    }
+  },
+
+  async checkUnused(document, context) {
+    const { aid } = document
+    const filter = { type: 'subscriber', aid, ...during(document) }
+    refuseUsed(`account ${aid}`, await holdersOf(context, filter))
+  },
+}
+
+/** R27: money off the invoice, for subscribers who need not be of this account. */
+async function checkAllowances(document: RawDocument, context: RuleContext): Promise<void> {
+  const { allowances, aid } = document
+  if (isEmpty(allowances)) return
+  const sids = new Set<number>()
+  for (const [index, entry] of asRule(() => arrayAt(allowances, 'allowances')).entries()) {
+    const path = `allowances.${index}`
+    const allowance = asRule(() => objectAt(entry, path))
+    const sid = asRule(() => wholeAt(allowance['sid'], `${path}.sid`, 1))
+    if (!isPositive(allowance['allowance'])) {
+      throw new RuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
+    }
+    if (sids.has(sid)) throw new RuleError(`${path}.sid is there twice: ${sid}`)
+    sids.add(sid)
+  }
+  const wanted = [...sids].flatMap((sid) => [sid, String(sid)])
+  const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: wanted } }
+  const options = { fields: ['aid', 'allowances'], max: 1 }
+  const filter = { ...others, ...during(document) }
+  const [taken] = await findAll(context, 'subscribers', filter, options)
+  if (taken === undefined) return
+  const theirs = listOf(taken['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
+  const both = theirs.filter((sid) => sids.has(sid))
+  throw new RuleError(
+    `allowances: sid ${both.join(', ')} has one of account ${taken['aid']} already`,
+  )
+}

@@ -1,0 +1,98 @@
+/** Conditional charges and discounts (R32, spec/entity-api.md 3.8, 4.7). */
+import { isUnset, wholeAt } from '../../../catalog/field.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import type { CollectionRules } from './rule.ts'
+import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
+
+/** What the value of a subject is where the document does not say it. */
+type ValueType = 'monetary' | 'percentage'
+
+export const CHARGE_RULES: CollectionRules = chargeRules('monetary')
+
+export function chargeRules(usualType: ValueType): CollectionRules {
+  return {
+    async check(document, stored) {
+      if (isChanged(document, stored, 'simultaneous_limit')) checkSimultaneous(document)
+      if (isChanged(document, stored, 'params')) checkConditions(document)
+      if (isChanged(document, stored, 'subject', 'type')) checkFractions(document, usualType)
+    },
+  }
+}
+
+/** R32. */
+function checkSimultaneous({ simultaneous_limit: limit }: Fields): void {
+  if (isUnset(limit)) return
+  asRule(() => wholeAt(limit, 'simultaneous_limit', 1), DISPLAY.request)
+}
+
+const OPERATORS: readonly unknown[] = [
+  ...['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'is', 'exists'],
+]
+/** With these there is something to count cycles from. */
+const PLAN_FIELDS: ReadonlySet<unknown> = new Set(['plan', 'plan_activation', 'plan_deactivation'])
+
+/** R32, and that each condition can be asked. */
+function checkConditions(document: Fields): void {
+  const { cycles, conditions } = fieldsOf(document['params'])
+  const all = conditionsIn(conditions, 'params.conditions')
+  for (const { condition, path } of all) checkCondition(condition, path)
+  if (isUnset(cycles) || all.some(isOnPlanOrService)) return
+  throw new RuleError(
+    'params.cycles needs a condition on the plan of the subscriber (plan, plan_activation or ' +
+      'plan_deactivation) or on a service: there is nothing to count cycles from',
+    DISPLAY.request,
+  )
+}
+
+interface PlacedCondition {
+  condition: Fields
+  path: string
+}
+
+/** All members of a list `fields`, however deep it lies. */
+function conditionsIn(value: unknown, path: string): PlacedCondition[] {
+  return Object.entries(fieldsOf(value)).flatMap(([name, part]) => {
+    const at = `${path}.${name}`
+    if (name !== 'fields' || !Array.isArray(part)) return conditionsIn(part, at)
+    return part.map((condition, index) => {
+      return { condition: fieldsOf(condition), path: `${at}.${index}` }
+    })
+  })
+}
+
+function checkCondition({ field, op, value }: Fields, path: string): void {
+  if (typeof field !== 'string' || field === '') {
+    throw new RuleError(`${path}.field must be the name of a field`, DISPLAY.request)
+  }
+  if (!OPERATORS.includes(op)) {
+    throw new RuleError(`${path}.op must be one of ${OPERATORS.join(', ')}`, DISPLAY.request)
+  }
+  if (value === undefined && op !== 'exists') {
+    throw new RuleError(`${path}.value is missing`, DISPLAY.request)
+  }
+  if ((op === 'in' || op === 'nin') && !Array.isArray(value)) {
+    throw new RuleError(`${path}.value must be a list`, DISPLAY.request)
+  }
+}
+
+function isOnPlanOrService({ condition, path }: PlacedCondition): boolean {
+  const parts = path.split('.')
+  if (parts.includes('service')) return true
+  return parts.includes('subscriber') && PLAN_FIELDS.has(condition['field'])
+}
+
+/** Each subject has a `value`, or is an object of names that have one. */
+function checkFractions({ type, subject }: Fields, usualType: ValueType): void {
+  if ((isUnset(type) ? usualType : type) !== 'percentage') return
+  for (const [kind, one] of Object.entries(fieldsOf(subject))) {
+    const parts = Object.hasOwn(fieldsOf(one), 'value')
+      ? [[kind, one] as const]
+      : Object.entries(fieldsOf(one)).map(([name, part]) => [`${kind}.${name}`, part] as const)
+    for (const [path, part] of parts) {
+      if (isFraction(fieldsOf(part)['value'])) continue
+      const text = `subject.${path}.value must be a fraction from 0 to 1: 0.1 is 10 %`
+      throw new RuleError(text, DISPLAY.request)
+    }
+  }
+}

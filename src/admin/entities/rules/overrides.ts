@@ -1,0 +1,21 @@
+/** Prices that replace those of a plan or service (R26, spec/entity-api.md 3.1). */
+import { isUnset } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { fieldsOf, isChanged, listOf } from './values.ts'
+
+const PRICE_FIELDS = ['from', 'to', 'price'] as const
+
+/** R26: all else that overrides are is checked when they are written (compile/overrides.ts). */
+export function checkOverrides(document: Fields, stored: Fields | null): void {
+  if (!isChanged(document, stored, 'overrides')) return
+  for (const [index, override] of listOf(document['overrides']).map(fieldsOf).entries()) {
+    for (const [tier, price] of listOf(fieldsOf(override['value'])['price']).entries()) {
+      const missing = PRICE_FIELDS.find((name) => isUnset(fieldsOf(price)[name]))
+      if (missing === undefined) continue
+      const whose = `${String(override['type'])} ${String(override['key'])}`
+      const path = `overrides.${index}.value.price.${tier}.${missing}`
+      throw new RuleError(`${path} is missing, in the override of ${whose}`)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/** Plays: which plans and services may be sold to whom (R25, spec/entity-api.md 3.2). */
+import { isUnset } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { remembered } from './lookups.ts'
+import type { RuleContext } from './rule.ts'
+import { fieldsOf, listOf } from './values.ts'
+
+export interface Plays {
+  /** Names of those that are enabled. */
+  names: readonly string[]
+  /** Null: there is none. */
+  default: string | null
+}
+
+/** Category of the stored configuration: `{ plays: [{ name, enabled, default }] }`. */
+const CATEGORY = 'plays'
+
+/** Null where there are not several to choose from: then nothing is asked. */
+export function readPlays(context: RuleContext): Promise<Plays | null> {
+  const { catalog } = context
+  return remembered(context, 'plays', async () => {
+    const found = await catalog.run('read the plays', () =>
+      catalog.config.findOne({ _id: CATEGORY }),
+    )
+    const plays = listOf(fieldsOf(found?.value)['plays']).map(fieldsOf)
+    const enabled = plays.filter((play) => play['enabled'] === true && !isUnset(play['name']))
+    if (enabled.length < 2) return null
+    const first = enabled.find((play) => play['default'] === true)
+    return {
+      names: enabled.map((play) => String(play['name'])),
+      default: first === undefined ? null : String(first['name']),
+    }
+  })
+}
+
+/** The play of a subscriber. Throws `RuleError` if it has none, or one that is not enabled. */
+export function playOf({ play }: Fields, plays: Plays): string {
+  const name = isUnset(play) ? plays.default : String(play)
+  if (name !== null && plays.names.includes(name)) return name
+  const known = plays.names.join(', ')
+  if (name === null) throw new RuleError(`play is missing: one of ${known}`)
+  throw new RuleError(`play must be one of ${known}, is ${name}`)
+}
+
+/** Throws `RuleError` for a plan or service that is for other plays. */
+export function checkOffered(what: string, offer: Fields | undefined, play: string): void {
+  const given = offer?.['play']
+  const plays = Array.isArray(given) ? given : isUnset(given) ? [] : [given]
+  if (plays.length === 0 || plays.includes(play)) return
+  throw new RuleError(`${what} is not offered for play ${play}, only for ${plays.join(', ')}`)
+}

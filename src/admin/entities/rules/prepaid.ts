@@ -1,0 +1,97 @@
+/** Buckets and what is put into them (spec/entity-api.md 3.10, 3.11). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { during, exists, findAll, NOT_DELETED, refuseUsed } from './lookups.ts'
+import type { CollectionRules, RuleContext } from './rule.ts'
+import { fieldsOf, isChanged, listOf } from './values.ts'
+
+export const PREPAID_INCLUDE_RULES: CollectionRules = {
+  /** Buckets know it by the number. */
+  async prepare(changes, target) {
+    const { external_id: given } = changes.set
+    if (target === null || given === undefined || given === target['external_id']) return changes
+    throw new RuleError(`external_id never changes: it is ${target['external_id']}, not ${given}`)
+  },
+
+  async checkUnused(document, context) {
+    const what = `prepaid include ${document['name']}`
+    const held = await findAll(context, 'balances', liveBalances(document, context), {
+      fields: ['aid', 'sid'],
+      max: 1,
+    })
+    const [balance] = held
+    refuseUsed(what, balance === undefined ? null : `balances of ${ownerText(balance)}`)
+    const { external_id: id, name } = document
+    const named = [{ 'include.pp_includes_external_id': id }, { 'include.pp_includes_name': name }]
+    const filter = { $or: named, ...during(document) }
+    const [group] = await findAll(context, 'prepaidgroups', filter, { fields: ['name'], max: 1 })
+    refuseUsed(what, group === undefined ? null : `prepaid group ${group['name']}`)
+  },
+}
+
+/** Filter: credit that can still be used, and what a session holds also after its bucket ended. */
+function liveBalances({ external_id: id, from, to }: RawDocument, { nowMs }: RuleContext): Fields {
+  return {
+    pp_includes_external_id: id,
+    from: { $lt: to },
+    to: { $gt: from },
+    $or: [{ free: { $ne: 0 }, to: { $gt: new Date(nowMs) } }, { reserved: { $ne: 0 } }],
+  }
+}
+
+/** Shared ones have no subscriber. */
+function ownerText({ aid, sid }: Fields): string {
+  return sid === 0 ? `account ${aid}` : `sid ${sid}`
+}
+
+export const PREPAID_GROUP_RULES: CollectionRules = {
+  async check(document, stored, context) {
+    if (isChanged(document, stored, 'include')) await checkIncludes(document, context)
+  },
+
+  async checkUnused(document, context) {
+    const { name, from } = document
+    const what = `prepaid group ${name}`
+    const renewed = { bucket_group: name, cycles_remaining: { $ne: 0 }, ...during(document) }
+    const options = { fields: ['sid'], max: 1 }
+    const [renewal] = await findAll(context, 'autorenew', renewed, options)
+    refuseUsed(what, renewal === undefined ? null : `renewals of sid ${renewal['sid']}`)
+    const cards = { charging_plan_name: name, status: { $in: USABLE }, to: { $gt: from } }
+    refuseUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
+  },
+}
+
+/** States of cards that can still be used. */
+const USABLE = ['Idle', 'Shipped', 'Active']
+
+/** Each entry names a bucket that there is; what else it says the store checks. */
+async function checkIncludes(document: RawDocument, context: RuleContext): Promise<void> {
+  const entries = listOf(document['include']).map(fieldsOf)
+  const ids = entries.map(idOf).filter((id) => id !== null)
+  const names = entries.map(nameOf).filter((name) => name !== null)
+  const named = [{ external_id: { $in: ids } }, { name: { $in: names } }]
+  const filter = { $or: named, ...NOT_DELETED }
+  const options = { fields: ['name', 'external_id'] }
+  const found =
+    entries.length === 0 ? [] : await findAll(context, 'prepaidincludes', filter, options)
+  for (const [index, entry] of entries.entries()) {
+    const [id, name] = [idOf(entry), nameOf(entry)]
+    const isThere = found.some(
+      (one) =>
+        (id === null || one['external_id'] === id) && (name === null || one['name'] === name),
+    )
+    if (isThere && (id !== null || name !== null)) continue
+    const asked = [name, id].filter((part) => part !== null).join(' with external_id ')
+    throw new RuleError(`include.${index}: there is no prepaid include ${asked}`.trimEnd())
+  }
+}
+
+function idOf({ pp_includes_external_id: id }: Fields): number | null {
+  return isUnset(id) ? null : Number(id)
+}
+
+function nameOf({ pp_includes_name: name }: Fields): string | null {
+  return isUnset(name) ? null : String(name)
+}

@@ -1,0 +1,72 @@
+/** Rates (spec/entity-api.md 3.5). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { RETAIL } from '../../../domain/catalogue.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { during, findFirst, refuseUsed } from './lookups.ts'
+import { checkRounding, isSent, withSent } from './recurring.ts'
+import type { CollectionRules, RuleContext } from './rule.ts'
+import { fieldsOf, listOf } from './values.ts'
+
+export const RATE_RULES: CollectionRules = {
+  /** What customers are charged is always part of what they pay. */
+  async prepare(changes, target) {
+    const { tariff_category: category } = withSent(target, changes)
+    const isAsked =
+      target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
+    if (!isAsked || (!isUnset(category) && category !== RETAIL)) return changes
+    return { ...changes, set: { ...changes.set, add_to_retail: true } }
+  },
+
+  async check(document, stored) {
+    checkRounding(document, stored)
+  },
+
+  async checkUnused(document, context) {
+    const what = `rate ${document['key']}`
+    for (const kind of ['plan', 'service'] as const) {
+      refuseUsed(what, await offerWith(document, kind, context))
+    }
+    refuseUsed(what, await overrideWith(document, context))
+  },
+}
+
+async function offerWith(
+  rate: RawDocument,
+  kind: 'plan' | 'service',
+  context: RuleContext,
+): Promise<string | null> {
+  const key = String(rate['key'])
+  const found = await findFirst(context, `${kind}s`, usesIn(rate, ''), {
+    fields: ['name', `rates.${key}`, 'include.groups'],
+    matches: (offer) => names(offer, key),
+  })
+  return found === null ? null : `${kind} ${found['name']}`
+}
+
+async function overrideWith(rate: RawDocument, context: RuleContext): Promise<string | null> {
+  const key = String(rate['key'])
+  const found = await findFirst(context, 'subscribers', usesIn(rate, 'overrides.value.'), {
+    fields: ['type', 'sid', 'aid', 'overrides'],
+    matches: ({ overrides }) => {
+      return listOf(overrides).some((one) => names(fieldsOf(fieldsOf(one)['value']), key))
+    },
+  })
+  if (found === null) return null
+  const whose = found['type'] === 'account' ? `account ${found['aid']}` : `sid ${found['sid']}`
+  return `the overrides of ${whose}`
+}
+
+/** Filter: what has a price of it, or any groups; which rates those have can only be looked at. */
+function usesIn(rate: RawDocument, prefix: string): Fields {
+  const priced = { [`${prefix}rates.${rate['key']}`]: { $exists: true } }
+  const grouped = { [`${prefix}include.groups`]: { $exists: true } }
+  return { $or: [priced, grouped], ...during(rate) }
+}
+
+/** Whether a plan or service, or what replaces parts of one, names the rate. */
+function names(offer: Fields, key: string): boolean {
+  if (Object.hasOwn(fieldsOf(offer['rates']), key)) return true
+  const groups = Object.values(fieldsOf(fieldsOf(offer['include'])['groups']))
+  return groups.some((group) => listOf(fieldsOf(group)['rates']).includes(key))
+}

@@ -1,0 +1,50 @@
+/** What plans and services cost by themselves, and how that is rounded (R30, R31). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { type DisplayCode, RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
+import { fieldsOf, isChanged } from './values.ts'
+
+/** A revision as the changes would make it; on create nothing is there before. */
+export function withSent(target: RawDocument | null, changes: FieldChanges): Fields {
+  return withChanges(target ?? ({} as RawDocument), changes)
+}
+
+/** Whether a field, or a part of it, is sent. */
+export function isSent(changes: FieldChanges, name: string): boolean {
+  return Object.keys(changes.set).some((path) => path === name || path.startsWith(`${name}.`))
+}
+
+/**
+ * R30: how often it is charged. To be asked on create, and where something of it is sent; an update
+ * of something else need not repeat it.
+ */
+export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void {
+  const { periodicity, frequency, start } = fieldsOf(recurrence)
+  if (!isUnset(periodicity)) return
+  const missing = isUnset(frequency) ? 'frequency' : 'start'
+  if (!isUnset(frequency) && !isUnset(start)) return
+  throw new RuleError(
+    `recurrence.${missing} is missing: give frequency and start, or periodicity`,
+    code,
+  )
+}
+
+const ROUNDING_TYPES: readonly unknown[] = ['up', 'down', 'nearest']
+const DECIMALS_MAX = 10
+
+/** R31: who says at which stage is to be rounded also has to say how. */
+export function checkRounding(document: Fields, stored: Fields | null): void {
+  if (!isChanged(document, stored, 'rounding_rules')) return
+  const rules = fieldsOf(document['rounding_rules'])
+  const { rounding_stage: stage, rounding_type: type, rounding_decimals: decimals } = rules
+  if (isUnset(stage) || stage === 'None') return
+  if (!ROUNDING_TYPES.includes(type)) {
+    throw new RuleError('rounding_rules.rounding_type must be up, down or nearest')
+  }
+  const number = isUnset(decimals) ? Number.NaN : Number(decimals)
+  if (Number.isInteger(number) && number >= 0 && number <= DECIMALS_MAX) return
+  const text = `rounding_rules.rounding_decimals must be an integer from 0 to ${DECIMALS_MAX}`
+  throw new RuleError(text)
+}

@@ -1,0 +1,166 @@
+/**
+ * The services that subscribers and accounts hold (R24, spec/entity-api.md 3.2): each entry gets a
+ * begin, an end and a number. An earlier end than the service allows is kept, a later one is cut.
+ */
+
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { periodAt } from '../../../catalog/compile/period.ts'
+import { isUnset, objectAt, textAt, wholeAt } from '../../../catalog/field.ts'
+import { cycleAt } from '../../../domain/cycle.ts'
+import { FOREVER_MS } from '../../../domain/time.ts'
+import { endOf } from '../../../rating/periods.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import { dateText } from '../timeline/dates.ts'
+import type { Fields } from '../timeline/draft.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
+import { offerAt } from './lookups.ts'
+import type { RuleContext } from './rule.ts'
+import { nextServiceId } from './service-ids.ts'
+import { asRule, decimalOf, fieldsOf, instantAt, listOf } from './values.ts'
+
+export type HolderKind = 'subscriber' | 'account'
+
+interface Work {
+  context: RuleContext
+  kind: HolderKind
+  isNew: boolean
+  /** Entries that the revision has. */
+  stored: readonly Fields[]
+}
+
+/** Throws `RuleError`: R24, or a field of an entry that cannot be used. */
+export async function prepareServices(
+  changes: FieldChanges,
+  target: RawDocument | null,
+  context: RuleContext,
+  kind: HolderKind,
+): Promise<FieldChanges> {
+  const stored = listOf(target?.['services']).map(fieldsOf)
+  const work = { context, kind, isNew: target === null, stored }
+  const { services } = changes.set
+  const set =
+    services === undefined
+      ? changes.set
+      : { ...changes.set, services: await entriesOf(services, 'services', work) }
+  const push: FieldChanges['push'][number][] = []
+  for (const change of changes.push) {
+    const values = change.field === 'services' ? change.values : null
+    if (values === null) push.push(change)
+    else push.push({ ...change, values: await entriesOf(values, 'push services', work) })
+  }
+  return { ...changes, set, push }
+}
+
+async function entriesOf(value: unknown, path: string, work: Work): Promise<Fields[]> {
+  if (isUnset(value)) return []
+  if (!Array.isArray(value)) throw new RuleError(`${path} must be a list`)
+  const entries: Fields[] = []
+  // One after the other: their numbers follow their order.
+  for (const [index, one] of value.entries()) {
+    entries.push(await entryOf(one, `${path}.${index}`, work))
+  }
+  return entries
+}
+
+async function entryOf(value: unknown, path: string, work: Work): Promise<Fields> {
+  const { context, stored } = work
+  const entry = typeof value === 'string' ? { name: value } : asRule(() => objectAt(value, path))
+  const { name: given, service_id: givenId, quantity: count, ...rest } = entry as Fields
+  const name = asRule(() => textAt(given, `${path}.name`))
+  const id = isUnset(givenId) ? null : asRule(() => wholeAt(givenId, `${path}.service_id`, 1))
+  const known = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
+  const quantity = count === undefined ? known?.['quantity'] : count
+  const dates = datesOf(rest, known, path, work)
+  const toMs = await endFor({ ...dates, name, path }, work)
+  return {
+    ...rest,
+    name,
+    from: new Date(dates.fromMs),
+    to: new Date(toMs),
+    service_id: id ?? nextServiceId(context.nowMs),
+    creation_time: new Date(dates.createdMs ?? context.nowMs),
+    ...(isUnset(quantity)
+      ? {}
+      : { quantity: asRule(() => wholeAt(quantity, `${path}.quantity`, 1)) }),
+  }
+}
+
+/** What is sent, else what is stored. */
+function datesOf(entry: Fields, known: Fields | undefined, path: string, work: Work) {
+  const { zone, fromMs: holderFromMs } = work.context
+  const at = (field: string) => {
+    const sent = instantAt(entry[field], `${path}.${field}`, zone)
+    const before = known === undefined ? null : instantAt(known[field], `${path}.${field}`, zone)
+    return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
+  }
+  const [from, to] = [at('from'), at('to')]
+  const fromMs = from.atMs ?? holderFromMs
+  return {
+    fromMs: work.isNew ? Math.max(fromMs, holderFromMs) : fromMs,
+    givenToMs: to.atMs,
+    createdMs: at('creation_time').atMs,
+    before: { fromMs: from.before, toMs: to.before },
+  }
+}
+
+/** Answers show seconds: what comes back from a client has lost its milliseconds. */
+function isSameSecond(sent: number | null, before: number | null): boolean {
+  if (sent === null || before === null) return false
+  return Math.floor(sent / 1000) === Math.floor(before / 1000)
+}
+
+interface Dated {
+  name: string
+  path: string
+  fromMs: number
+  /** Null: none is given. */
+  givenToMs: number | null
+  /** As it is stored. */
+  before: { fromMs: number | null; toMs: number | null }
+}
+
+/** R24, and the end. What is held already stays held, also after its service has ended. */
+async function endFor(entry: Dated, { context, kind }: Work): Promise<number> {
+  const { name, path, fromMs, givenToMs, before } = entry
+  const isSameFrom = before.fromMs === fromMs
+  if (isSameFrom && givenToMs !== null && givenToMs === before.toMs) return givenToMs
+  const service = await offerAt(context, 'services', name, fromMs)
+  if (service === undefined && !isSameFrom) {
+    const date = dateText(fromMs, context.zone)
+    throw new RuleError(`${path}: there is no service ${name} at ${date}`, DISPLAY.service)
+  }
+  const limitMs = service === undefined ? null : limitOf(service, name, fromMs, context, kind)
+  const toMs = Math.min(givenToMs ?? FOREVER_MS, limitMs ?? Number.POSITIVE_INFINITY)
+  if (toMs > fromMs) return toMs
+  const date = dateText(fromMs, context.zone)
+  throw new RuleError(`${path}.to must be after ${date}, where service ${name} begins`)
+}
+
+/** When the service ends by itself; null: never. */
+function limitOf(
+  service: Fields,
+  name: string,
+  fromMs: number,
+  { zone, cycleDay }: RuleContext,
+  kind: HolderKind,
+): number | null {
+  const period = asRule(() => periodAt(service['balance_period'], `${name}: balance_period`))
+  if (period !== null) return endOf(period, fromMs, zone)
+  const months = monthsOf(service['price'])
+  if (months === null) return null
+  // Accounts are charged whole cycles.
+  const beginMs = kind === 'account' ? cycleAt(fromMs, zone, cycleDay).fromMs : fromMs
+  return endOf({ months, days: 0, hours: 0, untilMidnight: false }, beginMs, zone)
+}
+
+/** More than any contract; also keeps dates within what there is. */
+const MONTHS_MAX = 12 * 100
+
+/** For how many months there is a price; null: without end. */
+function monthsOf(price: unknown): number | null {
+  const last = decimalOf(fieldsOf(listOf(price).at(-1))['to'])
+  if (last === null) return null
+  // What is charged for a part of a month is held for all of it.
+  const months = Math.ceil(Number(last.digits) / 10 ** last.scale)
+  return months > 0 && months <= MONTHS_MAX ? months : null
+}

@@ -1,0 +1,81 @@
+/** Services (spec/entity-api.md 3.4). */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
+import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
+import type { CollectionRules } from './rule.ts'
+import { compareDecimals, decimalOf, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
+
+export const SERVICE_RULES: CollectionRules = {
+  /** R30. */
+  async prepare(changes, target) {
+    if (target === null || isSent(changes, 'recurrence')) {
+      checkRecurrence(withSent(target, changes), DISPLAY.request)
+    }
+    return changes
+  },
+
+  async check(document, stored) {
+    if (isChanged(document, stored, 'price', 'limit_cycles')) {
+      checkPrice(document)
+      checkLimit(document)
+    }
+    checkRounding(document, stored)
+  },
+
+  async checkUnused(document, context) {
+    const { name } = document
+    const what = `service ${name}`
+    refuseUsed(what, await holdersOf(context, { ...during(document), ...heldIn(document) }))
+    const included = { $or: [{ 'include.services': name }, { 'include.services.name': name }] }
+    const filter = { ...included, ...during(document) }
+    const [plan] = await findAll(context, 'plans', filter, { fields: ['name'], max: 1 })
+    refuseUsed(what, plan === undefined ? null : `plan ${plan['name']}`)
+  },
+}
+
+/** Filter: holders with an entry of it at some time of the revision. */
+function heldIn({ name, from, to }: RawDocument): Fields {
+  const held = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
+  return { $or: [{ services: name }, { services: { $elemMatch: held } }] }
+}
+
+/** R28. */
+function checkPrice({ price }: RawDocument): void {
+  if (isUnset(price)) return
+  if (!Array.isArray(price)) throw new RuleError('price must be a list', DISPLAY.request)
+  for (const [index, entry] of price.map(fieldsOf).entries()) {
+    for (const name of ['from', 'to', 'price'] as const) {
+      const value = entry[name]
+      const path = `price.${index}.${name}`
+      if (isUnset(value)) throw new RuleError(`${path} is missing`, DISPLAY.request)
+      if (name === 'to' && value === 'UNLIMITED') continue
+      if (decimalOf(value) !== null) continue
+      throw new RuleError(`${path} must be a number or decimal text`, DISPLAY.request)
+    }
+  }
+}
+
+/** R29. */
+function checkLimit({ limit_cycles: limit, price }: RawDocument): void {
+  if (isUnset(limit)) return
+  const cycles = decimalOf(limit)
+  if (cycles === null || !isPositive(limit)) {
+    throw new RuleError('limit_cycles must be a number above 0', DISPLAY.request)
+  }
+  const ends = listOf(price).map((entry) => fieldsOf(entry)['to'])
+  const highest = ends.includes('UNLIMITED') ? null : highestOf(ends)
+  if (highest !== null && compareDecimals(cycles, highest) === 0) return
+  const text = `limit_cycles must be the highest to of price, is ${limit}`
+  throw new RuleError(text, DISPLAY.request)
+}
+
+function highestOf(ends: readonly unknown[]) {
+  const numbers = ends.map(decimalOf).filter((end) => end !== null)
+  return numbers.reduce<ReturnType<typeof decimalOf>>(
+    (highest, end) => (highest === null || compareDecimals(end, highest) > 0 ? end : highest),
+    null,
+  )
+}

@@ -1,0 +1,67 @@
+/** Subscribers (spec/entity-api.md 3.2): what they name has to be there. */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUnset, wholeAt } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import { dateText } from '../timeline/dates.ts'
+import { fromOf } from '../timeline/draft.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
+import { exists, NOT_DELETED, offerAt, remembered } from './lookups.ts'
+import { checkOverrides } from './overrides.ts'
+import { checkOffered, playOf, readPlays } from './plays.ts'
+import type { CollectionRules, RuleContext } from './rule.ts'
+import { prepareServices } from './service-entries.ts'
+import { asRule, fieldsOf, instantAt, isChanged, listOf } from './values.ts'
+
+export const SUBSCRIBER_RULES: CollectionRules = {
+  async prepare(changes, target, context) {
+    const isNew = target === null
+    const given = isNew ? await withDefaults(changes, context) : changes
+    return prepareServices(given, target, context, 'subscriber')
+  },
+
+  async check(document, stored, context) {
+    for (const name of ['sid', 'aid'] as const) asRule(() => wholeAt(document[name], name, 1))
+    if (isChanged(document, stored, 'plan', 'from')) await checkPlan(document, context)
+    if (isChanged(document, stored, 'aid')) await checkAccount(document, context)
+    if (isChanged(document, stored, 'plan', 'play', 'services')) await checkPlays(document, context)
+    checkOverrides(document, stored)
+  },
+}
+
+/** Clients expect the list of services also where it is empty. */
+async function withDefaults(changes: FieldChanges, context: RuleContext): Promise<FieldChanges> {
+  const set = { services: [], ...changes.set }
+  const plays = isUnset(changes.set['play']) ? await readPlays(context) : null
+  return { ...changes, set: plays === null ? set : { ...set, play: playOf({}, plays) } }
+}
+
+async function checkPlan(document: RawDocument, context: RuleContext): Promise<void> {
+  const { plan } = document
+  // What is no text the store refuses.
+  if (typeof plan !== 'string') return
+  if ((await offerAt(context, 'plans', plan, fromOf(document))) !== undefined) return
+  const date = dateText(fromOf(document), context.zone)
+  throw new RuleError(`plan: there is no plan ${plan} at ${date}`)
+}
+
+async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
+  const isThere = await remembered(context, `accounts/${aid}`, () =>
+    exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
+  )
+  if (!isThere) throw new RuleError(`aid: there is no account ${aid}`)
+}
+
+/** R25. */
+async function checkPlays(document: RawDocument, context: RuleContext): Promise<void> {
+  const plays = await readPlays(context)
+  if (plays === null) return
+  const play = playOf(document, plays)
+  const plan = String(document['plan'])
+  checkOffered(`plan ${plan}`, await offerAt(context, 'plans', plan, fromOf(document)), play)
+  for (const entry of listOf(document['services'])) {
+    const name = typeof entry === 'string' ? entry : String(fieldsOf(entry)['name'])
+    const from = fieldsOf(entry)['from']
+    const atMs = instantAt(from, 'services.from', context.zone) ?? fromOf(document)
+    checkOffered(`service ${name}`, await offerAt(context, 'services', name, atMs), play)
+  }
+}

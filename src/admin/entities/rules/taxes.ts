@@ -1,0 +1,40 @@
+/** Taxes (spec/entity-api.md 3.12). */
+import { isUnset } from '../../../catalog/field.ts'
+import { RuleError } from '../errors.ts'
+import { toOf } from '../timeline/draft.ts'
+import { during, findAll, refuseUsed } from './lookups.ts'
+import type { CollectionRules } from './rule.ts'
+import { isChanged, isFraction } from './values.ts'
+
+/** `defaultTax`: key of the one that holds where nothing else is said. */
+export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRules {
+  return {
+    async check(document, stored) {
+      if (isChanged(document, stored, 'rate') && !isFraction(document['rate'])) {
+        throw new RuleError('rate must be a fraction from 0 to 1: 0.17 is 17 %')
+      }
+      const { description } = document
+      if (!isChanged(document, stored, 'description')) return
+      if (typeof description === 'string' && description !== '') return
+      throw new RuleError('description must be a text that is not empty')
+    },
+
+    async checkUnused(document, context) {
+      const { key } = document
+      const what = `tax ${key}`
+      const isStillDefault = key === defaultTax && toOf(document) > context.nowMs
+      refuseUsed(what, isStillDefault ? 'all that have no tax of their own' : null)
+      const custom = { tax: { $elemMatch: { taxation: 'custom', custom_tax: key } } }
+      for (const kind of ['rate', 'plan', 'service'] as const) {
+        const filter = { ...custom, ...during(document) }
+        const options = { fields: ['key', 'name'], max: 1 }
+        const [user] = await findAll(context, `${kind}s`, filter, options)
+        refuseUsed(what, user === undefined ? null : `${kind} ${nameOf(user)}`)
+      }
+    },
+  }
+}
+
+function nameOf({ key, name }: Readonly<Record<string, unknown>>): string {
+  return String(isUnset(key) ? name : key)
+}

@@ -1,0 +1,77 @@
+/** Reading what is sent or stored, for rules: what cannot be used becomes a `RuleError`. */
+import { CompileError } from '../../../catalog/errors.ts'
+import { isUnset } from '../../../catalog/field.ts'
+import { type ExactDecimal, parseDecimal } from '../../../domain/money.ts'
+import { parseInstant } from '../../../domain/time.ts'
+import { type DisplayCode, RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { isEqual } from '../timeline/set-fields.ts'
+
+/** Uses a reader of catalog/field.ts. Throws `RuleError` with its words. */
+export function asRule<T>(read: () => T, code?: DisplayCode): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof CompileError) throw new RuleError(error.message, code)
+    throw error
+  }
+}
+
+/**
+ * Whether a rule about these fields has to look again: what was stored before the rule was asked,
+ * or by others, must not stop a change of something else.
+ */
+export function isChanged(document: Fields, stored: Fields | null, ...names: string[]): boolean {
+  return stored === null || names.some((name) => !isEqual(document[name], stored[name]))
+}
+
+/** Epoch ms of a date, its text or `{ sec }`, as answers show it; null if it is not set. */
+export function instantAt(value: unknown, path: string, zone: string): number | null {
+  if (isUnset(value)) return null
+  const atMs = instantOf(value, zone)
+  if (atMs === null || Number.isNaN(atMs)) throw new RuleError(`${path} must be a date`)
+  return atMs
+}
+
+function instantOf(value: unknown, zone: string): number | null {
+  if (value instanceof Date) return value.getTime()
+  if (typeof value === 'string') return parseInstant(value, zone)
+  const { sec } = fieldsOf(value)
+  return typeof sec === 'number' ? sec * 1000 : null
+}
+
+/** Exact; null if it is no number and no decimal text. */
+export function decimalOf(value: unknown): ExactDecimal | null {
+  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+}
+
+/** Below zero, zero, or above: as a is below, equal to or above b. */
+export function compareDecimals(a: ExactDecimal, b: ExactDecimal): number {
+  const difference = a.digits * 10n ** BigInt(b.scale) - b.digits * 10n ** BigInt(a.scale)
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1
+}
+
+const ZERO: ExactDecimal = { digits: 0n, scale: 0 }
+const ONE: ExactDecimal = { digits: 1n, scale: 0 }
+
+/** Whether it is from 0 to 1. */
+export function isFraction(value: unknown): boolean {
+  const decimal = decimalOf(value)
+  if (decimal === null) return false
+  return compareDecimals(decimal, ZERO) >= 0 && compareDecimals(decimal, ONE) <= 0
+}
+
+export function isPositive(value: unknown): boolean {
+  const decimal = decimalOf(value)
+  return decimal !== null && decimal.digits > 0n
+}
+
+/** Of what may be anything. */
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+/** Of what may be anything: the members of a list. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
