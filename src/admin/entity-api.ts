@@ -5,10 +5,16 @@ import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
+import { balanceActions } from './balances/actions.ts'
+import { planTransfer } from './balances/transfer.ts'
 import type { EntityApi } from './entities/api.ts'
 import type { EntityStores } from './entities/entity-request.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
+import { billActions } from './entities/records/bills.ts'
+import { lineActions } from './entities/records/lines.ts'
+import { createRules } from './entities/rules/rules.ts'
 import { profileFenceOf } from './profile-fence.ts'
+import { followSequel, type Sequel } from './sequels.ts'
 
 export interface EntityApiOptions {
   catalog: Catalog
@@ -20,10 +26,15 @@ export interface EntityApiOptions {
 
 export function createEntityApi(options: EntityApiOptions): EntityApi {
   const { catalog, clock, config } = options
+  const stores = entityStoresOf(options)
   return {
-    stores: entityStoresOf(options),
+    stores,
     fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
-    own: {},
+    own: {
+      balances: balanceActions(stores),
+      lines: lineActions(stores),
+      bills: billActions(stores),
+    },
   }
 }
 
@@ -31,10 +42,12 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
   const { catalog, ledger, clock, config, log } = options
   return {
     ...{ catalog, ledger, clock, config, log },
-    rules: {},
+    rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
-    planTransfer: async (move) => move,
-    follow: async () => {},
+    planTransfer: async (move) => {
+      return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies Sequel
+    },
+    follow: (sequel) => followSequel(options, sequel as Sequel, log),
   }
 }
 

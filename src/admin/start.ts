@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis } from '../store/redis.ts'
+import { addApiPages } from './api-pages.ts'
 import { refuseOtherSites } from './browsers.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
@@ -51,6 +52,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   refuseOtherSites(server, config.admin)
   addHeartbeat(server, { redis, catalog })
   addEntityApi(server, entityApi, log)
+  addApiPages(server, entityApi)
   addHealth(server, { redis, catalog, partitions: config.ledger.partitions, isRedisFit })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined

@@ -148,7 +148,10 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { sid: 1, urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
   ],
-  balances: [{ key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true }],
+  balances: [
+    { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
+    { key: { pp_includes_external_id: 1 } },
+  ],
   bills: BILL_INDEXES,
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,

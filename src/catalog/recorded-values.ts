@@ -50,7 +50,7 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
   const numbers = {
     ...{ aid, sid, bucketId: document.bucket_id },
     prepaidIncludeId: document.pp_includes_external_id,
-    amount: change + document.repaid_micros,
+    amount: change + document.repaid_micros + (document.counted ?? 0),
     ...{ before, after: before + change, repaid: document.repaid_micros },
     ...{ version: document.owner_v, priority: document.priority },
     ...{ fromMs: millisOf(document.from), toMs: millisOf(document.to) },
@@ -62,5 +62,22 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
     kind: isUnits ? 'units' : 'money',
     usaget: usaget === TOTAL_COST ? '' : usaget,
     ...numbers,
+    ...rarelyUsed(document, isUnits),
+  }
+}
+
+/** A repeated operation is given its result as it was. */
+function rarelyUsed(document: BalanceLineDocument, isUnits: boolean): Partial<OperationLine> {
+  const { asked, counter, limit, counted, source, source_ref, parent_ref, additional } = document
+  const normalized = Math.round(document.balance_normalized * (isUnits ? 1 : MICROS_PER_UNIT))
+  const isApi = source === 'billapi'
+  return {
+    ...(Number.isSafeInteger(asked) ? { asked: asked as number } : {}),
+    ...(normalized > 0 ? { normalized } : {}),
+    ...(typeof counter === 'string' ? { counter, limit: limit ?? 0, counted: counted ?? 0 } : {}),
+    ...(isApi ? { chargingType: document.charging_type } : {}),
+    ...(source_ref === undefined ? {} : { sourceRef: source_ref }),
+    ...(parent_ref === undefined ? {} : { parentRef: parent_ref }),
+    ...(additional === undefined ? {} : { additional }),
   }
 }

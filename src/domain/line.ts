@@ -52,19 +52,41 @@ export interface Line {
   late: boolean
 }
 
-/** The record of a balance operation (top-up, adjustment). */
-export interface OperationLine {
+/** How a balance operation came about, for people: nothing is decided by it. */
+export interface OperationNote {
+  /** By what the balance was chosen; absent where an operator named it to the command line. */
+  chargingType?: 'Id' | 'Prepaidinclude' | 'Chargingplan' | 'Secret'
+  /** Name of the charging plan, or id of the card. */
+  sourceRef?: string
+  /** Stamp of the line of the operation that it is a part of. */
+  parentRef?: string
+  /** What the caller wants to be on record: plain JSON. */
+  additional?: Readonly<Record<string, unknown>>
+}
+
+/** The record of a balance operation (top-up, adjustment). Optional fields are absent if unused. */
+export interface OperationLine extends OperationNote {
   stamp: string
   aid: number
   sid: number
   operationId: string
+  /** Its mode (credit.ts, credit-moves.ts). */
   operation: string
+  /** 0 for a heading, which moves nothing. */
   bucketId: number
   prepaidIncludeId: number
   kind: 'units' | 'money'
   usaget: string
   /** Units or micros, credit positive. */
   amount: number
+  /** What was asked for, where that is not the amount: the aim of `set`, or what was clamped. */
+  asked?: number
+  /** By how much less was credited than asked for. */
+  normalized?: number
+  /** Of a counter: its name and total, and how much it has counted elsewhere. */
+  counter?: string
+  limit?: number
+  counted?: number
   before: number
   after: number
   /** Part of the amount that repaid debt, micros. */

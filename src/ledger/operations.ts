@@ -1,11 +1,7 @@
 /** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
-import {
-  BalanceRangeError,
-  type Credit,
-  credit,
-  InsufficientBalanceError,
-} from '../domain/credit.ts'
-import type { OperationLine } from '../domain/line.ts'
+import { BalanceRefusal } from '../domain/credit.ts'
+import { type BalanceOperation, type OperationResult, operate } from '../domain/credit-moves.ts'
+import type { OperationLine, OperationNote } from '../domain/line.ts'
 import { publishHint } from '../store/hints.ts'
 import type { AccountCommit } from './commit-layout.ts'
 import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
@@ -21,12 +17,16 @@ export class OperationReusedError extends Error {
   override name = 'OperationReusedError'
 }
 
-export interface CreditOperation extends Credit {
+export type CreditOperation = BalanceOperation & OperationIdentity
+
+export interface OperationIdentity {
   /** Chosen by the caller; the same id again gives the stored result and moves nothing. */
   operationId: string
   aid: number
   /** 0 for a bucket that the account shares. */
   sid: number
+  /** For the record only. */
+  note?: OperationNote
 }
 
 export interface OperationSettings {
@@ -34,9 +34,10 @@ export interface OperationSettings {
 }
 
 /**
- * Credits or adjusts a bucket, and hints at it where it moved. Throws `InsufficientBalanceError`,
- * `BalanceRangeError`, `OperationReusedError`, `ContentionError`, `CorruptValueError` or
- * `StoreDownError`; after the last the outcome is unknown until the id is repeated.
+ * Does one operation on a balance, and hints at it where it moved. Throws a `BalanceRefusal` that
+ * says why (credit.ts, credit-moves.ts), `OperationReusedError`, `ContentionError`,
+ * `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown until the id is
+ * repeated.
  */
 export async function creditBucket(
   ledger: Ledger,
@@ -83,11 +84,31 @@ export async function creditBucket(
 
 /** The stored result, if it is of the same operation. Throws `OperationReusedError`. */
 function sameOperation(operation: CreditOperation, done: OperationLine): OperationLine {
-  const { operationId, sid, amount, include } = operation
-  if (done.sid === sid && done.amount === amount && done.prepaidIncludeId === include.externalId) {
-    return done
-  }
+  const { operationId, sid, mode } = operation
+  if (done.sid === sid && done.operation === mode && isSame(operation, done)) return done
   throw new OperationReusedError(`operation id ${operationId} was used for another operation`)
+}
+
+/** By what was asked for: what came of it was decided when it was committed. */
+function isSame(operation: CreditOperation, done: OperationLine): boolean {
+  const asked = done.asked ?? done.amount
+  switch (operation.mode) {
+    case 'close':
+    case 'transfer_out':
+      return done.bucketId === operation.bucketId
+    case 'transfer_in': {
+      const { prepaidIncludeId, counter } = operation.terms
+      const isOf = done.prepaidIncludeId === prepaidIncludeId && (done.counter ?? '') === counter
+      return isOf && asked === operation.amount
+    }
+    case 'heading':
+      return done.sourceRef === operation.note?.sourceRef
+    default: {
+      const { include, amount, bucketId = done.bucketId } = operation
+      const isOf = done.prepaidIncludeId === include.externalId && done.bucketId === bucketId
+      return isOf && asked === amount
+    }
+  }
 }
 
 const BUSY_PAUSE_MS = 2
@@ -104,14 +125,11 @@ async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<Loaded
   return loaded
 }
 
-function draftCredit(
-  ...draft: Parameters<typeof creditCommit>
-): AccountCommit | InsufficientBalanceError | BalanceRangeError {
+function draftCredit(...draft: Parameters<typeof creditCommit>): AccountCommit | BalanceRefusal {
   try {
     return creditCommit(...draft)
   } catch (error) {
-    if (error instanceof InsufficientBalanceError || error instanceof BalanceRangeError)
-      return error
+    if (error instanceof BalanceRefusal) return error
     throw error
   }
 }
@@ -122,28 +140,10 @@ function creditCommit(
   nowMs: number,
   wantsTurn: boolean,
 ): AccountCommit {
-  const { aid, sid, operationId, include } = operation
-  const { owner, bucket, before, after, repaid } = credit(state, operation, nowMs)
-  const result: OperationLine = {
-    stamp: `op-${aid}-${operationId}`,
-    aid,
-    sid,
-    operationId,
-    operation: operation.mode,
-    bucketId: bucket.id,
-    prepaidIncludeId: include.externalId,
-    kind: bucket.kind === 'units' ? 'units' : 'money',
-    usaget: bucket.usaget,
-    amount: operation.amount,
-    before,
-    after,
-    repaid,
-    atMs: nowMs,
-    version: owner.version,
-    priority: bucket.priority,
-    fromMs: bucket.fromMs,
-    toMs: bucket.toMs,
-  }
+  const { aid, sid, operationId } = operation
+  const done = operate(state, operation, nowMs)
+  const result = lineOf(operation, done, nowMs)
+  const { owner } = done
   return {
     aid,
     owners: sid === 0 ? [] : [{ state: owner, fence: -1, sessions: [] }],
@@ -155,5 +155,34 @@ function creditCommit(
     operation: { id: operationId, result },
     lines: [],
     wantsTurn,
+  }
+}
+
+/** `op-ACCOUNT-ID`: the stamp of the line of an operation. */
+export function operationStamp(aid: number, operationId: string): string {
+  return `op-${aid}-${operationId}`
+}
+
+/** What is unused is left out: absent is what older lines have, and what MessagePack keeps. */
+function lineOf(operation: CreditOperation, done: OperationResult, nowMs: number): OperationLine {
+  const { aid, sid, operationId, mode, note } = operation
+  const { owner, bucket, amount, before, after, repaid, normalized, counted } = done
+  const asked = 'amount' in operation ? operation.amount : amount
+  return {
+    ...{ stamp: operationStamp(aid, operationId), aid, sid, operationId, operation: mode },
+    bucketId: bucket?.id ?? 0,
+    prepaidIncludeId: bucket?.prepaidIncludeId ?? 0,
+    kind: bucket?.kind === 'units' ? 'units' : 'money',
+    usaget: bucket?.usaget ?? '',
+    ...{ amount, before, after, repaid, atMs: nowMs, version: owner.version },
+    priority: bucket?.priority ?? 0,
+    fromMs: bucket?.fromMs ?? nowMs,
+    toMs: bucket?.toMs ?? nowMs,
+    ...(asked === amount ? {} : { asked }),
+    ...(normalized === 0 ? {} : { normalized }),
+    ...(bucket === null || bucket.counter === ''
+      ? {}
+      : { counter: bucket.counter, limit: bucket.limit, counted }),
+    ...note,
   }
 }

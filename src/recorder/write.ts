@@ -1,5 +1,6 @@
 /** Writes a round into MongoDB: each record only if it is newer than what is there. */
 import { balanceDocument } from '../catalog/balance-document.ts'
+import { balanceObjectId } from '../catalog/balance-id.ts'
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/documents.ts'
@@ -57,19 +58,25 @@ function balanceUpserts({ owners }: Round, nameOf: NameOf): Upsert[] {
   return [...owners.values()].flatMap((owner) =>
     owner.buckets.map((bucket) => {
       const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
-      return upsertIfNewer(ownerKey(owner), document, ['aid', 'sid', 'bucket_id'])
+      const inserted = { _id: balanceObjectId({ ...owner, bucketId: bucket.id }) }
+      const identity = ['aid', 'sid', 'bucket_id'] as const
+      return upsertIfNewer(ownerKey(owner), document, identity, inserted)
     }),
   )
 }
 
+/** `inserted`: what the document has from its first version on. */
 function upsertIfNewer<T extends { v: number }>(
   key: string,
   document: T,
   identity: readonly (keyof T)[],
+  inserted: AnyDocument = {},
 ): Upsert {
   const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
   const filter = { ...same, v: { $lt: document.v } }
-  return { key, operation: { updateOne: { filter, update: { $set: document }, upsert: true } } }
+  const hasMore = Object.keys(inserted).length > 0
+  const update = { $set: document, ...(hasMore ? { $setOnInsert: inserted } : {}) }
+  return { key, operation: { updateOne: { filter, update, upsert: true } } }
 }
 
 async function writeAll(

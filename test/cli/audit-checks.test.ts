@@ -16,6 +16,8 @@ import {
   emptySums,
 } from '../../src/cli/audit/recorded-check.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
+import type { CreditedInclude } from '../../src/domain/credit.ts'
+import { type BalanceOperation, operate } from '../../src/domain/credit-moves.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment, Session } from '../../src/domain/session.ts'
 import { lineOf } from '../recorder/accounts.ts'
@@ -128,6 +130,45 @@ describe('what is recorded', () => {
     const { own, shared } = sums()
     expect(checkLines(ownerOf(), own)).toEqual([])
     expect([...shared.buckets]).toEqual([[7, { spent: 3, credited: 0, isCounter: false }]])
+  })
+
+  it('adds up over all operations, as they are recorded', () => {
+    const pack = { ...emptyOwner(1, 11), nextBucketId: 1 }
+    let owner: OwnerState = pack
+    const own = emptySums()
+    const terms = (more: Partial<Bucket>) => bucketOf({ ...more, toMs: 9 })
+    const into = { mode: 'transfer_in', amount: 0, counted: 0 } as const
+    const include = { externalId: 1, kind: 'totalCost', usaget: '', priority: 1, unlimited: false }
+    const money = { include: include as CreditedInclude, fromMs: 0, toMs: 9 }
+    const operations: BalanceOperation[] = [
+      { ...money, mode: 'inc', amount: 700, freeMax: 500 },
+      { mode: 'heading' },
+      { ...money, mode: 'set', amount: 120 },
+      { ...into, terms: terms({}), amount: 30 },
+      { ...into, terms: terms({ counter: 'credit', limit: 90, fromMs: 1 }), counted: 40 },
+      { ...into, terms: terms({ counter: 'credit', limit: 90, fromMs: 1 }), counted: 55 },
+      { mode: 'transfer_out', bucketId: 2 },
+      { mode: 'close', bucketId: 1 },
+    ]
+    for (const done of operations) {
+      const result = operate(owner, done, 1)
+      owner = result.owner
+      const { bucket, amount, before, after, repaid, counted } = result
+      const line: OperationLine = {
+        ...{ ...operation, version: owner.version, amount, before, after, repaid },
+        ...{ bucketId: bucket?.id ?? 0, usaget: bucket?.usaget ?? '' },
+        ...(bucket?.counter ? { counter: bucket.counter, limit: bucket.limit, counted } : {}),
+      }
+      addLine(balanceLineDocument(line, ''), own, own)
+      expect(texts(checkLines(owner, own))).toEqual([])
+      expect(texts(checkConserved(owner))).toEqual([])
+    }
+    expect(owner.buckets.map(({ credited, spent }) => [credited, spent])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 55],
+    ])
+    expect(own.buckets.get(3)?.isCounter).toBe(true)
   })
 
   it('that does not add up is named', () => {

@@ -1,10 +1,18 @@
 /** What is given back of counters: included units and money that were used, and what is owed. */
 import { describe, expect, it } from 'vitest'
 import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceLineDocument } from '../../src/catalog/documents.ts'
 import { lineDocument } from '../../src/catalog/line-document.ts'
 import { AccountBooks } from '../../src/cli/rebuild/books.ts'
 import { accountJson, accountLines } from '../../src/cli/rebuild/report.ts'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
+import type { CreditedInclude } from '../../src/domain/credit.ts'
+import {
+  type BalanceOperation,
+  type OperationResult,
+  operate,
+} from '../../src/domain/credit-moves.ts'
+import type { OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/session.ts'
 import { bucketOf } from '../ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../recorder/accounts.ts'
@@ -83,5 +91,72 @@ describe('counters', () => {
     )
     const before = restored([], [paid({ amount: 40 })], NOW_MS - 64 * DAY_MS)
     expect(before.owners[0]?.losses).toEqual([])
+  })
+})
+
+/** The projection as of `projected` operations; the lines of all of them. */
+function rebuilt(operations: readonly BalanceOperation[], projected: number) {
+  const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })
+  const lines: OperationLine[] = []
+  let state: OwnerState = { ...owner(1, []), version: 0, nextBucketId: 1 }
+  for (const [index, operation] of operations.entries()) {
+    const done = operate(state, operation, NOW_MS)
+    state = done.owner
+    lines.push(lineOfOperation(done, operation, `o${index}`))
+    if (index + 1 !== projected) continue
+    for (const bucket of state.buckets) books.addProjection(balanceDocument(state, bucket, ''))
+  }
+  for (const line of lines) books.addLine(balanceLineDocument(line, ''))
+  return { state, lines, books, restored: books.restore()[0] }
+}
+
+function lineOfOperation(
+  done: OperationResult,
+  { mode: operation }: BalanceOperation,
+  operationId: string,
+): OperationLine {
+  const { bucket, amount, before, after, repaid, counted } = done
+  const { id: bucketId = 0, prepaidIncludeId = 0, usaget = '', priority = 0 } = bucket ?? {}
+  return {
+    ...{ stamp: operationId, aid: 1, sid: 1, operationId, operation, bucketId, prepaidIncludeId },
+    ...{ kind: bucket?.kind === 'units' ? 'units' : 'money', usaget, priority, atMs: NOW_MS },
+    ...{ amount, before, after, repaid, version: done.owner.version },
+    ...{ fromMs: bucket?.fromMs ?? NOW_MS, toMs: bucket?.toMs ?? NOW_MS },
+    ...(bucket?.counter ? { counter: bucket.counter, limit: bucket.limit, counted } : {}),
+    ...(operation === 'set' ? { asked: 30 } : {}),
+    ...(operation === 'inc' ? { normalized: 5, asked: amount + 5 } : {}),
+    ...{ chargingType: 'Chargingplan', sourceRef: 'PLAN', additional: { a: 1 } },
+  }
+}
+
+describe('operations', () => {
+  const include = { externalId: 2, kind: 'units', usaget: 'data', priority: 5, unlimited: false }
+  const pack = { include: include as CreditedInclude, fromMs: NOW_MS, toMs: NOW_MS + DAY_MS }
+  const into = { mode: 'transfer_in', amount: 0, counted: 0 } as const
+  const operations: BalanceOperation[] = [
+    { ...pack, mode: 'inc', amount: 100 },
+    { mode: 'heading' },
+    { ...pack, mode: 'set', amount: 30 },
+    { ...into, terms: group({ fromMs: NOW_MS }), counted: 40 },
+    { ...into, terms: bucketOf(0, { prepaidIncludeId: 3, toMs: NOW_MS + DAY_MS }), amount: 60 },
+    { mode: 'transfer_out', bucketId: 3 },
+    { ...into, terms: group({ fromMs: NOW_MS }), counted: 45 },
+    { mode: 'close', bucketId: 1 },
+  ]
+
+  it.each(operations.map((_, index) => index))(
+    'give the same state, whether the projection has the first %i of them or all',
+    (projected) => {
+      const { state, restored } = rebuilt(operations, projected)
+      expect(restored?.losses).toEqual([])
+      expect(restored?.state?.buckets).toEqual(state.buckets)
+      expect(restored?.state?.nextBucketId).toBe(state.nextBucketId)
+      expect(restored?.state?.version).toBeGreaterThan(state.version)
+    },
+  )
+
+  it('are given back as they were, for those who repeat them', () => {
+    const { lines, books } = rebuilt(operations, 0)
+    expect(books.operations).toEqual(lines)
   })
 })

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assertConserved, debtOf } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
-import { type Credit, credit, InsufficientBalanceError } from '../../src/domain/credit.ts'
+import {
+  type Credit,
+  credit,
+  InsufficientBalanceError,
+  NotCreditError,
+  UnknownBucketError,
+} from '../../src/domain/credit.ts'
 import { bucketOf, moneyOf, ownerOf } from './owners.ts'
 import { propertyRuns } from './property-runs.ts'
 import { readTable } from './table.ts'
@@ -132,26 +138,116 @@ describe('debt', () => {
   })
 })
 
+describe('setting a bucket', () => {
+  it.each([
+    ['up', 100, 60, 90],
+    ['down', 100, 60, 10],
+    ['to nothing', 100, 60, 0],
+    ['to what it is', 100, 60, 40],
+  ])('%s makes so much free, whatever was spent', (_how, credited, spent, amount) => {
+    const owner = ownerOf([bucketOf({ credited, spent, free: credited - spent, toMs: 300 })])
+    const result = credit(owner, creditOf(amount, { mode: 'set' }), 20)
+    expect(result).toMatchObject({ before: 40, after: amount, amount: amount - 40, repaid: 0 })
+    expect(result.bucket).toMatchObject({ credited: spent + amount, spent, toMs: 500 })
+    assertConserved(result.owner)
+  })
+
+  it('leaves what is reserved, and debt', () => {
+    const money = moneyOf(30, { prepaidIncludeId: 2, reserved: 30, free: 0 })
+    const owner = ownerOf([money], { owed: 7 })
+    const result = credit(owner, creditOf(50, { mode: 'set', include: MONEY }), 20)
+    expect(result.bucket).toMatchObject({ credited: 80, reserved: 30, free: 50 })
+    expect(debtOf(result.owner)).toBe(7)
+  })
+
+  it('opens one where none is valid, and never goes below nothing', () => {
+    expect(credit(ownerOf([]), creditOf(50, { mode: 'set' }), 20).bucket).toMatchObject({
+      ...{ id: 1, credited: 50, free: 50 },
+    })
+    expect(() => credit(ownerOf([]), creditOf(-1, { mode: 'set' }), 20)).toThrow(
+      InsufficientBalanceError,
+    )
+  })
+})
+
+describe('one bucket by its id', () => {
+  const owner = ownerOf([bucketOf({ id: 1 }), bucketOf({ id: 2, credited: 9, free: 9, toMs: 20 })])
+
+  it('is credited though it has ended, and though another is valid', () => {
+    const { bucket } = credit(owner, creditOf(5, { bucketId: 2 }), 20)
+    expect(bucket).toMatchObject({ id: 2, free: 14, toMs: 500 })
+  })
+
+  it.each([
+    ['is not there', ownerOf([]), UnknownBucketError],
+    ['was closed', ownerOf([bucketOf({ fromMs: 5, toMs: 5 })]), UnknownBucketError],
+    ['is a counter', ownerOf([bucketOf({ counter: 'credit', limit: 5 })]), NotCreditError],
+  ])('is refused if it %s', (_why, state, error) => {
+    expect(() => credit(state, creditOf(5, { bucketId: 1 }), 20)).toThrow(error)
+  })
+})
+
+/** Free and debt before, the most that may be free, what is asked; free, amount, cut after. */
+const CLAMPED = readTable(`
+  | case                   | mode | free | debt | most | asked | free after | amount | cut |
+  |------------------------|------|------|------|------|-------|------------|--------|-----|
+  | below                  | inc  | 10   | 0    | 20   | 5     | 15         | 5      | 0   |
+  | exactly                | inc  | 10   | 0    | 20   | 10    | 20         | 10     | 0   |
+  | above                  | inc  | 10   | 0    | 20   | 15    | 20         | 10     | 5   |
+  | above already          | inc  | 30   | 0    | 20   | 5     | 30         | 0      | 5   |
+  | debt is paid all the same | inc | 30 | 3    | 20   | 5     | 30         | 3      | 2   |
+  | a part pays debt       | inc  | 10   | 4    | 20   | 20    | 20         | 14     | 6   |
+  | taking away            | inc  | 30   | 0    | 20   | -5    | 25         | -5     | 0   |
+  | set above              | set  | 10   | 0    | 20   | 25    | 20         | 10     | 5   |
+  | set from above         | set  | 30   | 0    | 20   | 25    | 20         | -10    | 5   |
+  | another one            | new  | 10   | 0    | 20   | 25    | 20         | 20     | 5   |
+`)
+
+describe('a limit of what may be free', () => {
+  it.each(CLAMPED)('$case: $mode $asked onto $free, at most $most', (row) => {
+    const number = (name: string) => Number(row[name])
+    const money = moneyOf(100, { prepaidIncludeId: 2, spent: 100 - number('free') })
+    const owner = ownerOf([{ ...money, free: number('free') }], { owed: number('debt') })
+    const mode = row['mode'] as Credit['mode']
+    const more = { include: MONEY, mode, freeMax: number('most') }
+    const result = credit(owner, creditOf(number('asked'), more), 20)
+    expect(result).toMatchObject({
+      ...{ after: number('free after'), amount: number('amount'), normalized: number('cut') },
+    })
+    assertConserved(result.owner)
+  })
+
+  it('is none for what is unlimited', () => {
+    const include = { ...MONEY, unlimited: true }
+    const result = credit(ownerOf([]), creditOf(50, { include, freeMax: 20 }), 20)
+    expect(result).toMatchObject({ after: 50, normalized: 0 })
+  })
+})
+
 describe('any series of operations', () => {
   it('conserves, never repays more than is owed, and never takes what is not free', () => {
     const operation = fc.record({
       amount: fc.integer({ min: -50, max: 50 }),
       money: fc.boolean(),
-      mode: fc.constantFrom('inc' as const, 'inc' as const, 'new' as const),
+      mode: fc.constantFrom('inc' as const, 'inc' as const, 'new' as const, 'set' as const),
+      freeMax: fc.option(fc.nat({ max: 80 }), { nil: undefined }),
       at: fc.integer({ min: 0, max: 600 }),
     })
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 12 }), fc.nat({ max: 60 }), (drawn, owed) => {
         let owner = ownerOf([], { owed })
         let credited = 0
-        for (const { amount, money, mode, at } of drawn) {
+        for (const { amount, money, mode, at, freeMax } of drawn) {
           const include = money ? MONEY : PACK
           try {
-            const more = { include, mode, fromMs: at, toMs: at + 100 }
+            const limit = freeMax === undefined ? {} : { freeMax }
+            const more = { include, mode, fromMs: at, toMs: at + 100, ...limit }
             const result = credit(owner, creditOf(amount, more), at)
-            expect(result.after - result.before).toBe(amount - result.repaid)
+            expect(result.after - result.before).toBe(result.amount - result.repaid)
+            const isMore = result.after > result.before
+            if (isMore) expect(result.after).toBeLessThanOrEqual(freeMax ?? result.after)
             owner = result.owner
-            credited += amount
+            credited += result.amount
           } catch (error) {
             expect(error).toBeInstanceOf(InsufficientBalanceError)
             expect(amount).toBeLessThan(0)

@@ -1,7 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { BalanceRangeError, InsufficientBalanceError } from '../../src/domain/credit.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
+import {
+  BalanceRangeError,
+  type Credit,
+  InsufficientBalanceError,
+  UnknownBucketError,
+} from '../../src/domain/credit.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
-import { ContentionError, creditBucket, OperationReusedError } from '../../src/ledger/operations.ts'
+import {
+  ContentionError,
+  type CreditOperation,
+  creditBucket,
+  OperationReusedError,
+} from '../../src/ledger/operations.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
@@ -130,6 +141,85 @@ it('waits no longer for a turn than a turn lasts', async () => {
   expect(conflict?.kind).toBe('conflict')
   await gone.close()
   expect(await credit('a', 1)).toMatchObject({ after: 1001 })
+})
+
+describe('other operations', () => {
+  const identity = (operationId: string, sid = 1) => ({ operationId, aid: 1, sid })
+  const run = (operation: CreditOperation) =>
+    creditBucket(ledger, operation, { attemptsMax: 20 }, NOW_MS)
+  const setTo = (operationId: string, amount: number, more: Partial<Credit> = {}) => {
+    const validity = { fromMs: 0, toMs: FOREVER_MS, mode: 'set' as const }
+    const include = includes.get(MONEY) as PrepaidInclude
+    return run({ ...identity(operationId), include, amount, ...validity, ...more })
+  }
+
+  it('set what is free, once, whatever is free when it is repeated', async () => {
+    await credit('a', 500)
+    const first = await setTo('b', 80)
+    expect(first).toMatchObject({ operation: 'set', amount: -420, asked: 80, after: 80 })
+    await credit('c', 5)
+    expect(await setTo('b', 80)).toEqual(first)
+    await expect(setTo('b', 81)).rejects.toThrow(OperationReusedError)
+    await expect(credit('b', -420)).rejects.toThrow(OperationReusedError)
+    expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 85, free: 85 })
+  })
+
+  it('credit no more than a limit, and say by how much less', async () => {
+    const first = await setTo('a', 500, { mode: 'inc', freeMax: 300 })
+    expect(first).toMatchObject({ amount: 300, asked: 500, normalized: 200, after: 300 })
+    expect(await setTo('a', 500, { mode: 'inc', freeMax: 300 })).toEqual(first)
+    await expect(setTo('a', 300, { mode: 'inc' })).rejects.toThrow(OperationReusedError)
+    await expect(setTo('a', 500, { mode: 'new' })).rejects.toThrow(OperationReusedError)
+  })
+
+  it('close a bucket once; nobody is credited there again', async () => {
+    await credit('a', 500)
+    const close = { ...identity('b'), mode: 'close', bucketId: 1 } as const
+    const first = await run(close)
+    expect(first).toMatchObject({ operation: 'close', amount: -500, after: 0, bucketId: 1 })
+    expect(await run(close)).toEqual(first)
+    await expect(run({ ...close, operationId: 'c' })).rejects.toThrow(UnknownBucketError)
+    await expect(run({ ...close, mode: 'transfer_out' })).rejects.toThrow(OperationReusedError)
+    await expect(run({ ...close, bucketId: 2 })).rejects.toThrow(OperationReusedError)
+    expect(await credit('d', 7)).toMatchObject({ bucketId: 2, after: 7 })
+  })
+
+  it('carry credit and counters from one owner to another', async () => {
+    await credit('a', 500)
+    const out = { ...identity('o'), mode: 'transfer_out', bucketId: 1 } as const
+    const left = await run(out)
+    expect(await run(out)).toEqual(left)
+    const [bucket] = (await loadOne(ledger, 1)).state.buckets
+    if (bucket === undefined) throw new Error('no bucket')
+    const into = { mode: 'transfer_in', terms: bucket, amount: 500, counted: 0 } as const
+    const arrived = await run({ ...identity('i', 2), ...into })
+    expect(arrived).toMatchObject({ amount: 500, after: 500, sid: 2 })
+    expect(await run({ ...identity('i', 2), ...into })).toEqual(arrived)
+    const other = { ...identity('i', 2), ...into, amount: 400 }
+    await expect(run(other)).rejects.toThrow(OperationReusedError)
+    const terms = bucketOf(0, { counter: 'credit', limit: 900 })
+    const counter = { ...identity('k', 2), ...into, terms, amount: 0 }
+    const counted = await run({ ...counter, counted: 70 })
+    expect(counted).toMatchObject({ counter: 'credit', limit: 900, counted: 70, after: -70 })
+    // It has counted on in between.
+    expect(await run({ ...counter, counted: 90 })).toEqual(counted)
+    const free = async (sid: number) =>
+      (await loadOne(ledger, sid)).state.buckets.map((one) => one.free)
+    expect([await free(1), await free(2)]).toEqual([[0], [500, -70]])
+  })
+
+  it('keep what is to be on record with them', async () => {
+    const note = {
+      ...({ chargingType: 'Secret', sourceRef: 'card', parentRef: 'op-1-p' } as const),
+      additional: { reason: 'gift', of: [1, { a: null }] },
+    }
+    const heading = { ...identity('h'), mode: 'heading', note } as const
+    const first = await run(heading)
+    expect(first).toMatchObject({ bucketId: 0, amount: 0, version: 1, ...note })
+    expect(await run(heading)).toEqual(first)
+    const other = { ...heading, note: { ...note, sourceRef: 'another' } }
+    await expect(run(other)).rejects.toThrow(OperationReusedError)
+  })
 })
 
 it('says what hinders it', async () => {

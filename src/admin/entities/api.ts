@@ -89,9 +89,12 @@ async function answerRead(
   const { nowMs, timeZone } = context
   const request = readRequestOf(raw, context)
   const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
-  const { rows, hasMore } = await read(request)
-  const minimumMs = await minimumDateMs(catalog, definition, config)
-  const told = wantsRevisionInfo(request)
+  const wantsInfo = wantsRevisionInfo(request)
+  const [{ rows, hasMore }, minimumMs] = await Promise.all([
+    read(request),
+    wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
+  ])
+  const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
   const dateFields = dateFieldsOf(definition, context.fields)
@@ -130,13 +133,19 @@ async function answerWrite(
       : action === 'create'
         ? await create(stores, request)
         : await change(stores, action, request)
-  const entity = result.entity === null ? null : shownInWrite(result.entity, definition.hidden)
+  const entity = shownEntity(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
   const warnings = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
   return writeEnvelope(result.details, entity, {
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),
   })
+}
+
+function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
+  if (entity === null) return null
+  if (Array.isArray(entity)) return entity.map((one: Fields) => shownInWrite(one, hidden))
+  return shownInWrite(entity as Fields, hidden)
 }
 
 function shownMore(value: unknown): unknown {

@@ -66,7 +66,8 @@ export interface WriteRequest {
 
 export interface WriteResult {
   details: boolean | null
-  entity: Fields | null
+  /** Several, where an action has changed several. */
+  entity: object | readonly object[] | null
   /** Further members of the answer. */
   more?: Fields
 }

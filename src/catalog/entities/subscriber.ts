@@ -33,6 +33,10 @@ export const SubscriberEntity: EntityDefinition = {
     { key: { aid: 1, type: 1, from: 1 } },
     { key: { msisdn: 1 } },
     { key: { imsi: 1 } },
+    // Who uses a plan or a service is asked before it is deleted.
+    { key: { plan: 1 } },
+    { key: { 'services.name': 1 } },
+    { key: { 'allowances.sid': 1 } },
     REV_INDEX,
   ],
   identity: ['type', 'sid', 'aid'],

@@ -1,8 +1,7 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
-import type { LineDocument } from '../../catalog/documents.ts'
+import { amountsOfLine, type LineDocument } from '../../catalog/documents.ts'
 import { amountTaken } from '../../catalog/line-document.ts'
-import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 
@@ -32,10 +31,13 @@ export function emptySums(): OwnerSums {
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
   owner.lines += 1
   if (line.type === 'balance') {
-    const change = flipCreditSign(line.usagev ?? line.aprice_micros ?? 0)
+    // The head of several operations moves nothing.
+    if (line.bucket_id === 0) return
+    const { change, counted } = amountsOfLine(line)
     const sums = sumsOf(owner, line.bucket_id)
-    sums.credited += change + line.repaid_micros
-    sums.spent += line.repaid_micros
+    sums.credited += change + line.repaid_micros + counted
+    sums.spent += line.repaid_micros + counted
+    sums.isCounter ||= line.counter !== undefined
     owner.repaid += line.repaid_micros
     return
   }

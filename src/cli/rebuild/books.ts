@@ -6,6 +6,7 @@
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument, LineDocument } from '../../catalog/documents.ts'
 import type { PaymentDocument } from '../../catalog/line-document.ts'
+import { operationLineOf } from '../../catalog/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { BucketBooks, type Loss, type RestoredBucket } from './bucket-books.ts'
@@ -115,10 +116,18 @@ class OwnerBooks {
   }
 
   addOperation(document: BalanceLineDocument): OperationLine | null {
+    if (document.bucket_id === 0) return this.#addHeading(document)
     const line = this.#bucket(document.bucket_id).addOperation(document)
     if (line === null) return null
     this.#version = Math.max(this.#version, line.version)
     if (line.version > this.#projectedVersion) this.#newerRepaid += line.repaid
+    return line
+  }
+
+  /** It moves nothing, and only has a place in the order of versions. */
+  #addHeading(document: BalanceLineDocument): OperationLine | null {
+    const line = operationLineOf(document)
+    this.#version = Math.max(this.#version, line?.version ?? 0)
     return line
   }
 

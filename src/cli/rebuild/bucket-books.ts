@@ -34,9 +34,9 @@ export class BucketBooks {
   #projected: Bucket | null = null
   /** Paid for usage, or for debt out of a top-up, by all lines. */
   #paid = 0
-  /** By operations that the projection does not have yet. */
+  /** By operations that the projection does not have yet; counted in another account, too. */
   #newerCredited = 0
-  #newerRepaid = 0
+  #newerSpent = 0
   #newest: OperationLine | null = null
   #unreadable = 0
   #isMoney = false
@@ -69,11 +69,13 @@ export class BucketBooks {
       this.#unreadable += 1
       return null
     }
-    this.#paid += line.repaid
+    const spent = line.repaid + (line.counted ?? 0)
+    this.#paid += spent
+    this.#isCounter ||= line.counter !== undefined
     // The projection of a version has all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
     this.#newerCredited += line.amount
-    this.#newerRepaid += line.repaid
+    this.#newerSpent += spent
     if (this.#newest === null || line.version > this.#newest.version) this.#newest = line
     return line
   }
@@ -102,12 +104,13 @@ export class BucketBooks {
     if (proven < 0) lose('more was taken away than is known to have been credited', -proven)
     const credited = Math.max(0, proven)
     // Archived lines are in the projection only, and the newest perhaps in the lines only.
-    let spent = Math.max(knownSpent + this.#newerRepaid, this.#paid)
+    let spent = Math.max(knownSpent + this.#newerSpent, this.#paid)
     if (limit === 0 && spent > credited) {
       lose('more was spent than is known to have been credited', spent - credited)
       spent = credited
     }
-    const ends = Math.max(base.toMs, this.#newest?.toMs ?? 0)
+    // It is newer than the projection, and may have ended what that still has as valid.
+    const ends = this.#newest?.toMs ?? base.toMs
     const bucket = { ...base, toMs: ends, credited, spent, reserved: 0, free: credited - spent }
     const ahead = { credited: credited - known, spent: spent - knownSpent }
     return { restored: { bucket, voided, ahead, isNew: this.#projected === null }, losses }
@@ -127,10 +130,10 @@ export class BucketBooks {
 /** As the operation that is known of it has left it, without its amounts. */
 function newBucket(line: OperationLine): Bucket {
   const { bucketId: id, prepaidIncludeId, kind, usaget, priority, fromMs, toMs } = line
+  const { counter = '', limit = 0 } = line
   return {
     ...{ id, prepaidIncludeId, usaget, priority, fromMs, toMs },
     kind: kind === 'units' ? 'units' : usaget === '' ? 'totalCost' : 'cost',
-    ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit: 0 },
-    counter: '',
+    ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit, counter },
   }
 }

@@ -12,6 +12,8 @@ const LINE_FIELDS = [
   ...['operation', 'operation_id', 'charging_usaget', 'pp_includes_external_id', 'bucket_id'],
   ...['balance_before', 'usagev', 'aprice_micros', 'repaid_micros'],
   ...['owner_v', 'priority', 'from', 'to', 'urt'],
+  ...['asked', 'balance_normalized', 'counter', 'limit', 'counted'],
+  ...['source', 'charging_type', 'source_ref', 'parent_ref', 'additional'],
 ]
 /** Both are read in the order of an index. */
 const ALL = { aid: { $gte: 0 } }

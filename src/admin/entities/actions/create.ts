@@ -12,6 +12,7 @@ import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { accountChain, addAccountBefore } from './account-begin.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
+import { withFirstCharge } from './first-charge.ts'
 import { chainOf } from './revisions.ts'
 import { checkDuplicate, valueChains } from './uniqueness.ts'
 
@@ -27,6 +28,7 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     const added = draft.add(numbered)
     const context = ruleContextOf(stores, 'create', fromOf(added))
     const decision = await decisionOf(stores, request, draft, context, added._id)
+    if (definition.name === 'autorenew') return withFirstCharge(decision, added, context)
     if (definition.name !== 'subscribers') return { ...decision, isNew: true }
     return addAccountBefore(stores, decision, numbered)
   })

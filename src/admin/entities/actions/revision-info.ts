@@ -1,5 +1,6 @@
 /** `revision_info`: what may be done with a revision (spec/entity-api.md 1.6). */
 import type { Catalog } from '../../../catalog/connection.ts'
+import { FOREVER_MS } from '../../../domain/time.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { ReadRequest } from '../entity-request.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
@@ -61,7 +62,9 @@ async function lastEndsOf(
   rows: readonly Fields[],
 ): Promise<ReadonlyMap<unknown, number>> {
   const { keyField, fixed, name } = definition
-  const keys = [...new Set(rows.map((row) => row[keyField]))].filter((key) => key !== undefined)
+  // Nothing comes after what has no end.
+  const bounded = rows.filter(({ to }) => !(to instanceof Date && to.getTime() >= FOREVER_MS))
+  const keys = [...new Set(bounded.map((row) => row[keyField]))].filter((key) => key !== undefined)
   const ends = new Map<unknown, number>()
   if (keys.length === 0) return ends
   const filter = { ...fixed, [keyField]: { $in: keys }, ...NOT_DELETED }

@@ -29,6 +29,8 @@ export async function uniqueget(
   nowMs: number,
 ): Promise<ReadResult> {
   const { page, size } = request
+  // Nearly every revision of the first page is shown: it is read whole at once.
+  if (page === 0) return firstPage(catalog, request, nowMs)
   const chosen = await representatives(catalog, request, nowMs, page * size + size + 1)
   const shown = chosen.slice(page * size, page * size + size)
   const rows = await read(
@@ -39,27 +41,62 @@ export async function uniqueget(
   return { rows, hasMore: chosen.length > (page + 1) * size }
 }
 
-/** In the order that is asked for, so many at most. */
+async function firstPage(
+  catalog: Catalog,
+  request: ReadRequest,
+  nowMs: number,
+): Promise<ReadResult> {
+  const { size, definition, project } = request
+  const { keyField } = definition
+  const { projection } = projectionOf(request)
+  // What is chosen by has to be read, too; an exclusion that leaves it out is done here.
+  const isListed = Object.values(projection ?? {}).includes(1)
+  const needed = isListed ? { ...projection, [keyField]: 1, from: 1, to: 1, _id: 1 } : {}
+  const chosen = await representatives(catalog, request, nowMs, size + 1, needed)
+  const rows = chosen.slice(0, size).map((row) => projected(row, projection, project !== null))
+  return { rows, hasMore: chosen.length > size }
+}
+
+function projected(
+  row: Fields,
+  projection: Readonly<Record<string, 0 | 1>> | undefined,
+  isProjected: boolean,
+): Fields {
+  if (!isProjected || projection === undefined) return row
+  const isListed = Object.values(projection).includes(1)
+  const roots = new Set(Object.keys(projection).map((name) => name.split('.')[0]))
+  const isShown = (name: string) => {
+    if (name === '_id') return projection['_id'] !== 0
+    return isListed ? roots.has(name) : projection[name] !== 0
+  }
+  return Object.fromEntries(Object.entries(row).filter(([name]) => isShown(name)))
+}
+
+/**
+ * In the order that is asked for, so many at most. `projection`: of what is read of them, which
+ * holds the key, the period and the id; empty for all.
+ */
 async function representatives(
   catalog: Catalog,
   request: ReadRequest,
   nowMs: number,
   wanted: number,
+  projection: Readonly<Record<string, 0 | 1>> = chosenBy(request),
 ): Promise<Candidate[]> {
   const { definition, states } = request
   const filter = { $and: [filterOf(request), ...periodOf(states, nowMs)] }
-  const projection = { [definition.keyField]: 1, from: 1, to: 1 }
   const chosen: Candidate[] = []
-  for (let skip = 0; ; skip += BATCH_MAX) {
+  const atOnce = Math.min(BATCH_MAX, wanted)
+  for (let skip = 0; ; skip += atOnce) {
     const batch = (await catalog.run(`read ${definition.name}`, () =>
       documentsOf(catalog, definition)
-        .find(filter as object, { projection })
+        .find(filter as object, { projection: { ...projection } })
         .sort(sortOf(request))
         .skip(skip)
-        .limit(BATCH_MAX)
+        .limit(atOnce)
         .toArray(),
     )) as Candidate[]
-    const isAll = skip === 0 && batch.length < BATCH_MAX && !states.includes(STATE.expired)
+    const isAll = skip === 0 && batch.length < atOnce && !states.includes(STATE.expired)
     const others = isAll ? batch : await siblingsOf(catalog, request, batch)
     const best = bestByKey(others, definition.keyField, nowMs)
     for (const one of batch) {
@@ -67,8 +104,12 @@ async function representatives(
       if (isBest && states.includes(stateAt(one, nowMs))) chosen.push(one)
       if (chosen.length === wanted) return chosen
     }
-    if (batch.length < BATCH_MAX) return chosen
+    if (batch.length < atOnce) return chosen
   }
+}
+
+function chosenBy({ definition }: ReadRequest): Record<string, 1> {
+  return { [definition.keyField]: 1, from: 1, to: 1 }
 }
 
 /** What can be in none of the states need not be looked at. */
@@ -89,7 +130,7 @@ async function siblingsOf(
   const keys = [...new Set(batch.map((one) => one[definition.keyField]))]
   if (keys.length === 0) return []
   const filter = { $and: [{ [definition.keyField]: { $in: keys } }, filterOf(request)] }
-  const projection = { [definition.keyField]: 1, from: 1, to: 1 }
+  const projection = chosenBy(request)
   return catalog.run(`read ${definition.name}`, () =>
     documentsOf(catalog, definition)
       .find(filter as object, { projection })

@@ -17,9 +17,18 @@ export function valueChains(
     ...duplicate.fields.filter((field) => field !== keyField && field !== 'type'),
     ...uniqueFields(fields, keyField),
   ])
-  return [...names].flatMap((field) =>
+  const values = [...names].flatMap((field) =>
     valuesAt(document, field).map((value) => `${name}.${field}/${String(value)}`),
   )
+  return [...values, ...sharedChains(name, document)]
+}
+
+/** What rules look for in other entities must not change until theirs is written. */
+function sharedChains(name: string, { allowances }: Fields): string[] {
+  // Somebody has to stay who may do everything.
+  if (name === 'users') return ['users.roles/admin']
+  if (name !== 'accounts' || !Array.isArray(allowances)) return []
+  return allowances.map((one: Fields | null) => `accounts.allowances/${String(one?.['sid'])}`)
 }
 
 /** R9: whatever the dates, and also if it has ended. */

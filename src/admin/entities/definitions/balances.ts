@@ -57,6 +57,8 @@ export const balances = collection({
   keyField: '_id',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
+  /** The rest of the owner's state, for rebuilding a lost ledger. */
+  hidden: ['owner'],
   actions: {
     get: read(FOUND, { customFields: false }),
     uniqueget: read(FOUND, { customFields: false }),

@@ -14,9 +14,7 @@ export const ACCOUNT_RULES: CollectionRules = {
   async check(document, stored, context) {
     asRule(() => wholeAt(document['aid'], 'aid', 1))
     checkOverrides(document, stored)
-    if (isChanged(document, stored, 'allowances', 'from', 'to')) {
-      await checkAllowances(document, context)
-    }
+    if (isChanged(document, stored, 'allowances')) await checkAllowances(document, context)
   },
 
   async checkUnused(document, context) {

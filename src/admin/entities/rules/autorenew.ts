@@ -30,7 +30,12 @@ export const AUTORENEW_RULES: CollectionRules = {
 
   async check(document, stored, context) {
     if (isChanged(document, stored, 'bucket_group')) await checkGroup(document, context)
-    if (isChanged(document, stored, 'next_renew')) checkNext(document, context)
+    const isMoved = isChanged(document, stored, 'sid') || isChanged(document, stored, 'aid')
+    if (isMoved) await checkHolder(document, context)
+    // The first charge of an immediate one does not wait for it; later ones do.
+    const isImmediate = stored === null && document['immediate'] === true
+    if (isImmediate || !isChanged(document, stored, 'next_renew')) return
+    checkNext(document, context)
   },
 }
 
@@ -46,7 +51,7 @@ const PERIODS: Readonly<Record<string, ServicePeriod>> = {
  * for it, the last one. Throws `RuleError` for an interval that there is not.
  */
 export function nextRenewMs(interval: string, baseMs: number, zone: string): number {
-  const period = PERIODS[interval]
+  const period = Object.hasOwn(PERIODS, interval) ? PERIODS[interval] : undefined
   if (period === undefined) {
     throw new RuleError(`interval must be one of ${Object.keys(PERIODS).join(', ')}`)
   }
@@ -75,11 +80,16 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   throw new RuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
 }
 
+async function checkHolder({ sid, aid }: RawDocument, context: RuleContext): Promise<void> {
+  if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid })) return
+  throw new RuleError(`sid: there is no subscriber ${sid} of account ${aid}`)
+}
+
 function checkNext(document: RawDocument, context: RuleContext): void {
-  const { next_renew: next, immediate } = document
+  const { next_renew: next } = document
   const leastMs = tomorrow(context)
   const nextMs = instantAt(next, 'next_renew', context.zone) ?? fromOf(document)
-  if (immediate === true || nextMs >= leastMs) return
+  if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
   throw new RuleError(`next_renew must not be before ${date}, unless immediate is true`)
 }

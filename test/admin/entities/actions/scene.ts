@@ -77,7 +77,7 @@ export async function periodsOf({ catalog }: EntityStores, key: string): Promise
 }
 
 export function idOf({ entity }: WriteResult): ObjectId {
-  const id = entity?.['_id']
+  const id = (entity as Fields | null)?.['_id']
   if (!(id instanceof ObjectId)) throw new Error('there is no entity')
   return id
 }

@@ -1,0 +1,37 @@
+/** The description of the API: `/openapi.json` for programs, `/docs` for people. */
+import type { FastifyInstance } from 'fastify'
+import type { EntityApi } from './entities/api.ts'
+import { DEFINITIONS } from './entities/definitions/collections.ts'
+import type { FieldDefinition } from './entities/field-definition.ts'
+import { openApiDocument } from './entities/openapi/document.ts'
+import { apiPage } from './entities/openapi/page.ts'
+import { INTERFACE_VERSION } from './heartbeat.ts'
+
+/** Nothing is loaded and nothing runs in the page; its style is its own. */
+const PAGE_HEADERS = {
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+/** Made anew each time: configured fields may have changed. */
+export function addApiPages(server: FastifyInstance, { fields }: Pick<EntityApi, 'fields'>): void {
+  const document = async () => {
+    const byCollection = new Map<string, readonly FieldDefinition[]>()
+    for (const definition of DEFINITIONS.values()) {
+      byCollection.set(definition.name, await fields.of(definition))
+    }
+    return openApiDocument(DEFINITIONS, byCollection, INTERFACE_VERSION)
+  }
+  server.get('/openapi.json', async (_, reply) =>
+    reply.header('cache-control', 'no-store').send(await document()),
+  )
+  server.get('/docs', async (request, reply) =>
+    reply
+      .headers(PAGE_HEADERS)
+      .type('text/html; charset=utf-8')
+      .send(apiPage(await document(), `${request.protocol}://${request.host}`)),
+  )
+}

@@ -1,0 +1,106 @@
+/**
+ * Prepaid cards. One is claimed by whom it is for before anything is credited, and credited under
+ * an id of its own: a call that was broken off in between is finished by repeating it.
+ */
+import { createHash } from 'node:crypto'
+import type { WithId } from '../../catalog/collections.ts'
+import type { CardDocument } from '../../catalog/entities/card.ts'
+import { RuleError } from '../entities/errors.ts'
+import type { BalanceDeps, Whom } from './loads.ts'
+
+/** What a claim leaves on a card. */
+interface Claim {
+  aid: number
+  /** 0 where only an account was named. */
+  sid: number
+  /** Of the call that has claimed it. */
+  operation_id: string
+  at: Date
+  /** Everything of it has been credited. */
+  credited?: boolean
+}
+
+export interface FoundCard {
+  document: WithId<CardDocument>
+  /** Somebody has claimed it for the same owner: what is missing of it may be credited. */
+  isClaimed: boolean
+  /** Under which it is credited, and no other. */
+  operationId: string
+}
+
+const NO_CARD = 'there is no active card with this secret'
+
+/** The card that may be loaded by this call. Throws `RuleError`. */
+export async function findCard(
+  { catalog, config }: BalanceDeps,
+  { secret, whom, operationId }: { secret: unknown; whom: Whom; operationId: string },
+  nowMs: number,
+): Promise<FoundCard> {
+  const hash = createHash('sha512').update(String(secret)).digest('hex')
+  const found = await catalog.run('find card', () => catalog.cards.find({ secret: hash }).toArray())
+  const active = found.find(({ status }) => statusOf(status) === 'active')
+  if (active !== undefined) {
+    if (active.to instanceof Date && active.to.getTime() <= nowMs) {
+      throw new RuleError(`the card has expired on ${active.to.toISOString()}`)
+    }
+    return { document: active, isClaimed: false, operationId: idOf(active) }
+  }
+  const mine = found.find((one) => isSameOwner(claimOf(one), whom))
+  const claim = mine === undefined ? null : claimOf(mine)
+  if (mine === undefined || claim === null) throw new RuleError(NO_CARD)
+  if (claim.credited === true && claim.operation_id !== operationId) throw new RuleError(NO_CARD)
+  // Results of operations are forgotten some day: then a repetition would credit again.
+  if (nowMs - claim.at.getTime() > config.ledger.operationKeepMs / 2) {
+    if (claim.credited === true) throw new RuleError(NO_CARD)
+    const since = claim.at.toISOString()
+    throw new RuleError(`the card was claimed on ${since}: its lines tell what was credited`)
+  }
+  return { document: mine, isClaimed: true, operationId: idOf(mine) }
+}
+
+/** False: somebody else was faster. */
+export async function claimCard(
+  { catalog }: BalanceDeps,
+  { document }: FoundCard,
+  whom: Whom,
+  operationId: string,
+  nowMs: number,
+): Promise<boolean> {
+  const claim: Claim = {
+    ...{ aid: whom.account ?? 0, sid: whom.sid ?? 0, operation_id: operationId },
+    at: new Date(nowMs),
+  }
+  const { _id, status } = document
+  const claimed = await catalog.run('claim card', () =>
+    catalog.cards.findOneAndUpdate(
+      { _id, status },
+      { $set: { status: 'Used', used_by: claim } },
+      { returnDocument: 'after' },
+    ),
+  )
+  return claimed !== null
+}
+
+/** Nothing of it will be credited any more. */
+export async function finishCard({ catalog }: BalanceDeps, { document }: FoundCard): Promise<void> {
+  await catalog.run('finish card', () =>
+    catalog.cards.updateOne({ _id: document._id }, { $set: { 'used_by.credited': true } }),
+  )
+}
+
+function idOf({ _id }: WithId<CardDocument>): string {
+  return `card-${_id.toHexString()}`
+}
+
+function statusOf(status: unknown): string {
+  return typeof status === 'string' ? status.toLowerCase() : ''
+}
+
+function claimOf(card: CardDocument): Claim | null {
+  const claim = card['used_by'] as Claim | undefined
+  return statusOf(card.status) === 'used' && claim?.at instanceof Date ? claim : null
+}
+
+function isSameOwner(claim: Claim | null, whom: Whom): boolean {
+  return claim !== null && claim.aid === (whom.account ?? 0) && claim.sid === (whom.sid ?? 0)
+}

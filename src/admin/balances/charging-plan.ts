@@ -1,0 +1,90 @@
+/** Charging plans (`prepaidgroups`): what several buckets get by one top-up. */
+import { ObjectId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'
+import { RuleError } from '../entities/errors.ts'
+import { expiryOf } from './expiry.ts'
+import {
+  type BalanceDeps,
+  creditOf,
+  homeOf,
+  includeOf,
+  isNamed,
+  type Load,
+  type LoadOperation,
+  thresholdOf,
+  type Whom,
+} from './loads.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface PlanAsked {
+  whom: Whom
+  /** For entries and plans that leave it open. */
+  operation: LoadOperation
+  expirationDate: unknown
+}
+
+/** By its name, or where a request gives 24 hex digits by its id. Throws `RuleError`. */
+export async function findChargingPlan(
+  catalog: Catalog,
+  wanted: unknown,
+  nowMs: number,
+): Promise<PrepaidGroupDocument> {
+  const text = String(wanted)
+  const isId = /^[0-9a-fA-F]{24}$/.test(text)
+  const which = isId ? { _id: new ObjectId(text) } : { name: text }
+  const filter = { ...which, deleted: { $ne: true } } as const
+  const found = await catalog.run('find charging plan', () =>
+    catalog.prepaidgroups.find(filter).sort({ from: 1 }).toArray(),
+  )
+  const current = found.findLast(({ from, to }) => from.getTime() <= nowMs && nowMs < to.getTime())
+  if (current === undefined) throw new RuleError(`there is no charging plan ${text} now`)
+  return current
+}
+
+/** One load per bucket, in the order of the plan. Throws `RuleError` with the entry. */
+export async function loadsOfPlan(
+  { catalog, config }: BalanceDeps,
+  plan: PrepaidGroupDocument,
+  { whom, operation, expirationDate }: PlanAsked,
+  nowMs: number,
+): Promise<Load[]> {
+  const entries = Array.isArray(plan.include) ? (plan.include as Fields[]) : []
+  if (entries.length === 0) throw new RuleError(`charging plan ${plan.name} has no bucket`)
+  const loads: Load[] = []
+  for (const [index, entry] of entries.entries()) {
+    const { pp_includes_external_id: externalId, pp_includes_name: name } = entry
+    const wanted = isNamed(externalId) ? { externalId } : { name }
+    const include = await includeOf(catalog, wanted, nowMs)
+    const field = `include.${index} of charging plan ${plan.name}`
+    const value = ['usagev', 'cost', 'total_cost', 'value'].map((key) => entry[key]).find(isNamed)
+    const freeMax = await thresholdOf(catalog, whom.plan, include, nowMs)
+    const asked = { unlimited: include.unlimited, expirationDate, period: periodOf(entry) }
+    loads.push({
+      home: homeOf(include, whom),
+      name: include.name,
+      credit: {
+        include,
+        amount: creditOf(value, include.kind, field),
+        fromMs: nowMs,
+        toMs: expiryOf(asked, nowMs, config.rating.timeZone),
+        mode: modeOf([entry['operation'], plan.operation, operation]),
+        ...(freeMax === undefined ? {} : { freeMax }),
+      },
+    })
+  }
+  return loads
+}
+
+function periodOf({ period }: Fields): string | null {
+  const { duration, unit } = (period ?? {}) as Fields
+  return isNamed(duration) && isNamed(unit) ? `${String(duration)} ${String(unit)}` : null
+}
+
+/** The first that is said; `default` says nothing. */
+function modeOf(said: readonly unknown[]): LoadOperation {
+  const isMode = (one: unknown): one is LoadOperation =>
+    one === 'inc' || one === 'set' || one === 'new'
+  return said.find(isMode) ?? 'inc'
+}

@@ -1,0 +1,56 @@
+/** Until when a credit is valid (spec/entity-api.md 3.6). */
+import { periodAt } from '../../catalog/compile/period.ts'
+import { CompileError } from '../../catalog/errors.ts'
+import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
+import { endOf } from '../../rating/periods.ts'
+import { RuleError } from '../entities/errors.ts'
+
+export interface ExpiryAsked {
+  /** Of the definition of the bucket. */
+  unlimited: boolean
+  /** A date, unix seconds, or either as text; absent: by the period. */
+  expirationDate: unknown
+  /** Of a charging plan: `30 days`; null for the usual one. */
+  period: string | null
+}
+
+/** What nobody chose ends with the same day of the next month. */
+const USUAL_PERIOD = '1 month'
+const SECOND_MS = 1000
+const UNIX = /^\d{9,11}$/
+
+/** Epoch ms; periods end with the last second of a day. Throws `RuleError`. */
+export function expiryOf(
+  { unlimited, expirationDate, period }: ExpiryAsked,
+  nowMs: number,
+  zone: string,
+): number {
+  if (unlimited) return FOREVER_MS
+  if (expirationDate !== undefined && expirationDate !== null && expirationDate !== '') {
+    return askedEnd(expirationDate, nowMs, zone)
+  }
+  const length = period ?? USUAL_PERIOD
+  try {
+    const steps = periodAt(`tomorrow +${length}`, 'period')
+    if (steps !== null) return endOf(steps, nowMs, zone) - SECOND_MS
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error
+  }
+  throw new RuleError(`a period of ${length} is not one that is known`)
+}
+
+function askedEnd(asked: unknown, nowMs: number, zone: string): number {
+  const endMs = instantOf(asked, zone)
+  if (endMs === null || !Number.isSafeInteger(endMs)) {
+    throw new RuleError('expiration_date must be a date, or seconds since 1970')
+  }
+  if (endMs <= nowMs) throw new RuleError('expiration_date must lie in the future')
+  return endMs
+}
+
+function instantOf(asked: unknown, zone: string): number | null {
+  if (asked instanceof Date) return asked.getTime()
+  if (typeof asked === 'number') return Math.floor(asked * SECOND_MS)
+  if (typeof asked !== 'string') return null
+  return UNIX.test(asked) ? Number(asked) * SECOND_MS : parseInstant(asked, zone)
+}

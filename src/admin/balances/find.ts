@@ -1,0 +1,191 @@
+/** Finds balances by a filter: whose they may be, what these have now, and what of it fits. */
+import type { Catalog } from '../../catalog/connection.ts'
+import { type Home, homeText } from '../../ledger/ledger.ts'
+import { RuleError } from '../entities/errors.ts'
+import { type BalanceStores, type LiveBalance, liveBalances, placeOf } from './live.ts'
+import { compareValues, compileMatcher, type Fields, type Matcher } from './matcher.ts'
+
+export interface BalancePage {
+  /** 1 ascending, -1 descending; ties by owner and bucket. */
+  sort: Readonly<Record<string, 1 | -1>>
+  skip: number
+  limit: number
+}
+
+export interface FoundBalances {
+  balances: LiveBalance[]
+  /** There are more behind the page. */
+  hasMore: boolean
+}
+
+/** What a filter demands of the owner; of several any. */
+interface Target {
+  ids: readonly string[] | null
+  aids: readonly number[] | null
+  sids: readonly number[] | null
+}
+
+const OWNERS_MAX = 10_000
+/** Rows of the projection that one request looks at. */
+const ROWS_MAX = 50_000
+const ROWS_AT_ONCE = 500
+const TIES = { aid: 1, sid: 1, bucket_id: 1 } as const
+
+/**
+ * The balances that fit, as they are now. `filter`: MongoDB's, its values cast and its fields
+ * allowed by the caller. One that names no owner is answered in the order of the projection.
+ * Throws `RuleError` for what it cannot answer, `CorruptValueError`, `StoreDownError` or
+ * `CatalogUnavailableError`.
+ */
+export async function findBalances(
+  stores: BalanceStores,
+  filter: Fields,
+  page: BalancePage,
+): Promise<FoundBalances> {
+  const matches = compileMatcher(filter)
+  const targets = targetsOf(filter)
+  if (targets === null) return findByProjection(stores, filter, matches, page)
+  const found = await liveBalances(stores, await homesOf(stores.catalog, targets))
+  const fitting = found.filter((one) => matches({ ...one })).sort(orderOf(page.sort))
+  const end = page.skip + page.limit
+  return { balances: fitting.slice(page.skip, end), hasMore: fitting.length > end }
+}
+
+function orderOf(sort: BalancePage['sort']): (one: LiveBalance, other: LiveBalance) => number {
+  const fields = Object.entries({ ...sort, ...withoutKeys(TIES, sort) })
+  return (one: Fields, other: Fields) => {
+    for (const [field, direction] of fields) {
+      const order = compareValues(one[field], other[field])
+      if (order !== 0) return order * direction
+    }
+    return 0
+  }
+}
+
+function withoutKeys<T extends object>(fields: T, keys: object): Partial<T> {
+  const left = Object.entries(fields).filter(([field]) => !Object.hasOwn(keys, field))
+  return Object.fromEntries(left) as Partial<T>
+}
+
+/** Null: it may be anybody's. */
+function targetsOf(filter: Fields): Target[] | null {
+  const demands = conjunctsOf(filter)
+  const valuesOf = (field: string) => {
+    const named = demands.flatMap((one) => (Object.hasOwn(one, field) ? [one[field]] : []))
+    return named.map(equalities).find((values) => values !== null) ?? null
+  }
+  const ids = valuesOf('_id')?.map(String) ?? null
+  if (ids !== null) return [{ ids, aids: null, sids: null }]
+  const [aids, sids] = [numbersIn(valuesOf('aid')), numbersIn(valuesOf('sid'))]
+  // What accounts share has no subscriber by which its account could be found.
+  if (aids !== null || (sids !== null && !sids.includes(0))) return [{ ids: null, aids, sids }]
+  for (const { $or } of demands) {
+    const branches = Array.isArray($or) ? $or.map((one) => targetsOf(one as Fields)) : [null]
+    if (branches.every((one) => one !== null)) return branches.flat()
+  }
+  return null
+}
+
+/** All filters that must hold together. */
+function conjunctsOf(filter: Fields): Fields[] {
+  const { $and } = filter
+  return [filter, ...(Array.isArray($and) ? ($and as Fields[]).flatMap(conjunctsOf) : [])]
+}
+
+/** The values of which the field must have one; null if it may have others. */
+function equalities(condition: unknown): readonly unknown[] | null {
+  if (typeof condition !== 'object' || condition === null) return [condition]
+  const { $eq, $in } = condition as Fields
+  if ($eq !== undefined) return [$eq]
+  if (Array.isArray($in)) return $in
+  return 'toHexString' in condition ? [condition] : null
+}
+
+function numbersIn(values: readonly unknown[] | null): number[] | null {
+  if (values === null) return null
+  const isOwner = (value: unknown): value is number =>
+    Number.isSafeInteger(value) && (value as number) >= 0
+  return values.filter(isOwner)
+}
+
+async function homesOf(catalog: Catalog, targets: readonly Target[]): Promise<Home[]> {
+  const homes = new Map<string, Home>()
+  for (const target of targets) {
+    for (const { aid, sid } of await homesOfTarget(catalog, target)) {
+      homes.set(homeText({ aid, sid }), { aid, sid })
+      if (homes.size > OWNERS_MAX) throw new RuleError(`query finds more than ${OWNERS_MAX} owners`)
+    }
+  }
+  return [...homes.values()]
+}
+
+async function homesOfTarget(catalog: Catalog, { ids, aids, sids }: Target): Promise<Home[]> {
+  if (ids !== null) {
+    const places = await Promise.all(ids.map((id) => placeOf(catalog, id)))
+    return places.filter((place) => place !== null)
+  }
+  if (aids !== null && sids !== null) {
+    if (aids.length * sids.length > OWNERS_MAX) {
+      throw new RuleError(`query finds more than ${OWNERS_MAX} owners`)
+    }
+    return aids.flatMap((aid) => sids.map((sid) => ({ aid, sid })))
+  }
+  if (aids === null) return subscribersWhere(catalog, { sid: { $in: sids ?? [] } })
+  const byAccount = { aid: { $in: aids } }
+  const fields = { projection: { _id: 0, aid: 1, sid: 1 } }
+  // A subscriber that has left the account may have left something there.
+  const recorded = await catalog.run('find owners of balances', () =>
+    catalog.balances.find(byAccount, fields).toArray(),
+  )
+  const shared = aids.map((aid) => ({ aid, sid: 0 }))
+  return [...shared, ...recorded, ...(await subscribersWhere(catalog, byAccount))]
+}
+
+/** Subscribers in all accounts that they are or were in. */
+async function subscribersWhere(catalog: Catalog, filter: object): Promise<Home[]> {
+  const wanted = { ...filter, type: 'subscriber' as const }
+  const found = await catalog.run('find owners of balances', () =>
+    catalog.subscribers.find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } }).toArray(),
+  )
+  return (found as { aid?: unknown; sid?: unknown }[]).flatMap(({ aid, sid }) =>
+    Number.isSafeInteger(aid) && Number.isSafeInteger(sid)
+      ? [{ aid: aid as number, sid: sid as number }]
+      : [],
+  )
+}
+
+/** The projection tells which there are, and their order; what they are now, the ledger. */
+async function findByProjection(
+  stores: BalanceStores,
+  filter: Fields,
+  matches: Matcher,
+  { sort, skip, limit }: BalancePage,
+): Promise<FoundBalances> {
+  const { catalog } = stores
+  // Its own engine might take an expression for ever: here it is tried in bounded time.
+  const wanted = JSON.stringify(filter).includes('"$regex"') ? {} : filter
+  const order = { ...sort, ...withoutKeys(TIES, sort) }
+  const balances: LiveBalance[] = []
+  let toSkip = skip
+  for (let at = 0; at < ROWS_MAX; at += ROWS_AT_ONCE) {
+    const rows = await catalog.run('page over balances', () =>
+      catalog.balances.find(wanted).sort(order).skip(at).limit(ROWS_AT_ONCE).toArray(),
+    )
+    const homes = new Map(rows.map(({ aid, sid }) => [homeText({ aid, sid }), { aid, sid }]))
+    const live = await liveBalances(stores, [...homes.values()])
+    const byPlace = new Map(live.map((one) => [placeText(one), one]))
+    for (const row of rows) {
+      const one = byPlace.get(placeText(row))
+      if (one === undefined || !matches({ ...one })) continue
+      if (toSkip > 0) toSkip -= 1
+      else if (balances.length < limit) balances.push(one)
+      else return { balances, hasMore: true }
+    }
+    if (rows.length < ROWS_AT_ONCE) return { balances, hasMore: false }
+  }
+  throw new RuleError('query must name aid or sid: there are too many balances to look at')
+}
+
+function placeText(one: { aid: number; sid: number; bucket_id: number }): string {
+  return `${one.aid}:${one.sid}:${one.bucket_id}`
+}

@@ -1,0 +1,192 @@
+/** What one request loads into balances: whose, which, how much and until when. */
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { findSubscriber } from '../../catalog/subscribers.ts'
+import type { Config } from '../../config/schema.ts'
+import { flipCreditSign } from '../../domain/balance-sign.ts'
+import type { BucketKind, OwnerState } from '../../domain/bucket.ts'
+import { type PrepaidInclude, revisionAt } from '../../domain/catalogue.ts'
+import {
+  BalanceRangeError,
+  BalanceRefusal,
+  type Credit,
+  type CreditedInclude,
+  credit,
+  InsufficientBalanceError,
+} from '../../domain/credit.ts'
+import { microsFrom, parseDecimal, toScale } from '../../domain/money.ts'
+import type { Home, Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { RuleError } from '../entities/errors.ts'
+import { ownersOf } from './live.ts'
+
+/** What loading works with. */
+export interface BalanceDeps {
+  ledger: Ledger
+  catalog: Catalog
+  clock: Clock
+  config: Pick<Config, 'rating' | 'ledger'>
+}
+
+export type LoadOperation = Credit['mode']
+
+/** Credit for one bucket of an owner. */
+export interface Load {
+  home: Home
+  /** Name of the definition. */
+  name: string
+  credit: Credit
+}
+
+/** Whom a request is about, as the catalogue has it. */
+export interface Whom {
+  sid: number | null
+  /** As the request names it. */
+  aid: number | null
+  /** Of the subscriber now; else the one that is named. */
+  account: number | null
+  /** Of the subscriber now; empty where none is named. */
+  plan: string
+}
+
+/** The account of the subscriber is looked up. Throws `RuleError`. */
+export async function whomOf(
+  catalog: Catalog,
+  asked: { aid?: unknown; sid?: unknown },
+  nowMs: number,
+): Promise<Whom> {
+  const aid = ownerAt(asked.aid, 'aid')
+  const sid = ownerAt(asked.sid, 'sid')
+  if (sid === null) return { sid, aid, account: aid, plan: '' }
+  const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
+  if (found === null) throw new RuleError(`there is no subscriber ${sid} now`)
+  const { aid: account, plan } = found.found
+  if (aid !== null && aid !== account) {
+    throw new RuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
+  }
+  return { sid, aid, account, plan }
+}
+
+/** 0 is how what an account shares is written: it names no subscriber. */
+function ownerAt(value: unknown, field: string): number | null {
+  if (value === undefined || value === null || value === '' || Number(value) === 0) return null
+  const number = typeof value === 'string' ? Number(value) : value
+  if (Number.isSafeInteger(number) && (number as number) > 0) return number as number
+  throw new RuleError(`${field} must be a positive integer`)
+}
+
+/** Who gets a bucket of this definition. Throws `RuleError`. */
+export function homeOf({ name, shared }: PrepaidInclude, { sid, aid, account }: Whom): Home {
+  if (shared) {
+    if (aid === null) throw new RuleError(`${name} is shared by an account: aid is missing`)
+    return { aid, sid: 0 }
+  }
+  if (sid === null || account === null) {
+    throw new RuleError(`${name} belongs to a subscriber: sid is missing`)
+  }
+  return { aid: account, sid }
+}
+
+/** The definition that holds now, by one or both of its names. Throws `RuleError`. */
+export async function includeOf(
+  catalog: Catalog,
+  { externalId, name }: { externalId?: unknown; name?: unknown },
+  nowMs: number,
+): Promise<PrepaidInclude> {
+  const byId = isNamed(externalId) ? { external_id: Number(externalId) } : null
+  const byName = isNamed(name) ? { name: String(name) } : null
+  const filter = { ...(byId ?? byName ?? {}), deleted: { $ne: true } } as const
+  const documents = await catalog.run('find prepaid include', () =>
+    catalog.prepaidincludes.find(filter).toArray(),
+  )
+  const revisions = documents.map((document) => compilePrepaidInclude(document as RawDocument))
+  const include = revisionAt(
+    revisions.sort((a, b) => a.fromMs - b.fromMs),
+    nowMs,
+  )
+  const wanted = String(byId?.external_id ?? byName?.name)
+  if (include === null) throw new RuleError(`there is no prepaid include ${wanted} now`)
+  if (byName !== null && include.name !== byName.name) {
+    throw new RuleError(`prepaid include ${wanted} is ${include.name}, not ${byName.name}`)
+  }
+  return include
+}
+
+/** Whether a query says something: clients send what they leave out as nothing or as ''. */
+export function isNamed(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+/**
+ * An amount of the API, where credit is negative, as one of the ledger: units or micros, credit
+ * positive. Throws `RuleError` with the field.
+ */
+export function creditOf(value: unknown, kind: BucketKind, field: string): number {
+  const text = typeof value === 'number' || typeof value === 'string' ? value : ''
+  const decimal = parseDecimal(text)
+  const whole = decimal === null ? null : toScale(decimal, 0)
+  const amount = kind === 'units' ? whole : microsFrom(text)
+  if (amount !== null) return flipCreditSign(amount)
+  const wanted = kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
+  throw new RuleError(`${field} must be ${wanted}`)
+}
+
+/**
+ * Most credit that a plan lets a bucket hold, units or micros: `pp_threshold` by `external_id`,
+ * negative as balances are. Undefined for no limit. Throws `RuleError` if it is no amount.
+ */
+export async function thresholdOf(
+  catalog: Catalog,
+  plan: string,
+  { externalId, kind, unlimited }: CreditedInclude,
+  nowMs: number,
+): Promise<number | undefined> {
+  if (plan === '' || unlimited) return undefined
+  const at = new Date(nowMs)
+  const filter = {
+    name: plan,
+    from: { $lte: at },
+    to: { $gt: at },
+    deleted: { $ne: true },
+  } as const
+  const [found] = await catalog.run('find plan', () =>
+    catalog.plans.find(filter).sort({ from: -1 }).limit(1).toArray(),
+  )
+  const thresholds = found?.pp_threshold as Readonly<Record<string, unknown>> | null | undefined
+  const value = thresholds?.[String(externalId)]
+  if (!isNamed(value)) return undefined
+  const most = creditOf(value, kind, `pp_threshold.${externalId} of plan ${plan}`)
+  return most > 0 ? most : undefined
+}
+
+/**
+ * Whether the loads, one after the other, would take more than is free, or make more free than a
+ * plan lets. Throws `RuleError` for a bucket that cannot be loaded at all.
+ */
+export async function isRefused(
+  ledger: Ledger,
+  loads: readonly Load[],
+  nowMs: number,
+): Promise<boolean> {
+  const states = new Map<number, OwnerState>()
+  for (const { home, credit: wanted } of loads) {
+    const [read] = states.has(home.sid) ? [] : await ownersOf(ledger, [home])
+    const state = states.get(home.sid) ?? (read as OwnerState)
+    try {
+      const { owner, normalized } = credit(state, wanted, nowMs)
+      if (normalized > 0) return true
+      states.set(home.sid, owner)
+    } catch (error) {
+      if (error instanceof InsufficientBalanceError) return true
+      throw inWords(error)
+    }
+  }
+  return false
+}
+
+/** What the ledger refuses, as the caller is told it; any other error as it is. */
+export function inWords(error: unknown): unknown {
+  if (error instanceof BalanceRangeError) return new RuleError('value is more than can be counted')
+  return error instanceof BalanceRefusal ? new RuleError(error.message) : error
+}

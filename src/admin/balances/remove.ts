@@ -1,0 +1,106 @@
+/** Deletes a balance: what sessions hold of it is released, then all that is free is taken away. */
+import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/documents.ts'
+import type { OwnerSlot } from '../../domain/bucket.ts'
+import { BucketReservedError } from '../../domain/credit-moves.ts'
+import type { OperationLine } from '../../domain/line.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Home, Ledger } from '../../ledger/ledger.ts'
+import { openSessionsOf } from '../../ledger/open-sessions.ts'
+import { creditBucket, OperationReusedError } from '../../ledger/operations.ts'
+import { releaseSession } from '../../ledger/release.ts'
+import { publishHint } from '../../store/hints.ts'
+import { RuleError, TargetError } from '../entities/errors.ts'
+import { heldAt, includeNames, placeOf } from './live.ts'
+import { type BalanceDeps, inWords } from './loads.ts'
+
+export interface BalanceDeletion {
+  /** Text or ObjectId; absent: nothing is found. */
+  id: unknown
+  operationId: string
+}
+
+export interface BalanceDeleted {
+  /** False: there is no such balance. */
+  details: boolean
+  line: BalanceLineDocument | null
+}
+
+/** Sessions may reserve anew as fast as they are released; their network elements are told. */
+const ROUNDS_MAX = 8
+/** Sessions that came by Diameter can be ended at their network element. */
+const DIAMETER = 'diameter:'
+
+/**
+ * Throws `RuleError` for a counter, which ends with its period, `TargetError` if the balance is
+ * reserved again and again, `ContentionError`, `CorruptValueError`, `StoreDownError` or
+ * `CatalogUnavailableError`; repeating it under its operation id finishes it.
+ */
+export async function deleteBalance(
+  deps: BalanceDeps,
+  { id, operationId }: BalanceDeletion,
+): Promise<BalanceDeleted> {
+  const { ledger, catalog } = deps
+  const place = await placeOf(catalog, String(id ?? ''))
+  if (place === null) return { details: false, line: null }
+  const held = await heldAt(ledger, place)
+  if (held === null) {
+    // Perhaps it was this very call that has deleted it.
+    const done = await ledger.findOperation(place.aid, operationId)
+    const isSame = done?.operation === 'close' && done.bucketId === place.bucketId
+    return isSame && done.sid === place.sid ? deleted(deps, done) : { details: false, line: null }
+  }
+  if (held.bucket.counter !== '') {
+    throw new RuleError(`balance ${String(id)} counts usage: it ends with its period`)
+  }
+  const { aid, sid, bucketId } = place
+  const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
+  const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    try {
+      const note = { chargingType: 'Id' } as const
+      const nowMs = deps.clock.nowMs()
+      const closing = { ...operation, note }
+      return await deleted(deps, await creditBucket(ledger, closing, settings, nowMs))
+    } catch (error) {
+      if (error instanceof OperationReusedError) throw new RuleError(error.message)
+      if (!(error instanceof BucketReservedError)) throw inWords(error)
+    }
+    await releaseHolders(deps, place, bucketId)
+  }
+  throw new TargetError(`sessions keep using balance ${String(id)}: try again`)
+}
+
+async function deleted({ catalog }: BalanceDeps, line: OperationLine): Promise<BalanceDeleted> {
+  const nameOf = await includeNames(catalog, [line.prepaidIncludeId])
+  return { details: true, line: balanceLineDocument(line, nameOf(line.prepaidIncludeId)) }
+}
+
+async function releaseHolders(
+  { ledger, config, clock }: BalanceDeps,
+  { aid, sid }: Home,
+  bucketId: number,
+): Promise<void> {
+  const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
+  const slot = sid === 0 ? 1 : 0
+  for await (const found of openSessionsOf(ledger, { aid, sid })) {
+    if (!holds(found.session, slot, bucketId)) continue
+    const settings = { attemptsMax, replayMs }
+    const released = await releaseSession(ledger, found, settings, clock.nowMs())
+    if (released !== null) await tell(ledger, released)
+  }
+}
+
+function holds({ services }: Session, owner: OwnerSlot, id: number): boolean {
+  const isIt = (bucket: { owner: OwnerSlot; id: number } | null) =>
+    bucket?.owner === owner && bucket.id === id
+  return services.some(({ reservation: { slices, money } }) => {
+    const isHeld = slices.some(({ bucket, units }) => units > 0 && isIt(bucket))
+    return isHeld || money.some(({ payer }) => isIt(payer) || isIt(payer.alsoIn))
+  })
+}
+
+/** Without it the network element learns of it with its next request. */
+async function tell({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
+  if (!origin.startsWith(DIAMETER)) return
+  await publishHint(redis, { cause: 'release', origin, sessionId })
+}

@@ -1,0 +1,306 @@
+/**
+ * Loads credit (spec/entity-api.md 3.6): into one balance, into the bucket of a prepaid include, or
+ * what a charging plan or a card says. Values are negative for credit, as balances are.
+ */
+import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/documents.ts'
+import { type Credit, InsufficientBalanceError } from '../../domain/credit.ts'
+import type { OperationLine, OperationNote } from '../../domain/line.ts'
+import type { Home } from '../../ledger/ledger.ts'
+import {
+  type CreditOperation,
+  creditBucket,
+  OperationReusedError,
+  operationStamp,
+} from '../../ledger/operations.ts'
+import { RuleError } from '../entities/errors.ts'
+import { claimCard, type FoundCard, findCard, finishCard } from './card.ts'
+import { findChargingPlan, loadsOfPlan } from './charging-plan.ts'
+import { expiryOf } from './expiry.ts'
+import { documentsOf, findHeld, heldAt, type LiveBalance } from './live.ts'
+import {
+  type BalanceDeps,
+  creditOf,
+  homeOf,
+  includeOf,
+  inWords,
+  isNamed,
+  isRefused,
+  type Load,
+  type LoadOperation,
+  thresholdOf,
+  type Whom,
+  whomOf,
+} from './loads.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface BalanceUpdate {
+  /**
+   * `_id`, `pp_includes_external_id`, `pp_includes_name`, `charging_plan`, `charging_plan_name` or
+   * `secret`: the first that is there says what is loaded. `aid`, `sid`: for whom;
+   * `expiration_date`.
+   */
+  query: Fields
+  /** `value`, `operation` (inc, set, new), `expiration_date`, `additional`. */
+  update: Fields
+  /** For the record; it goes before that of `update`. */
+  additional?: unknown
+  /** The same again moves nothing and has the same answer. */
+  operationId: string
+}
+
+export interface BalanceUpdated {
+  /** False: refused, because it would take more than is free, or exceed the plan's limit. */
+  details: boolean
+  /** As it is now; a list where several were loaded, null where none was. */
+  entity: LiveBalance | LiveBalance[] | null
+  /** As it will be recorded; of several the line that stands above theirs. */
+  line: BalanceLineDocument | null
+}
+
+const REFUSED: BalanceUpdated = { details: false, entity: null, line: null }
+const ADDITIONAL_CHARACTERS_MAX = 16_384
+const MODES: readonly unknown[] = ['inc', 'set', 'new']
+
+/**
+ * Throws `RuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
+ * `CatalogUnavailableError`; after an outage, repeating it under its operation id finishes it.
+ */
+export async function updateBalance(
+  deps: BalanceDeps,
+  request: BalanceUpdate,
+): Promise<BalanceUpdated> {
+  const { query } = request
+  const { _id, pp_includes_external_id: externalId, pp_includes_name: name } = query
+  const { charging_plan: plan, charging_plan_name: planName, secret } = query
+  const nowMs = deps.clock.nowMs()
+  const call = { ...request, additional: additionalOf(request), nowMs }
+  if (isNamed(_id)) return loadOne(deps, call, await loadOfBalance(deps, call), 'Id')
+  if (isNamed(externalId)) {
+    return loadOne(deps, call, await loadOfInclude(deps, call, { externalId, name }))
+  }
+  if (isNamed(plan) || isNamed(planName)) {
+    return loadPlan(deps, call, isNamed(plan) ? plan : planName)
+  }
+  if (isNamed(secret)) return loadCard(deps, call, secret)
+  if (isNamed(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
+  throw new RuleError(
+    'query must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
+  )
+}
+
+interface Call extends BalanceUpdate {
+  additional: Record<string, unknown> | undefined
+  nowMs: number
+}
+
+function additionalOf({ additional, update }: BalanceUpdate): Call['additional'] {
+  const wanted = isNamed(additional) ? additional : update['additional']
+  if (!isNamed(wanted)) return undefined
+  if (typeof wanted !== 'object') throw new RuleError('additional must be an object')
+  const text = JSON.stringify(wanted)
+  if (text.length > ADDITIONAL_CHARACTERS_MAX) {
+    throw new RuleError(`additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`)
+  }
+  // As it will come back from the record, so that a repetition has the same answer.
+  const plain = JSON.parse(text) as Record<string, unknown>
+  return Object.keys(plain).length === 0 ? undefined : plain
+}
+
+function operationAt({ update }: Call): LoadOperation {
+  const { operation = 'inc' } = update
+  if (!isNamed(operation) || operation === 'inc') return 'inc'
+  if (MODES.includes(operation)) return operation as LoadOperation
+  throw new RuleError('operation must be inc, set or new')
+}
+
+function expirationAt({ query, update }: Call): unknown {
+  const { expiration_date: asked } = query
+  return isNamed(asked) ? asked : update['expiration_date']
+}
+
+function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
+  if (!isNamed(update['value'])) throw new RuleError('value is missing')
+  return creditOf(update['value'], kind, 'value')
+}
+
+/** The definition of a balance may be gone: it is credited by what it is itself. */
+async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
+  const { query, nowMs } = call
+  const id = String(query['_id'])
+  const held = await findHeld(deps, id)
+  if (held === null) throw new RuleError(`there is no balance ${id}`)
+  const { owner, bucket } = held
+  if (bucket.counter !== '') throw new RuleError(`balance ${id} counts usage: it has no credit`)
+  for (const field of ['aid', 'sid'] as const) {
+    if (!isNamed(query[field]) || Number(query[field]) === owner[field]) continue
+    throw new RuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
+  }
+  const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
+  const [document] = await documentsOf(deps.catalog, [held])
+  const unlimited = document?.unlimited === true
+  const include = { externalId, kind, usaget, priority, unlimited }
+  const { plan } = await whomOf(deps.catalog, { sid: owner.sid }, nowMs).catch(leftItsAccount)
+  const mode = operationAt(call)
+  const credit = await creditFor(deps, call, include, plan)
+  const which = mode === 'new' ? {} : { bucketId: bucket.id }
+  const home = { aid: owner.aid, sid: owner.sid }
+  return { home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
+}
+
+/** Whose subscriber is gone has no plan that could limit it. */
+function leftItsAccount(error: unknown): { plan: string } {
+  if (error instanceof RuleError) return { plan: '' }
+  throw error
+}
+
+async function loadOfInclude(
+  deps: BalanceDeps,
+  call: Call,
+  wanted: { externalId?: unknown; name?: unknown },
+): Promise<Load> {
+  const { query, nowMs } = call
+  const include = await includeOf(deps.catalog, wanted, nowMs)
+  const whom = await whomOf(deps.catalog, query, nowMs)
+  const home = homeOf(include, whom)
+  return { home, name: include.name, credit: await creditFor(deps, call, include, whom.plan) }
+}
+
+async function creditFor(
+  { catalog, config }: BalanceDeps,
+  call: Call,
+  include: Credit['include'],
+  plan: string,
+): Promise<Credit> {
+  const { nowMs } = call
+  const asked = { unlimited: include.unlimited, expirationDate: expirationAt(call), period: null }
+  const freeMax = await thresholdOf(catalog, plan, include, nowMs)
+  return {
+    ...{ include, amount: valueAt(call, include.kind), mode: operationAt(call), fromMs: nowMs },
+    toMs: expiryOf(asked, nowMs, config.rating.timeZone),
+    ...(freeMax === undefined ? {} : { freeMax }),
+  }
+}
+
+async function loadOne(
+  deps: BalanceDeps,
+  call: Call,
+  load: Load,
+  chargingType: OperationNote['chargingType'] = 'Prepaidinclude',
+): Promise<BalanceUpdated> {
+  const { operationId, additional, nowMs } = call
+  const isDone = (await deps.ledger.findOperation(load.home.aid, operationId)) !== null
+  if (!isDone && (await isRefused(deps.ledger, [load], nowMs))) return REFUSED
+  const note = { chargingType, ...(additional === undefined ? {} : { additional }) }
+  const line = await commit(deps, operationOf(load, operationId, note), nowMs)
+  if (line === null) return REFUSED
+  const [entity = null] = await balancesAfter(deps, [line])
+  return { details: true, entity, line: balanceLineDocument(line, load.name) }
+}
+
+function operationOf(load: Load, operationId: string, note: OperationNote): CreditOperation {
+  return { ...load.credit, ...load.home, operationId, note }
+}
+
+/** Null if it is refused after all: somebody else was there between the look and the commit. */
+async function commit(
+  { ledger, config }: BalanceDeps,
+  operation: CreditOperation,
+  nowMs: number,
+): Promise<OperationLine | null> {
+  const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+  try {
+    return await creditBucket(ledger, operation, settings, nowMs)
+  } catch (error) {
+    if (error instanceof InsufficientBalanceError) return null
+    if (error instanceof OperationReusedError) throw new RuleError(error.message)
+    throw inWords(error)
+  }
+}
+
+async function balancesAfter(
+  { ledger, catalog }: BalanceDeps,
+  lines: readonly OperationLine[],
+): Promise<LiveBalance[]> {
+  const held = await Promise.all(lines.map((line) => heldAt(ledger, line)))
+  return documentsOf(
+    catalog,
+    held.filter((one) => one !== null),
+  )
+}
+
+async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
+  const { nowMs, operationId } = call
+  const whom = await whomOf(deps.catalog, call.query, nowMs)
+  const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
+  const loads = await loadsOfPlan(deps, plan, planAsked(call, whom), nowMs)
+  const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
+  const work = { loads, home: headOf(loads), operationId, note }
+  const isDone = (await deps.ledger.findOperation(work.home.aid, operationId)) !== null
+  if (!isDone && (await isRefused(deps.ledger, loads, nowMs))) return REFUSED
+  return loadAll(deps, call, work)
+}
+
+function planAsked(call: Call, whom: Whom) {
+  return { whom, operation: operationAt(call), expirationDate: expirationAt(call) }
+}
+
+/** In whose books the operation as a whole stands: the subscriber's, if it gets something. */
+function headOf(loads: readonly Load[]): Home {
+  const home = loads.map((load) => load.home).find(({ sid }) => sid !== 0) ?? loads[0]?.home
+  return home ?? { aid: 0, sid: 0 }
+}
+
+interface PlanWork {
+  loads: readonly Load[]
+  home: Home
+  operationId: string
+  note: OperationNote
+}
+
+/** The head first, then each bucket under an id of its own: what is done is not done again. */
+async function loadAll(
+  deps: BalanceDeps,
+  { additional, nowMs }: Call,
+  { loads, home, operationId, note }: PlanWork,
+): Promise<BalanceUpdated> {
+  const headNote = { ...note, ...(additional === undefined ? {} : { additional }) }
+  const heading = { mode: 'heading', ...home, operationId, note: headNote } as const
+  const head = (await commit(deps, heading, nowMs)) as OperationLine
+  const parentRef = operationStamp(home.aid, operationId)
+  const lines: OperationLine[] = []
+  for (const [index, load] of loads.entries()) {
+    const id = `${operationId}/${index + 1}`
+    const line = await commit(deps, operationOf(load, id, { ...note, parentRef }), nowMs)
+    if (line === null) {
+      const done = `${lines.length} of ${loads.length} buckets were loaded`
+      throw new RuleError(`${done}: of ${load.name} less is free now than is taken away`)
+    }
+    lines.push(line)
+  }
+  const entity = await balancesAfter(deps, lines)
+  return { details: true, entity, line: balanceLineDocument(head, '') }
+}
+
+async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
+  const { nowMs } = call
+  const whom = await whomOf(deps.catalog, call.query, nowMs)
+  const asked = { secret, whom, operationId: call.operationId }
+  let card = await findCard(deps, asked, nowMs)
+  const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)
+  const loads = await loadsOfPlan(deps, plan, planAsked(call, whom), nowMs)
+  if (!card.isClaimed) {
+    if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
+    const isMine = await claimCard(deps, card, whom, call.operationId, nowMs)
+    // Whoever was faster may have been this very call.
+    if (!isMine) card = await findCard(deps, asked, nowMs)
+  }
+  const work = { loads, home: headOf(loads), operationId: card.operationId, note: noteOf(card) }
+  const loaded = await loadAll(deps, call, work)
+  await finishCard(deps, card)
+  return loaded
+}
+
+function noteOf({ document }: FoundCard): OperationNote {
+  return { chargingType: 'Secret', sourceRef: document._id.toHexString() }
+}

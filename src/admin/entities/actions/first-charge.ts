@@ -1,0 +1,29 @@
+/** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
+import type { Decision } from '../../../catalog/chains/change.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Sequel } from '../../sequels.ts'
+import { afterCharge } from '../rules/autorenew.ts'
+import type { RuleContext } from '../rules/rule.ts'
+
+/** It is stored as it is after the charge, which follows from storing it. */
+export function withFirstCharge<T>(
+  decision: Decision<T>,
+  renewal: RawDocument,
+  context: RuleContext,
+): Decision<T> {
+  if (renewal['immediate'] !== true) return { ...decision, isNew: true }
+  const sequel: Sequel = {
+    kind: 'renewal',
+    renewal: {
+      sid: Number(renewal['sid']),
+      aid: Number(renewal['aid']),
+      group: String(renewal['bucket_group']),
+      operationId: `autorenew-${renewal._id.toHexString()}-1`,
+    },
+  }
+  const steps = decision.steps.map((step) => ({
+    ...step,
+    document: { ...step.document, ...afterCharge(step.document, context) },
+  }))
+  return { ...decision, steps, sequel, isNew: true }
+}

@@ -1,0 +1,75 @@
+/** Invoices and payments: their dates change, and what nobody refers to can go (spec 3.7). */
+import { ObjectId } from '../../../catalog/collections.ts'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { BillDocument } from '../../../catalog/entities/bill.ts'
+import type { OwnActions, OwnWrite } from '../api.ts'
+import type { EntityStores, WriteResult } from '../entity-request.ts'
+import { DISPLAY, RuleError, TargetError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+
+export function billActions({ catalog }: EntityStores): OwnActions {
+  return {
+    write: (action, write) =>
+      action === 'delete' ? deleteBill(catalog, write) : updateBill(catalog, write),
+  }
+}
+
+async function updateBill(catalog: Catalog, { query, update }: OwnWrite): Promise<WriteResult> {
+  const filter = filterOf(query)
+  if (Object.keys(update).length === 0) {
+    throw new RuleError('update: give due_date or charge.not_before', DISPLAY.refused)
+  }
+  const entity = await catalog.run('update a bill', () =>
+    catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
+  )
+  if (entity === null) throw gone(query)
+  return { details: true, entity }
+}
+
+async function deleteBill(catalog: Catalog, { query }: OwnWrite): Promise<WriteResult> {
+  const filter = filterOf(query)
+  const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter))
+  if (bill === null) throw gone(query)
+  const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
+  if (reason !== null) throw new RuleError(`delete: ${reason}`, DISPLAY.refused)
+  const unlinked = LINKS.map((name) => ({
+    $or: [{ [name]: { $exists: false } }, { [name]: { $size: 0 } }],
+  }))
+  const { deletedCount } = await catalog.run('delete a bill', () =>
+    catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
+  )
+  if (deletedCount === 1) return { details: true, entity: null }
+  throw new RuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
+}
+
+function filterOf({ _id: id, aid }: Fields): object {
+  if (!(id instanceof ObjectId)) throw new RuleError('query: _id is missing', DISPLAY.request)
+  return { _id: id, ...(aid === undefined ? {} : { aid }) }
+}
+
+function gone({ _id: id }: Fields): TargetError {
+  return new TargetError(`bills: there is none with _id ${String(id)}`)
+}
+
+/** Lists of other bills: what pays this one, what this one pays, what is on its way. */
+const LINKS = ['paid_by', 'pays', 'waiting_payments'] as const
+
+function linkedTo(bill: BillDocument): string | null {
+  for (const name of LINKS) {
+    const links = bill[name]
+    if (!Array.isArray(links) || links.length === 0) continue
+    const [first] = links as readonly Fields[]
+    const which = `${String(first?.['type'] ?? '')} ${String(first?.['id'] ?? '')}`.trim()
+    return `${name} refers to ${links.length} other bills, first of all ${which}`
+  }
+  return null
+}
+
+async function confirmedBy(catalog: Catalog, bill: BillDocument): Promise<string | null> {
+  const { type, aid, billrun_key: key } = bill
+  if (type !== 'inv' || key === undefined) return null
+  const confirmed = await catalog.run('look for a confirmed invoice', () =>
+    catalog.billrun.findOne({ aid, billrun_key: key, billed: 1 }),
+  )
+  return confirmed === null ? null : `the invoice of cycle ${key} is confirmed`
+}

@@ -1,0 +1,44 @@
+/**
+ * What follows from a change of an entity in the ledger. It is noted with the change, so that a
+ * crash in between is finished; each has operation ids of its own, so that it is done once.
+ */
+
+import type { Logger } from '../runtime/log.ts'
+import type { BalanceDeps } from './balances/loads.ts'
+import { runTransfer, type TransferPlan } from './balances/transfer.ts'
+import { updateBalance } from './balances/update.ts'
+import { ApiError } from './entities/errors.ts'
+
+/** A prepaid group that a subscriber is given. */
+export interface Renewal {
+  sid: number
+  aid: number
+  group: string
+  operationId: string
+}
+
+export type Sequel =
+  | { kind: 'transfer'; plan: TransferPlan }
+  | { kind: 'renewal'; renewal: Renewal }
+
+/** Throws what the stores throw: then it is tried again. What is refused is left, and logged. */
+export async function followSequel(
+  deps: BalanceDeps,
+  sequel: Sequel,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  if (sequel.kind === 'transfer') {
+    const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
+    await runTransfer(deps.ledger, sequel.plan, settings, deps.clock.nowMs())
+    return
+  }
+  const { sid, aid, group, operationId } = sequel.renewal
+  const query = { sid, aid, charging_plan: group }
+  try {
+    const { details } = await updateBalance(deps, { query, update: {}, operationId })
+    if (!details) log.warn({ operationId }, 'the first charge of an auto-renewal was refused')
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    log.warn({ err: error, operationId }, 'the first charge of an auto-renewal cannot be made')
+  }
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type BalancePage, findBalances } from '../../../src/admin/balances/find.ts'
+import { RuleError } from '../../../src/admin/entities/errors.ts'
+import { balanceIdOf, balanceObjectId } from '../../../src/catalog/balance-id.ts'
+import { creditBucket } from '../../../src/ledger/operations.ts'
+import { bucketOf } from '../../ledger/fixture.ts'
+import { AID, NOW_MS, openScene, type Scene, SID, seedCatalogue } from './scene.ts'
+
+let scene: Scene
+const DAY_MS = 86_400_000
+const FAR_AID = 2 ** 41
+
+beforeAll(async () => {
+  scene = await openScene()
+})
+afterAll(() => scene.stores.close())
+beforeEach(async () => {
+  await scene.clear()
+  await seedCatalogue(scene)
+  await put(AID, SID, 1, 10)
+  await put(AID, SID, 2, 20, { kind: 'units', usaget: 'data', toMs: NOW_MS })
+  await put(AID, 19, 1, 30, { fromMs: NOW_MS, toMs: NOW_MS + DAY_MS })
+  await put(AID, 0, 3, 40, { kind: 'units', usaget: 'data' })
+  await put(FAR_AID, 70, 1, 50)
+})
+
+/** Opens a bucket; each of an owner is of another definition. */
+async function put(aid: number, sid: number, include: number, amount: number, more = {}) {
+  const terms = bucketOf(0, { prepaidIncludeId: include, ...more })
+  const identity = { aid, sid, operationId: `put-${sid}-${include}` }
+  const operation = { mode: 'transfer_in', terms, amount, counted: 0 } as const
+  await creditBucket(scene.ledger, { ...operation, ...identity }, { attemptsMax: 8 }, NOW_MS)
+}
+
+const PAGE: BalancePage = { sort: {}, skip: 0, limit: 100 }
+
+/** Free amounts, which tell the buckets apart. */
+async function found(filter: Record<string, unknown>, page: Partial<BalancePage> = {}) {
+  const { balances } = await findBalances(scene, filter, { ...PAGE, ...page })
+  return balances.map(({ free }) => free)
+}
+
+describe('balances of', () => {
+  it.each([
+    ['a subscriber', { sid: SID }, [10, 20]],
+    ['some subscribers', { sid: { $in: [SID, 19] } }, [10, 20, 30]],
+    ['an account, with what it shares', { aid: AID }, [40, 10, 20, 30]],
+    ['what an account shares', { aid: AID, sid: 0 }, [40]],
+    ['either', { $or: [{ sid: 19 }, { aid: AID, sid: 0 }] }, [40, 30]],
+    ['both demands', { $and: [{ sid: SID }, { priority: 0 }], pp_includes_name: 'MONEY' }, [10]],
+    ['nobody', { sid: { $in: [] } }, []],
+    ['somebody else', { sid: 999 }, []],
+    ['a wrong account', { aid: 1, sid: SID }, []],
+  ] as const)('%s', async (_whom, filter, expected) => {
+    expect(await found(filter)).toEqual(expected)
+  })
+
+  it('what holds now', async () => {
+    const now = new Date(NOW_MS)
+    const current = { from: { $lte: now }, to: { $gt: now } }
+    expect(await found({ sid: { $in: [SID, 19] }, ...current })).toEqual([10, 30])
+    const ended = { sid: SID, to: { $lte: now } }
+    expect(await found(ended)).toEqual([20])
+  })
+
+  it('one id, also where it holds a hash, which the projection resolves', async () => {
+    const place = { aid: AID, sid: SID, bucketId: 2 }
+    expect(await found({ _id: balanceObjectId(place) })).toEqual([20])
+    const far = { aid: FAR_AID, sid: 70, bucketId: 1 }
+    expect(await found({ _id: balanceObjectId(far) })).toEqual([])
+    await scene.project([FAR_AID, 70])
+    expect(await found({ _id: { $in: [balanceObjectId(far)] } })).toEqual([50])
+    expect(balanceIdOf(far)).toMatch(/^[89a-f]/)
+  })
+})
+
+it('pages in the order that is asked for', async () => {
+  const page = { sort: { pp_includes_name: -1, to: 1 }, skip: 1, limit: 2 } as const
+  expect(await found({ aid: AID }, { sort: page.sort })).toEqual([30, 10, 40, 20])
+  expect(await found({ aid: AID }, page)).toEqual([10, 40])
+  const { hasMore } = await findBalances(scene, { aid: AID }, page)
+  expect(hasMore).toBe(true)
+  const last = await findBalances(scene, { aid: AID }, { ...page, skip: 2 })
+  expect(last.hasMore).toBe(false)
+})
+
+describe('of anybody', () => {
+  beforeEach(() => scene.project([AID, SID], [AID, 19], [AID, 0], [FAR_AID, 70]))
+
+  it.each([
+    [{}, {}, [40, 10, 20, 30, 50]],
+    [{ pp_includes_external_id: 1 }, {}, [10, 30, 50]],
+    [{ sid: 0 }, {}, [40]],
+    [{ pp_includes_name: { $regex: '^include_[12]$', $options: 'i' } }, {}, []],
+    [{ pp_includes_name: { $regex: '^mon', $options: 'i' } }, {}, [10, 30, 50]],
+    [{}, { sort: { to: 1 }, skip: 1, limit: 2 }, [30, 40]],
+  ] as const)('%j, %j', async (filter, page, expected) => {
+    expect(await found(filter, page)).toEqual(expected)
+  })
+
+  it('they are what the ledger has, not what was recorded', async () => {
+    const close = { mode: 'close', bucketId: 1, aid: AID, sid: 19, operationId: 'x' } as const
+    await creditBucket(scene.ledger, close, { attemptsMax: 8 }, NOW_MS)
+    await put(AID, SID, 9, 1)
+    const { balances } = await findBalances(scene, {}, PAGE)
+    expect(balances.map(({ free }) => free)).toEqual([40, 10, 20, 50])
+    expect(balances[1]?.v).toBe(3)
+    expect((await findBalances(scene, {}, { ...PAGE, limit: 2 })).hasMore).toBe(true)
+    expect((await findBalances(scene, {}, { ...PAGE, limit: 4 })).hasMore).toBe(false)
+  })
+
+  it('an expression that might take for ever is refused', async () => {
+    const filter = { pp_includes_name: { $regex: '(a+)+(?=b)' } }
+    await expect(found(filter)).rejects.toThrow(RuleError)
+  })
+})

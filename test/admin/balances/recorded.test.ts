@@ -1,0 +1,97 @@
+/** What all operations leave on record: the audit agrees, and a lost ledger comes back from it. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findBalances } from '../../../src/admin/balances/find.ts'
+import { deleteBalance } from '../../../src/admin/balances/remove.ts'
+import { moveBuckets } from '../../../src/admin/balances/transfer.ts'
+import { updateBalance } from '../../../src/admin/balances/update.ts'
+import { balanceIdOf } from '../../../src/catalog/balance-id.ts'
+import { watchRecording } from '../../../src/cli/audit/recording.ts'
+import { auditStores } from '../../../src/cli/audit.ts'
+import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
+import { creditBucket } from '../../../src/ledger/operations.ts'
+import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
+import { bucketOf } from '../../ledger/fixture.ts'
+import { silent } from '../../recorder/accounts.ts'
+import {
+  AID,
+  NOW_MS,
+  openScene,
+  type Scene,
+  SID,
+  seedCatalogue,
+  seedChargingPlan,
+} from './scene.ts'
+
+let scene: Scene
+let drain: Drain
+const NEW_AID = 40
+const settings = { attemptsMax: 8 }
+
+beforeAll(async () => {
+  scene = await openScene()
+  await seedCatalogue(scene)
+  drain = startDrain({
+    ledger: await scene.stores.connect(),
+    catalog: scene.catalog,
+    log: silent,
+    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
+    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+  })
+})
+afterAll(async () => {
+  await drain.stop(100)
+  await scene.stores.close()
+})
+
+const update = (operationId: string, query: object, change: object) =>
+  updateBalance(scene, { query: { ...query }, update: { ...change }, operationId })
+
+async function doEverything(): Promise<void> {
+  const wallet = { sid: SID, pp_includes_external_id: 1 }
+  await update('a', wallet, { value: -20, additional: { why: 'test' } })
+  await update('b', wallet, { value: -7.25, operation: 'set' })
+  await update('c', wallet, { value: -3, operation: 'new' })
+  await seedChargingPlan(scene, [
+    { pp_includes_external_id: 2, usagev: -500 },
+    { pp_includes_external_id: 3, usagev: -70 },
+  ])
+  await update('d', { aid: AID, sid: SID, charging_plan: 'TOPUP' }, {})
+  const terms = bucketOf(0, { counter: 'credit', prepaidIncludeId: 0, limit: 9_000_000 })
+  const counter = { mode: 'transfer_in', terms, amount: 0, counted: 4_000_000 } as const
+  const identity = { aid: AID, sid: SID, operationId: 'e' }
+  await creditBucket(scene.ledger, { ...counter, ...identity }, settings, NOW_MS)
+  const id = balanceIdOf({ aid: AID, sid: SID, bucketId: 2 })
+  expect((await deleteBalance(scene, { id, operationId: 'f' })).details).toBe(true)
+  const move = { sid: SID, fromAid: AID, toAid: NEW_AID, operationId: 'g' }
+  expect((await moveBuckets(scene.ledger, move, settings, NOW_MS)).lines).toHaveLength(3)
+}
+
+it('every unit is accounted for, and can be given back', async () => {
+  await doEverything()
+  const { ledger, catalog } = scene
+  const report = await auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+  expect(report).toMatchObject({ ok: true, differences: [], accounts: 2 })
+  const since = { operationsMs: 0, countersMs: 0 }
+  for await (const books of recordedAccounts(catalog, () => true, since)) {
+    for (const { state, losses } of books.restore()) {
+      const live = state === null ? null : await scene.owner(state.sid, state.aid)
+      expect(losses).toEqual([])
+      expect(state?.buckets).toEqual(live?.buckets)
+    }
+    for (const line of books.operations) {
+      expect(await ledger.findOperation(line.aid, line.operationId)).toEqual(line)
+    }
+  }
+})
+
+it('the id of a balance is one in MongoDB and in the API', async () => {
+  const recorded = await scene.catalog.balances.find({ aid: NEW_AID }).toArray()
+  const { balances } = await findBalances(scene, { aid: NEW_AID }, { sort: {}, skip: 0, limit: 9 })
+  expect(recorded.map(({ _id }) => String(_id)).sort()).toEqual(
+    balances.map(({ _id }) => String(_id)).sort(),
+  )
+  expect(recorded.length).toBe(3)
+  const lines = await scene.catalog.lines.find({ type: 'balance', operation_id: 'a' }).toArray()
+  expect(lines).toMatchObject([{ additional: { why: 'test' }, aprice: -20, source: 'billapi' }])
+})
