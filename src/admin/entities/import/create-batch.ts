@@ -67,7 +67,12 @@ function derived({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
   }
 }
 
-async function write(job: ImportJob, rows: readonly NewRow[], problems: Problems): Promise<void> {
+async function write(
+  job: ImportJob,
+  rows: readonly NewRow[],
+  problems: Problems,
+  attempt = 1,
+): Promise<void> {
   if (rows.length === 0) return
   try {
     const chains = [...new Set(rows.flatMap((row) => chainsOf(job, row)))]
@@ -81,10 +86,11 @@ async function write(job: ImportJob, rows: readonly NewRow[], problems: Problems
   } catch (error) {
     const isOne = rows.length === 1
     const isRace = error instanceof DuplicateEntityError || error instanceof EntityConflictError
-    // Only one of them is in the way of the others.
-    if (isRace && !isOne) for (const row of rows) await write(job, [row], problems)
-    else if (isOne) problems.set((rows[0] as NewRow).unit, problemOf(error, job))
-    else throw error
+    if (isOne) problems.set((rows[0] as NewRow).unit, problemOf(error, job))
+    else if (!isRace) throw error
+    // What was in the way is found now; if not, only one of them is in the way of the others.
+    else if (attempt === 1) await write(job, rows, problems, attempt + 1)
+    else for (const row of rows) await write(job, [row], problems)
   }
 }
 

@@ -38,8 +38,8 @@ export interface ImportWatch {
   onFailure?(failure: Failure): void
 }
 
-/** As many as one write may have steps (catalog/store-steps.ts). */
-const BATCH_MAX = 100
+/** What is asked and noted once for all of them costs little then, and little is tried again. */
+const BATCH_MAX = 500
 const IMPORT_ID = /^[\w.-]{1,64}$/
 
 /**
