@@ -106,7 +106,9 @@ export class ExecutionError extends ApiError {
   }
 }
 
-/** A request that cannot be read at all, or a store that is down (shape B, with its HTTP status). */
+/**
+ * A request that cannot be read at all, or a store that is down (shape B, with its HTTP status).
+ */
 export class RequestError extends ApiError {
   override name = 'RequestError'
   override readonly httpStatus: number

@@ -1,9 +1,10 @@
 /** From the parameters of a request to what the actions take (spec/entity-api.md 1.2 to 1.5). */
+import { isUnset } from '../../catalog/field.ts'
 import type { Config } from '../../config/schema.ts'
 import type { ActionDefinition, ActionName, CollectionDefinition, Params } from './definition.ts'
 import { dottedParam } from './definitions/collections.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
-import { RuleError } from './errors.ts'
+import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { castField } from './fields/check.ts'
 import type { RawParameters } from './request/body.ts'
@@ -49,11 +50,15 @@ export interface ReadWrite {
 
 /** Throws `RuleError` or `InvalidFieldsError`. */
 export function writeRequestOf(raw: RawParameters, context: RequestContext): ReadWrite {
-  const { definition, fields, entities } = context
+  const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
   const { options } = readOptions(new Map(), compound, entities)
   const target = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
+  // Mandatory as others are, but clients know it by a code of its own (R17).
+  if (action === 'reopen' && isUnset(update['from'])) {
+    throw new RuleError('reopen: update.from is missing', DISPLAY.refused)
+  }
   const { fields: cast, dropped } = castUpdate(updateParams(context, update), update, context)
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
@@ -68,7 +73,9 @@ function actionOf({ definition, action }: RequestContext): ActionDefinition {
   return definition.actions[action] as ActionDefinition
 }
 
-/** Declared keys, configured fields that may be asked for, and names that are known by their form. */
+/**
+ * Declared keys, configured fields that may be asked for, and names that are known by their form.
+ */
 function queryParams(context: RequestContext, query: Fields = {}): Params {
   const { definition, action, fields } = context
   const { query: declared, target, customFields } = actionOf(context)
@@ -120,14 +127,17 @@ function listChange(
 ): ListChange {
   const field = fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
-    throw new RuleError(`options: cannot ${kind} ${name}: it is no list that may be changed`)
+    const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
+    throw new RuleError(text, DISPLAY.request)
   }
   if (!actionOf({ fields, timeZone, ...context }).customFields) {
-    throw new RuleError(`options: cannot ${kind} ${name} here`)
+    throw new RuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
   const cast = castField(field, values, timeZone)
-  if ('reason' in cast) throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`)
+  if ('reason' in cast) {
+    throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
+  }
   return { field: name, values: cast.value as unknown[] }
 }
 

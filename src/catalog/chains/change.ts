@@ -2,7 +2,7 @@
 import type { Logger } from '../../runtime/log.ts'
 import type { Collection, EntityCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
-import { DuplicateEntityError, EntityConflictError } from '../errors.ts'
+import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
 import { STEPS_MAX, type Step, type Stored, storeSteps } from '../store-steps.ts'
 import { ownerOf, type ProfileFence, type ProfileOwner } from '../write.ts'
 import {
@@ -77,7 +77,14 @@ export async function repairChains(stores: ChangeStores): Promise<number> {
   let repaired = 0
   for (const lock of locks) {
     if (!isAbandoned(lock, clock.nowMs())) continue
-    await takeOver(lockOptionsOf(stores), lock)
+    try {
+      await takeOver(lockOptionsOf(stores), lock)
+    } catch (error) {
+      if (error instanceof CatalogUnavailableError) throw error
+      // The others are not to wait for one that cannot be finished.
+      log.error({ err: error, chain: lock._id }, 'cannot finish the change of a dead process')
+      continue
+    }
     if (lock.change === undefined) continue
     repaired += 1
     log.warn({ chain: lock._id, host: lock.holder.host }, 'finished the change of a dead process')
@@ -102,8 +109,9 @@ async function perform<T>(
   const isWhole = (steps.length === 1 && sequel === undefined) || isMany
   if (!isWhole && !(await noteChange(stores, held, change))) return null
   const stored = await apply(stores, change).catch(async (error: unknown) => {
-    // Inserts come first, so that nothing was done yet.
-    if (!isWhole && error instanceof DuplicateEntityError) {
+    // What the store refuses it would refuse for ever, and the entity would stay locked.
+    const isRefused = !isWhole && !(error instanceof CatalogUnavailableError)
+    if (isRefused && (await isUntouched(stores, change))) {
       await withdrawChange(stores.catalog, held)
     }
     throw error
@@ -167,6 +175,24 @@ async function finish(stores: ChangeStores, change: NotedChange): Promise<void> 
     if (!(error instanceof DuplicateEntityError)) throw error
     log.error({ err: error }, 'a change that was cut off cannot be made any more: it is left out')
   }
+}
+
+/** Whether nothing of a change was done; all its writes have been answered. */
+async function isUntouched(
+  { catalog }: ChangeStores,
+  { collection, steps }: NotedChange,
+): Promise<boolean> {
+  const documents = catalog[collection] as unknown as Collection<RawDocument>
+  const ids = steps.map(({ document }) => document._id)
+  const found = await catalog.run(`look into ${collection}`, () =>
+    documents.find({ _id: { $in: ids } }, { projection: { rev: 1 } }).toArray(),
+  )
+  const revs = new Map(found.map(({ _id, rev }) => [_id.toHexString(), rev]))
+  const isAsBefore = (step: Step) => {
+    const rev = revs.get(step.document._id.toHexString())
+    return step.mode === 'insert' ? rev === undefined : rev === step.expectedRev
+  }
+  return steps.length > 0 && steps.every(isAsBefore)
 }
 
 async function reread(

@@ -1,5 +1,5 @@
 /** Locks of chains, in MongoDB: one at a time changes an entity, in whatever process. */
-import { randomInt, randomUUID } from 'node:crypto'
+import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
@@ -64,7 +64,7 @@ export async function holding<T>(
   chains: readonly string[],
   act: (held: HeldLocks) => Promise<T>,
 ): Promise<T> {
-  const sorted = [...new Set(chains)].sort()
+  const sorted = [...new Set(chains.map(lockNameOf))].sort()
   const turns: (() => void)[] = []
   try {
     for (const chain of sorted) turns.push(await turnOf(chain))
@@ -82,6 +82,15 @@ export async function holding<T>(
   } finally {
     for (const done of turns.reverse()) done()
   }
+}
+
+/** Beyond it no index need take a name: keys that callers send have any length. */
+const NAME_LENGTH_MAX = 200
+
+function lockNameOf(chain: string): string {
+  if (chain.length <= NAME_LENGTH_MAX) return chain
+  const hash = createHash('sha256').update(chain).digest('hex')
+  return `${chain.slice(0, NAME_LENGTH_MAX)}#${hash}`
 }
 
 async function turnOf(chain: string): Promise<() => void> {

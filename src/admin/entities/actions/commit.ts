@@ -9,6 +9,7 @@ import { checkCustomFields } from '../fields/check.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import type { Draft, Fields } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
+import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields } from './uniqueness.ts'
 
 export function ruleContextOf(
@@ -67,6 +68,7 @@ async function checkDraft(
   // Overlaps first: what they would make of the rest says nothing.
   draft.steps(context.zone)
   for (const { document, stored } of draft.changed()) {
+    checkIndexedTexts(definition, document)
     await rules[definition.name]?.check?.(document, stored, context)
     await checkUniqueFields(catalog, definition, fields, document)
     await checkDocument(stores, definition, document, stored, config.rating.timeZone)

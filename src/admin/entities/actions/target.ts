@@ -34,7 +34,8 @@ export async function findTarget(
   const { _id: id, effective_date: effective } = query
   if (id instanceof ObjectId) return byId(catalog, definition, id)
   if (isById) {
-    throw new RuleError('query: _id is missing', DISPLAY.request)
+    const isEmpty = Object.keys(query).length === 0
+    throw new RuleError('query: _id is missing', isEmpty ? DISPLAY.refused : DISPLAY.request)
   }
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {

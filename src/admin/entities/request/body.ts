@@ -1,6 +1,6 @@
 /**
- * Where parameters come from (spec/entity-api.md 1.2): the query string, and a body of JSON, a form,
- * or a form in parts. Names in the body win.
+ * Where parameters come from (spec/entity-api.md 1.2): the query string, and a body of JSON, a
+ * form, or a form in parts. Names in the body win.
  */
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

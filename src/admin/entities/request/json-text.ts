@@ -1,4 +1,4 @@
-/** Compound parameters: JSON in a text, or a value that is already read (spec/entity-api.md 1.2). */
+/** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
 import type { Fields } from '../../../catalog/field.ts'
 import { RuleError } from '../errors.ts'
 import type { RawParameters } from './body.ts'

@@ -40,7 +40,7 @@ export interface ReadParts {
   dispose(): Promise<void>
 }
 
-/** Reads all parts; fields go to `form`. Errors as of `readParameters`. Leaves no file if it fails. */
+/** Reads all parts; fields go to `form`. Errors as of `readParameters`; then no file is left. */
 export async function readParts(
   request: FastifyRequest,
   form: FormParameters,

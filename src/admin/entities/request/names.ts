@@ -2,8 +2,10 @@
 import { nearest } from '../../../config/nearest.ts'
 import type { Param, Params } from '../definition.ts'
 
-/** Names that a careless assignment would take as the prototype of an object. */
-const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+/** What a careless assignment takes as a prototype, or the driver as a type of its own. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['__proto__', 'constructor', 'prototype', '_bsontype'],
+])
 const NAME_LENGTH_MAX = 256
 /** Comparing letters costs the product of both lengths. */
 const COMPARED_LENGTH_MAX = 64
@@ -12,7 +14,7 @@ export const KEY_PATTERN = /^[A-Z0-9_]+$/
 
 /** Why a key may not be in any object of a request; null if it may. */
 export function unsafeName(name: string): string | null {
-  if (PROTOTYPE_NAMES.has(name)) return 'is a name that is not allowed'
+  if (RESERVED.has(name)) return 'is a name that is not allowed'
   return name.includes('\0') ? 'is a name with a zero byte' : null
 }
 

@@ -1,7 +1,7 @@
 /**
  * `query` by the definition of its action: a filter of the store that holds nothing but declared
- * fields and the operators below, with operands of the declared types. Everything else is refused by
- * name: what is ignored in a filter would find, or change, what nobody meant.
+ * fields and the operators below, with operands of the declared types. Everything else is refused
+ * by name: what is ignored in a filter would find, or change, what nobody meant.
  */
 import type { Fields } from '../../../catalog/field.ts'
 import type { Param, Params } from '../definition.ts'

@@ -1,8 +1,10 @@
-/** Regular expressions that callers search by: the store must be able to run them in bounded time. */
+/** Regular expressions that callers search by: the store must run them in bounded time. */
 import { isCheap } from '../../../rating/rule-regex.ts'
 
 const LENGTH_MAX = 256
 const OPTIONS = /^[ims]*$/
+/** What JavaScript reads and PCRE, which stores run, does not. */
+const UNKNOWN_TO_PCRE = /\\u|\[\^?\]/
 
 /** Why `$regex` with its `$options` is refused; null if it may be run. */
 export function badExpression(expression: unknown, options: unknown = ''): string | null {
@@ -18,5 +20,6 @@ export function badExpression(expression: unknown, options: unknown = ''): strin
   } catch {
     return 'is not a regular expression'
   }
+  if (UNKNOWN_TO_PCRE.test(expression)) return 'has \\u or an empty class, which stores do not know'
   return isCheap(expression, flags) ? null : 'cannot be run in bounded time'
 }

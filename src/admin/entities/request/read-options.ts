@@ -55,9 +55,9 @@ const SORT_FIELDS_MAX = 8
 const CHANGES_MAX = 100
 
 /**
- * Reads them all. `size` absent: a page of the usual size; 0 or negative, or more than there may be:
- * the largest. Throws `RuleError` with the code of sorting (R4), or `InvalidFieldsError` that tells
- * all others that are wrong.
+ * Reads them all. `size` absent: a page of the usual size; 0 or negative, or more than there may
+ * be: the largest. Throws `RuleError` with the code of sorting (R4), or `InvalidFieldsError` that
+ * tells all others that are wrong.
  */
 export function readOptions(
   raw: RawParameters,

@@ -6,8 +6,8 @@ import type { Problems } from './problems.ts'
 
 /**
  * A copy in which full ISO timestamps, and dates as answers show them (`{sec, usec}`), are dates.
- * Keys with dots, keys that begin with `$` and names of prototypes are problems: they would be paths
- * or operators of the store.
+ * Keys with dots, keys that begin with `$` and names of prototypes are problems: they would be
+ * paths or operators of the store.
  */
 export function storedValue(value: unknown, path: string, problems: Problems, depth = 1): unknown {
   if (typeof value === 'string') return fullTimestamp(value) ?? value

@@ -1,0 +1,86 @@
+/** The page of the API as a person sees it: in a browser. */
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../src/admin/entities/definitions/collections.ts'
+import type { OpenApiDocument } from '../../src/admin/entities/openapi/document.ts'
+import { type Admin, startAdmin } from '../../src/admin/start.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createMetrics } from '../../src/runtime/metrics.ts'
+import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
+
+let stores: TestStores
+let admin: Admin
+let folder: string
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  folder = mkdtempSync(join(tmpdir(), 'tg-browser-'))
+  const config = loadConfig({
+    env: {
+      TOLLGATE_REDIS_URL: stores.server.url,
+      TOLLGATE_MONGO_URL: stores.mongo.url,
+      TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+      TOLLGATE_LEDGER_PARTITIONS: '4',
+      TOLLGATE_ADMIN_PORT: '0',
+      TOLLGATE_RECORDER_ENABLED: 'false',
+    },
+  })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+})
+afterAll(async () => {
+  await admin.close(0)
+  await stores.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const hasBrowser = spawnSync('chromium', ['--version']).status === 0
+
+/** The document as the browser has it when it is loaded. */
+async function shown(path: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    'chromium',
+    [
+      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+      ...[`--user-data-dir=${folder}`, '--dump-dom', `http://127.0.0.1:${admin.port}${path}`],
+    ],
+    { maxBuffer: 64 * 1024 * 1024 },
+  )
+  return stdout
+}
+
+describe('/docs', () => {
+  it.skipIf(!hasBrowser)('shows every collection and action in a browser', async () => {
+    const dom = await shown('/docs')
+    expect(dom).toContain('<title>Tollgate entity API')
+    for (const { name, actions } of DEFINITIONS.values()) {
+      for (const action of Object.keys(actions)) {
+        expect(dom).toContain(`/billapi/${name}/${action}`)
+      }
+    }
+  })
+
+  it('has no script and may load nothing', async () => {
+    const response = await fetch(`http://127.0.0.1:${admin.port}/docs`)
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(await response.text()).not.toMatch(/<script|<link|<img|src=/i)
+  })
+})
+
+describe('/openapi.json', () => {
+  it('has every action of every collection', async () => {
+    const response = await fetch(`http://127.0.0.1:${admin.port}/openapi.json`)
+    const { openapi, info, paths } = (await response.json()) as OpenApiDocument
+    expect([openapi, info.version]).toEqual(['3.1.0', '6.0'])
+    const expected = [...DEFINITIONS.values()].flatMap(({ name, actions }) =>
+      Object.keys(actions).map((action) => `/billapi/${name}/${action}`),
+    )
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/api', ...expected]))
+  })
+})

@@ -1,0 +1,273 @@
+/** R20 to R34 of spec/entity-api.md 1.7: what collections ask of their documents. */
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  BEGIN,
+  fresh,
+  make,
+  makePrepaidGroup,
+  makeRenewal,
+  makeSubscriber,
+  ORDINARY,
+} from './creators.ts'
+import { type Body, displayCode, type Fields, idOf, stored, useWorld } from './world.ts'
+
+const world = useWorld()
+
+/** Refused with shape A, a display code, and a text that has these parts. */
+async function isRefused(
+  [collection, action]: [string, string],
+  params: Fields,
+  [code, ...parts]: [number, ...unknown[]],
+): Promise<Body> {
+  const body = await world.refused(collection, action, params)
+  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
+  expect([body.code, displayCode(body)]).toEqual([17_577, code])
+  for (const part of parts) expect(body.message).toContain(String(part))
+  return body
+}
+
+/** An update of `create` that is complete, but for what is said. */
+function ordinary(collection: string, fields: Fields): { update: Fields } {
+  return { update: { from: BEGIN, ...ORDINARY[collection]?.(), ...fields } }
+}
+
+describe('configured fields', () => {
+  afterEach(() => world.configure('subscribers', {}))
+
+  it.each(['firstname', 'lastname', 'email', 'country', 'address', 'zip_code'])(
+    'R21: %s of an account is mandatory, on create alone',
+    async (name) => {
+      for (const value of [undefined, null, '', []]) {
+        await isRefused(['accounts', 'create'], ordinary('accounts', { [name]: value }), [0, name])
+      }
+    },
+  )
+
+  it('R21: one of an operator', async () => {
+    const { entity } = await make(world, 'accounts')
+    const fields = [{ field_name: 'tax_id', type: 'text', mandatory: true }]
+    await world.configure('subscribers', { account: { fields } })
+    await isRefused(['accounts', 'create'], ordinary('accounts', {}), [0, 'tax_id'])
+    await make(world, 'accounts', { tax_id: 'X1' })
+    const params = { query: { _id: entity._id.$id }, update: { lastname: 'King' } }
+    await world.ok('accounts', 'update', params)
+  })
+
+  it('R22: a value that another one has at the time', async () => {
+    const fields = [{ field_name: 'id_card', type: 'text', unique: true }]
+    await world.configure('subscribers', { account: { fields } })
+    const card = fresh('CARD')
+    const { aid } = (await make(world, 'accounts', { id_card: card, to: '2026-03-01' })).entity
+    const again = ordinary('accounts', { id_card: card })
+    await isRefused(['accounts', 'create'], again, [0, 'id_card', card, aid])
+    const later = await make(world, 'accounts', { id_card: card, from: '2026-03-01' })
+    const query = { _id: idOf(later) }
+    const move = { query, update: { from: '2026-02-28', id_card: card } }
+    await isRefused(['accounts', 'reopen'], move, [3])
+    const other = await make(world, 'accounts', { id_card: fresh('CARD') })
+    const update = { id_card: card }
+    await isRefused(['accounts', 'update'], { query: { _id: idOf(other) }, update }, [0, card])
+  })
+
+  it('R23: a value that is none of the options', async () => {
+    const update = { invoice_shipping_method: 'pigeon' }
+    await isRefused(['accounts', 'create'], ordinary('accounts', update), [
+      ...[0, 'invoice_shipping_method', 'pigeon'],
+    ] as [number, ...unknown[]])
+    const query = { _id: idOf(await make(world, 'accounts')) }
+    await isRefused(['accounts', 'update'], { query, update }, [0, 'invoice_shipping_method'])
+    const day = { query, update: { invoicing_day: 29 } }
+    await isRefused(['accounts', 'update'], day, [0, 'invoicing_day', 29])
+    await world.ok('accounts', 'update', { query, update: { invoicing_day: 28 } })
+  })
+})
+
+describe('R24: a service that is not there', () => {
+  it('when it begins', async () => {
+    const { name } = (await make(world, 'services', { from: '2026-02-01' })).entity
+    const { aid } = (await make(world, 'accounts')).entity
+    const plan = (await make(world, 'plans')).entity['name']
+    const person = { firstname: 'A', lastname: 'B', address: 'C', aid, plan, from: BEGIN }
+    for (const service of ['NONE', name]) {
+      const update = { ...person, services: [{ name: service, from: BEGIN }] }
+      const told = [66_601, service, BEGIN] as [number, ...unknown[]]
+      await isRefused(['subscribers', 'create'], { update }, told)
+    }
+    const services = [{ name, from: '2026-01-15' }]
+    const account = ordinary('accounts', { services })
+    await isRefused(['accounts', 'create'], account, [66_601, name, '2026-01-15'])
+  })
+
+  it('that is pushed', async () => {
+    const query = { _id: idOf(await makeSubscriber(world)) }
+    const push = [{ field_name: 'services', field_values: [{ name: 'NONE', from: BEGIN }] }]
+    const params = { query, update: {}, options: { push_fields: push } }
+    await isRefused(['subscribers', 'update'], params, [66_601, 'NONE', BEGIN])
+  })
+})
+
+describe('R25: plays', () => {
+  it('that a plan or service is not offered for', async () => {
+    const plays = [
+      { name: 'MOBILE', enabled: true, default: true },
+      { name: 'FIXED', enabled: true },
+      { name: 'OLD', enabled: false },
+    ]
+    const { config } = world.stores().catalog
+    const document = { rev: 1, value: { plays }, changed: new Date(), changed_by: 'test' }
+    await config.insertOne({ _id: 'plays', ...document })
+    const plan = (await make(world, 'plans', { play: ['FIXED'] })).entity['name']
+    const name = (await make(world, 'services', { play: ['FIXED'] })).entity['name']
+    const { aid } = (await make(world, 'accounts')).entity
+    const person = { firstname: 'A', lastname: 'B', address: 'C', aid, from: BEGIN }
+    const create = (fields: Fields) => ({ update: { ...person, ...fields } })
+    const call: [string, string] = ['subscribers', 'create']
+    await isRefused(call, create({ plan }), [0, plan, 'MOBILE'])
+    await isRefused(call, create({ plan, play: 'OLD' }), [0, 'play', 'OLD'])
+    const free = (await make(world, 'plans')).entity['name']
+    await isRefused(call, create({ plan: free, services: [{ name }] }), [0, name, 'MOBILE'])
+    const body = await world.ok(...call, create({ plan, services: [{ name }], play: 'FIXED' }))
+    expect(body.entity).toMatchObject({ play: 'FIXED' })
+    await config.deleteOne({ _id: 'plays' })
+  })
+})
+
+describe('R26: overrides', () => {
+  it.each(['from', 'to', 'price'])('without %s of a price', async (missing) => {
+    const { [missing]: _, ...price } = { from: 0, to: 'UNLIMITED', price: 1 } as Fields
+    const overrides = [{ type: 'plan', key: 'GOLD', value: { price: [price] } }]
+    const account = ordinary('accounts', { overrides })
+    await isRefused(['accounts', 'create'], account, [0, 'plan', 'GOLD', missing])
+    const query = { _id: idOf(await makeSubscriber(world)) }
+    const update = { query, update: { overrides } }
+    await isRefused(['subscribers', 'update'], update, [0, 'plan', 'GOLD', missing])
+  })
+})
+
+describe('R27: allowances', () => {
+  it('that are not positive, doubled, or of another account', async () => {
+    const { sid } = (await makeSubscriber(world)).entity
+    const create = (allowances: unknown) => ordinary('accounts', { allowances })
+    for (const allowance of [0, -1, '0', 'x', undefined]) {
+      await isRefused(['accounts', 'create'], create([{ sid, allowance }]), [0, sid])
+    }
+    const twice = [1, 2].map((allowance) => ({ sid, allowance }))
+    await isRefused(['accounts', 'create'], create(twice), [0, sid])
+    await make(world, 'accounts', { allowances: [{ sid, allowance: '1.5' }] })
+    await isRefused(['accounts', 'create'], create([{ sid, allowance: 1 }]), [0, sid])
+  })
+})
+
+describe('services', () => {
+  it.each(['from', 'to', 'price'])('R28: a price without %s', async (missing) => {
+    const { [missing]: _, ...tier } = { from: 0, to: 12, price: 5 } as Fields
+    const params = ordinary('services', { price: [tier] })
+    await isRefused(['services', 'create'], params, [999_999, 'price', missing])
+  })
+
+  it.each([0, -1, 'x', 11, '11.5'])('R29: limit_cycles of %j', async (limit) => {
+    const price = [{ from: 0, to: 12, price: 5 }]
+    const params = ordinary('services', { price, limit_cycles: limit })
+    await isRefused(['services', 'create'], params, [999_999, 'limit_cycles'])
+  })
+
+  it('R29: limit_cycles that is the highest to', async () => {
+    const price = [{ from: 0, to: 12, price: 5 }]
+    const query = { _id: idOf(await make(world, 'services', { price, limit_cycles: 12 })) }
+    const update = { limit_cycles: 6 }
+    await isRefused(['services', 'update'], { query, update }, [999_999, 'limit_cycles'])
+  })
+})
+
+describe('R30: recurrence', () => {
+  it.each([
+    ['plans', 988_888],
+    ['services', 999_999],
+  ])('of %s', async (collection, code) => {
+    for (const recurrence of [{ frequency: 1 }, { start: 1 }, { other: 1 }]) {
+      const params = ordinary(collection, { recurrence })
+      const missing = 'frequency' in recurrence ? 'start' : 'frequency'
+      await isRefused([collection, 'create'], params, [code, 'recurrence', missing])
+    }
+    await make(world, collection, { recurrence: { periodicity: 'month' } })
+  })
+})
+
+describe('R31: rounding rules', () => {
+  it.each(['plans', 'services', 'rates'])('of %s', async (collection) => {
+    const stage = { rounding_stage: 'line' }
+    const create = (rules: Fields) => ordinary(collection, { rounding_rules: rules })
+    const call: [string, string] = [collection, 'create']
+    await isRefused(call, create(stage), [0, 'rounding_type'])
+    const sideways = { ...stage, rounding_type: 'sideways' }
+    await isRefused(call, create(sideways), [0, 'rounding_type'])
+    const up = { ...stage, rounding_type: 'up' }
+    await isRefused(call, create(up), [0, 'rounding_decimals'])
+    await make(world, collection, { rounding_rules: { rounding_stage: 'None' } })
+  })
+})
+
+describe.each(['charges', 'discounts'])('R32: %s', (collection) => {
+  it.each([0, -1])('simultaneous_limit of %j', async (limit) => {
+    const params = ordinary(collection, { simultaneous_limit: limit })
+    await isRefused([collection, 'create'], params, [999_999, 'simultaneous_limit'])
+  })
+
+  it('cycles with nothing to count from', async () => {
+    const create = (fields: unknown) =>
+      ordinary(collection, {
+        params: { cycles: 3, conditions: [{ subscriber: [{ fields }] }] },
+      })
+    const call: [string, string] = [collection, 'create']
+    const name = [{ field: 'firstname', op: 'eq', value: 'Ada' }]
+    await isRefused(call, create(name), [999_999, 'cycles'])
+    const plan = [{ field: 'plan', op: 'eq', value: 'GOLD' }]
+    await world.ok(...call, create(plan))
+  })
+})
+
+describe('R33: renewals', () => {
+  it('of a group that is not there, or next too early', async () => {
+    const { sid, aid } = (await makeSubscriber(world)).entity
+    const { name } = (await makePrepaidGroup(world)).entity
+    const create = (fields: Fields) => ({
+      update: { sid, aid, cycles: 3, bucket_group: name, ...fields },
+    })
+    const call: [string, string] = ['autorenew', 'create']
+    await isRefused(call, create({ bucket_group: 'NONE' }), [0, 'bucket_group', 'NONE'])
+    await isRefused(call, create({ next_renew: '2026-06-15' }), [0, 'next_renew', '2026-06-16'])
+    const query = { _id: idOf(await makeRenewal(world)) }
+    const update = { next_renew: '2026-01-01' }
+    await isRefused(['autorenew', 'update'], { query, update }, [0, 'next_renew'])
+  })
+})
+
+describe('R34: the last admin', () => {
+  it('is neither deleted nor demoted', async () => {
+    const query = { _id: idOf(await make(world, 'users', { roles: ['admin'] })) }
+    for (const [action, update] of [
+      ['delete', {}],
+      ['update', { roles: ['read', 'write'] }],
+    ] as const) {
+      const { code, data } = await world.refused('users', action, { query, update })
+      expect([code, data.message]).toEqual([500, expect.stringContaining('admin')])
+    }
+    await make(world, 'users', { roles: ['admin', 'read'] })
+    await world.ok('users', 'update', { query, update: { roles: ['read'] } })
+    expect(await stored(world, 'users', { roles: 'admin' })).toHaveLength(1)
+  })
+})
+
+describe('what somebody needs', () => {
+  it('is not deleted', async () => {
+    const subscriber = (await makeSubscriber(world)).entity
+    for (const [collection, key, value] of [
+      ['plans', 'name', subscriber['plan']],
+      ['accounts', 'aid', subscriber['aid']],
+    ] as const) {
+      const [row] = await world.rows(collection, { query: { [key]: value } })
+      const query = { _id: (row as { _id: { $id: string } })._id.$id }
+      await isRefused([collection, 'delete'], { query }, [2, value, subscriber['sid']])
+    }
+  })
+})

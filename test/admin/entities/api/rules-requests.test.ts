@@ -1,0 +1,205 @@
+/** R1 to R9 of spec/entity-api.md 1.7: what a request must be, and what it may address. */
+import { describe, expect, it } from 'vitest'
+import { fresh, make, makeSubscriber, ORDINARY } from './creators.ts'
+import { type Body, displayCode, type Fields, idOf, useWorld } from './world.ts'
+
+const world = useWorld()
+
+/** Refused with shape A, a display code, and a text that has these parts. */
+async function isRefused(
+  [collection, action]: [string, string],
+  params: Fields,
+  [code, ...parts]: [number, ...string[]],
+): Promise<Body> {
+  const body = await world.refused(collection, action, params)
+  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
+  expect([body.code, displayCode(body)]).toEqual([17_577, code])
+  for (const part of parts) expect(body.message).toContain(part)
+  return body
+}
+
+describe('R1: a parameter that is not JSON', () => {
+  it.each(['get', 'uniqueget', 'update', 'close', 'delete'])('of %s', async (action) => {
+    for (const name of ['query', 'options']) {
+      await isRefused(['plans', action], { [name]: '{"name":' }, [0, `${name} is not JSON`])
+    }
+    for (const text of ['[1]', '1', '"x"', 'true', 'NaN', "{'a':1}", '{"a":1}}']) {
+      await isRefused(['plans', action], { query: text }, [0, 'query'])
+    }
+  })
+
+  it('is told also where another one follows that is', async () => {
+    const { entity } = await make(world, 'plans')
+    const update = { description: 'x' }
+    const query = `{"_id":"${entity._id.$id}"`
+    await isRefused(['plans', 'update'], { query, update }, [0, 'query is not JSON'])
+    await isRefused(['plans', 'update'], { update: '{', query: {} }, [0, 'update is not JSON'])
+  })
+
+  it('of a body, and of sort, project and states', async () => {
+    for (const name of ['sort', 'project', 'states']) {
+      await isRefused(['plans', 'get'], { [name]: '{' }, [0, name])
+    }
+    const headers = { 'Content-Type': 'application/json' }
+    for (const body of ['{"query"', '[]', '5', '"text"', 'null']) {
+      const init = { method: 'POST', headers, body }
+      const answer = await world.send('/billapi/plans/get', init)
+      expect([answer.http, answer.body.status, answer.body.code]).toEqual([200, 0, 17_577])
+      expect(answer.body.message).toContain('body')
+    }
+  })
+})
+
+describe('R2: a mandatory parameter that is missing, or empty', () => {
+  it.each(['plans', 'services', 'rates', 'taxes', 'prepaidincludes', 'charges', 'discounts'])(
+    'of %s: each one',
+    async (collection) => {
+      const mandatory: Readonly<Record<string, string[]>> = {
+        plans: ['name', 'price', 'recurrence', 'upfront', 'connection_type'],
+        services: ['name', 'price', 'recurrence', 'prorated'],
+        rates: ['key', 'rates', 'pricing_method'],
+        taxes: ['key', 'description', 'rate'],
+        prepaidincludes: ['name', 'external_id', 'priority', 'charging_by', 'charging_by_usaget'],
+        charges: ['key'],
+        discounts: ['key'],
+      }
+      for (const name of mandatory[collection] ?? []) {
+        const { [name]: _, ...update } = ORDINARY[collection]?.() ?? {}
+        const told = `update.${name} is mandatory`
+        await isRefused([collection, 'create'], { update }, [999_999, told])
+        const empty = { ...update, [name]: '' }
+        await isRefused([collection, 'create'], { update: empty }, [999_999, told])
+      }
+    },
+  )
+
+  it('of a query: close needs _id, permanentchange needs from', async () => {
+    const { name } = (await make(world, 'plans')).entity
+    const query = { name, effective_date: '2026-02-01' }
+    await isRefused(['plans', 'permanentchange'], { query }, [999_999, 'update.from'])
+    await isRefused(['plans', 'close'], { update: { to: '2026-03-01' } }, [999_999, 'query._id'])
+  })
+})
+
+describe('R3: a value that does not match its pattern', () => {
+  it.each([
+    ['plans', 'name'],
+    ['services', 'name'],
+    ['rates', 'key'],
+    ['taxes', 'key'],
+    ['charges', 'key'],
+    ['discounts', 'key'],
+  ])('of %s.%s', async (collection, field) => {
+    for (const value of ['gold', 'A-B', 'A B', 'A.B', '$A', 'A\nB', 'Ä', '../A', 'A\u0000']) {
+      const update = { ...ORDINARY[collection]?.(), [field]: value }
+      await isRefused([collection, 'create'], { update }, [999_999, `update.${field}`])
+    }
+  })
+})
+
+describe('R4: a direction of sorting other than 1 and -1', () => {
+  it.each([0, 2, 'up', true, null, {}, [1], 1.5])('%j', async (direction) => {
+    for (const action of ['get', 'uniqueget']) {
+      const sort = { name: direction }
+      await isRefused(['plans', action], { sort }, [10_403, 'name'])
+    }
+  })
+})
+
+describe('R5: a key without effective_date', () => {
+  it.each(['update', 'closeandnew', 'move', 'reopen', 'permanentchange'])('%s', async (action) => {
+    const { name } = (await make(world, 'plans')).entity
+    const update = { from: '2026-03-01' }
+    const params = { query: { name }, update }
+    await isRefused(['plans', action], params, [999_999, 'effective_date'])
+  })
+})
+
+describe('R6: push and pull', () => {
+  it.each(['push', 'pull'])('%s of a field that is no list', async (kind) => {
+    const query = { _id: idOf(await makeSubscriber(world)) }
+    for (const field of ['firstname', 'nothing', 'aid', 'plan', '_id', 'constructor']) {
+      const change = { field_name: field, field_values: ['x'] }
+      const options = { [`${kind}_fields`]: [change] }
+      const params = { query, update: { lastname: 'x' }, options }
+      const isName = field !== 'constructor'
+      if (isName) await isRefused(['subscribers', 'update'], params, [999_999, kind, field])
+      else await world.refused('subscribers', 'update', params)
+    }
+  })
+})
+
+describe('R7: a write that says nothing', () => {
+  it.each(['update', 'closeandnew', 'move', 'delete'])('%s', async (action) => {
+    await make(world, 'taxes')
+    await isRefused(['taxes', action], {}, [2, '_id'])
+    await isRefused(['taxes', action], { query: {}, update: {} }, [2, '_id'])
+  })
+})
+
+describe('R8: a key that finds no revision', () => {
+  it.each(['update', 'closeandnew', 'move', 'reopen', 'permanentchange'])('%s', async (action) => {
+    const { name } = (await make(world, 'plans')).entity
+    const update = { from: '2026-03-01' }
+    for (const key of [name, fresh('NOBODY')]) {
+      const query = { name: key, effective_date: '2025-12-31' }
+      const body = await world.refused('plans', action, { query, update })
+      expect(Object.keys(body)).toEqual(['status', 'code', 'data'])
+      expect(body.code).toBe(500)
+      expect(body.data.message).toContain(String(key))
+      expect(body.data.message).toContain('2025-12-31')
+    }
+  })
+
+  it.each(['update', 'close', 'move', 'delete'])('%s: or an id', async (action) => {
+    const _id = 'f'.repeat(24)
+    const params = { query: { _id }, update: { to: '2026-03-01' } }
+    const { code, data } = await world.refused('plans', action, params)
+    expect([code, data.message]).toEqual([500, expect.stringContaining(_id)])
+  })
+})
+
+describe('R9: a key that is there', () => {
+  it('already', async () => {
+    const { name } = (await make(world, 'plans')).entity
+    const update = { ...ORDINARY['plans']?.(), name, from: '2030-01-01' }
+    await isRefused(['plans', 'create'], { update }, [0, 'name', String(name)])
+  })
+
+  it('and has ended long ago', async () => {
+    const body = await make(world, 'rates', { to: '2026-02-01' })
+    const { key } = body.entity
+    const update = { ...ORDINARY['rates']?.(), key, from: '2026-03-01' }
+    await isRefused(['rates', 'create'], { update }, [0, 'key', String(key)])
+  })
+
+  it('prepaidincludes: a name or a number', async () => {
+    const { name, external_id: id } = (await make(world, 'prepaidincludes')).entity
+    const ordinary = ORDINARY['prepaidincludes']?.()
+    const sameName = { ...ordinary, name }
+    await isRefused(['prepaidincludes', 'create'], { update: sameName }, [0, 'name'])
+    const sameId = { ...ordinary, name: fresh('OTHER'), external_id: id }
+    await isRefused(['prepaidincludes', 'create'], { update: sameId }, [0, 'external_id'])
+  })
+})
+
+describe('invalid fields', () => {
+  it('are all told, as clients read them', async () => {
+    const update = { from: 'soon', ...ORDINARY['plans']?.(), upfront: 'perhaps' }
+    const body = await world.refused('plans', 'create', { update })
+    expect(body.code).toBe(17_576)
+    expect(JSON.parse(String(body.display))).toEqual([
+      { name: 'from', error: 3 },
+      { name: 'upfront', error: 3 },
+    ])
+    expect(body.message).toMatch(/update\.from .*update\.upfront/)
+  })
+
+  it('of a query: what is not declared finds nothing, and everything', async () => {
+    const { name } = (await make(world, 'plans')).entity
+    for (const query of [{ nmae: name }, { $where: '1' }, { name: { $ne: 1, $where: '1' } }]) {
+      const body = await world.refused('plans', 'get', { query })
+      expect([body.code, body.message]).toEqual([17_576, expect.stringMatching(/nmae|\$where/)])
+    }
+  })
+})

@@ -1,0 +1,177 @@
+/**
+ * docs/ENTITY-API.md: its examples are sent in their order to an installation that is empty. Ids
+ * are other ones there, and stand for the same documents throughout; times at which things were
+ * done, which are the dates with a fraction of a second, are any.
+ */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
+import { type Admin, startAdmin } from '../../../src/admin/start.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+
+const text = readFileSync(new URL('../../../docs/ENTITY-API.md', import.meta.url), 'utf8')
+
+interface Example {
+  call: string
+  /** Operation id. */
+  key: string | undefined
+  body: string
+  answer: unknown
+}
+
+interface Refusal {
+  call: string
+  key?: string
+  body: unknown
+  code: number
+  display?: number
+  /** In slashes: an expression. */
+  text: string
+}
+
+const EXAMPLE =
+  /```json call=(\S+)(?: key=(\S+))?\n([\s\S]*?)\n```\n```json answer\n([\s\S]*?)\n```/g
+
+function examples(): Example[] {
+  return [...text.matchAll(EXAMPLE)].map(([, call = '', key, body = '', answer = '']) => {
+    return { call, key, body, answer: JSON.parse(answer) as unknown }
+  })
+}
+
+function refusals(): Refusal[] {
+  const [, list = ''] = /```json refusals\n([\s\S]*?)\n```/.exec(text) ?? []
+  return JSON.parse(list) as Refusal[]
+}
+
+let stores: TestStores
+let admin: Admin
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  const config = loadConfig({
+    env: {
+      TOLLGATE_REDIS_URL: stores.server.url,
+      TOLLGATE_MONGO_URL: stores.mongo.url,
+      TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+      TOLLGATE_LEDGER_PARTITIONS: '4',
+      TOLLGATE_RECORDER_BLOCK_MS: '20',
+      TOLLGATE_ADMIN_PORT: '0',
+    },
+  })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+})
+afterAll(async () => {
+  await admin.close(500)
+  await stores.close()
+})
+
+/** Ids of the page, and what they are here. */
+const ids = new Map<string, string>()
+const OBJECT_ID = /65f0c0ffee01234[0-9a-f]{9}/g
+
+async function send(call: string, body: string, key: string | undefined) {
+  const response = await fetch(`http://127.0.0.1:${admin.port}/billapi/${call}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) },
+    body: body.replaceAll(OBJECT_ID, (id) => ids.get(id) ?? id),
+  })
+  return (await response.json()) as unknown
+}
+
+/** The answer of the page as it would be here, after a look at the one that came. */
+function here(told: unknown, came: unknown): unknown {
+  if (Array.isArray(told)) return told.map((one, at) => here(one, (came as unknown[])?.[at]))
+  if (typeof told !== 'object' || told === null) return told
+  const { $id: id, usec } = told as { $id?: unknown; usec?: unknown }
+  const fields = (came ?? {}) as Record<string, unknown>
+  if (typeof id === 'string' && id.search(OBJECT_ID) === 0) {
+    if (!ids.has(id)) ids.set(id, String(fields['$id']))
+    return { $id: ids.get(id) }
+  }
+  const isAnyDate = usec !== undefined && usec !== 0
+  if (isAnyDate) return { sec: expect.any(Number), usec: expect.any(Number) }
+  return Object.fromEntries(
+    Object.entries(told).map(([name, one]) => [name, here(one, fields[name])]),
+  )
+}
+
+const isRead = (call: string) => /\/(?:get|uniqueget)$/.test(call)
+
+describe('an example of docs/ENTITY-API.md', () => {
+  it.each(examples())('$call', async ({ call, key, body, answer }) => {
+    // Lines are there when they are recorded.
+    if (isRead(call)) {
+      const rows = (answer as { details: unknown[] }).details.length
+      const read = async () => (await send(call, body, key)) as { details: unknown[] }
+      await expect.poll(async () => (await read()).details.length, { timeout: 10_000 }).toBe(rows)
+    }
+    const came = await send(call, body, key)
+    expect(came).toEqual(here(answer, came))
+    if (key !== undefined) expect(await send(call, body, key)).toEqual(came)
+  })
+
+  it.each(refusals())('$call is refused: $text', async ({ call, key, body, code, ...told }) => {
+    const came = (await send(call, JSON.stringify(body), key)) as {
+      message?: string
+      display?: { code: number }
+      data?: { message: string }
+    }
+    expect(came).toMatchObject({ status: 0, code })
+    if (told.display !== undefined) expect(came.display?.code).toBe(told.display)
+    const [, source] = /^\/(.*)\/$/.exec(told.text) ?? []
+    const message = came.data?.message ?? came.message
+    if (source === undefined) expect(message).toBe(told.text)
+    else expect(message).toMatch(new RegExp(source))
+  })
+
+  it('is there, of all kinds', () => {
+    expect(examples().length).toBeGreaterThan(12)
+    expect(examples().length).toBe(text.split('```json call=').length - 1)
+    expect(refusals().length).toBeGreaterThan(15)
+  })
+})
+
+const RECORDS = ['balances', 'bills', 'lines']
+
+/** Rows of the table of collections: names, and in the order of the head whether each is there. */
+function rows(): [name: string, actions: string[]][] {
+  const [, rest = ''] = text.split('\n## Collections\n')
+  const [section = ''] = rest.split('\n## ')
+  const [head = '', , ...lines] = section.split('\n').filter((line) => line.startsWith('|'))
+  const cellsOf = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim())
+  const [, ...columns] = cellsOf(head)
+  return lines.flatMap((line) => {
+    const [names = '', ...marks] = cellsOf(line)
+    const actions = columns.flatMap((column, at) => {
+      const mark = marks[at]
+      if (mark === '') return []
+      return mark === 'x' ? column.split(', ') : [String(mark).replaceAll('`', '')]
+    })
+    return names.split(', ').map((name): [string, string[]] => [name, actions])
+  })
+}
+
+describe('the table of collections', () => {
+  it('has all of them', () => {
+    expect(
+      rows()
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual([...DEFINITIONS.keys()].sort())
+    for (const name of RECORDS) expect(DEFINITIONS.get(name)?.hasMinimumDate).toBe(false)
+  })
+
+  it.each(rows())('%s: %j', (name, actions) => {
+    const has = Object.keys(DEFINITIONS.get(name)?.actions ?? {})
+    const shown = has.filter((action) => action !== 'import' && action !== 'export')
+    expect(shown.sort()).toEqual([...actions].sort())
+  })
+})
