@@ -57,8 +57,8 @@ export function told(text: string): string {
 const LIST_MAX = 100
 
 /**
- * Sets what is along a dotted name; a number is a place in a list. Throws `RuleError` for names that
- * cannot be one.
+ * Sets what is along a dotted name; a number is a place in a list. Throws `RuleError` for names
+ * that cannot be one.
  */
 export function setAlong(target: Record<string, unknown>, name: string, value: unknown): void {
   const steps = name.split('.')

@@ -72,8 +72,9 @@ export async function importRows(
   } catch (error) {
     await progress.end('stopped').catch(() => undefined)
     if (!isOutage(error)) throw error
-    const text = `a store is unavailable: import ${importId} stopped after ${progress.rowsDone} rows`
-    throw new RequestError(503, `${text}, and goes on with the same file and import_id`)
+    const where = `import ${importId} stopped after ${progress.rowsDone} rows`
+    const how = 'it goes on with the same file and import_id'
+    throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
   }
 }
 

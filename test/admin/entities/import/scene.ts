@@ -134,7 +134,8 @@ export function subscriberSettings(): Record<string, unknown> {
 }
 
 export function subscriberLine(index: number, account: string, from = '2026-05-01'): string {
-  return `Eve,Line ${index},GOLD,1 Mill Rd,+4420${String(index).padStart(6, '0')},${from},${account}`
+  const number = `+4420${String(index).padStart(6, '0')}`
+  return `Eve,Line ${index},GOLD,1 Mill Rd,${number},${from},${account}`
 }
 
 export const SUBSCRIBER_HEADER = 'first,last,plan,address,msisdn,from,account'
