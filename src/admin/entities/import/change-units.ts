@@ -14,6 +14,7 @@ import * as edits from '../timeline/edits.ts'
 import { type ImportJob, withCache } from './job.ts'
 import { problemOf } from './problems.ts'
 import { changeRequest, createRequest } from './requests.ts'
+import { taxCheck } from './taxes.ts'
 import type { GoodUnit, PriceOverride, RowResults } from './unit.ts'
 
 /**
@@ -22,6 +23,8 @@ import type { GoodUnit, PriceOverride, RowResults } from './unit.ts'
  */
 export async function changeUnit(job: ImportJob, unit: GoodUnit): Promise<string | null> {
   try {
+    const checkTax = await taxCheck(job, [unit])
+    checkTax(unit)
     await changeOrCheck(job, changeRequest(job, unit))
     return null
   } catch (error) {

@@ -24,6 +24,7 @@ import { giveNumbers, hasNumbers } from './numbers.ts'
 import { problemOf } from './problems.ts'
 import { createRequest } from './requests.ts'
 import { type TakenValues, takenValues } from './taken-values.ts'
+import { taxCheck } from './taxes.ts'
 import type { GoodUnit } from './unit.ts'
 
 /** A unit on its way to be a document. */
@@ -39,10 +40,12 @@ export type Problems = Map<GoodUnit, string>
 export async function createUnits(job: ImportJob, units: readonly GoodUnit[]): Promise<Problems> {
   const problems: Problems = new Map()
   const accountOf = await linkedAccounts(job, units)
+  const checkTax = await taxCheck(job, units)
   const cached = withCache(job.stores, createRuleCache())
   const rows: NewRow[] = []
   for (const unit of units) {
     try {
+      checkTax(unit)
       const request = createRequest(job, unit, accountOf(unit))
       const document = await newDocument(cached, request)
       rows.push({ unit, document: { ...document, _id: documentIdOf(job.importId, unit) } })

@@ -90,6 +90,8 @@ function operationOf({ name }: CollectionDefinition, given: string | undefined):
   )
 }
 
+const VALUES: readonly string[] = ['importType', 'delimiter', 'format', 'dry_run']
+
 /** What the definition declares of an import; anything else would be a setting without effect. */
 function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext): Fields {
   const params = definition.actions.import?.update ?? {}
@@ -99,8 +101,12 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
     const hint = meant === undefined ? '' : `: '${meant}' is`
     throw new ExecutionError(`update.${unknown.slice(0, 64)} is no setting of an import${hint}`)
   }
+  const isValue = ([name]: [string, unknown]) => VALUES.includes(name)
+  const values = Object.fromEntries(Object.entries(update).filter(isValue))
   try {
-    return castUpdate(params, update, { timeZone, nowMs }).fields
+    const { fields } = castUpdate(params, values, { timeZone, nowMs })
+    // All others are read by hand: names of fields may be dotted in them.
+    return { ...update, ...fields }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw new ExecutionError(error.message)

@@ -52,6 +52,7 @@ export async function survey(options: SurveyOptions): Promise<Survey> {
     if (rows > rowsMax) throw new ExecutionError(`the file has more than ${rowsMax} rows`)
     lines?.count(map(row))
   }
+  checkText(decoder)
   if (map === null || rows === 0) throw new ExecutionError('the file has no rows')
   return { format, rows, checksum: hash.digest('hex'), map, lines }
 }
@@ -81,9 +82,10 @@ function headerOf({ content }: SourceRow): readonly string[] {
   return 'cells' in content ? content.cells : []
 }
 
-function checkText(decoder: InstanceType<typeof TextDecoder>, chunk: Buffer): void {
+/** Without a chunk: the end of the file must not be in the midst of a character. */
+function checkText(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): void {
   try {
-    decoder.decode(chunk, { stream: true })
+    decoder.decode(chunk, { stream: chunk !== undefined })
   } catch {
     throw new ExecutionError('the file is not UTF-8')
   }
