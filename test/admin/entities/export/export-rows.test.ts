@@ -124,7 +124,7 @@ describe('CSV of discounts', () => {
     await discount({
       key: 'TWO',
       params: { min_subscribers: 3 },
-      subject: { service: { TV: { value: 2 } } },
+      subject: { service: { TV: { value: 0.2 } } },
     })
     const text = await exported('discounts')
     await scene.catalog().discounts.deleteMany({})
