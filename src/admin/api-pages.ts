@@ -1,5 +1,7 @@
 /** The description of the API: `/openapi.json` for programs, `/docs` for people. */
 import type { FastifyInstance } from 'fastify'
+import type { Logger } from '../runtime/log.ts'
+import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { DEFINITIONS } from './entities/definitions/collections.ts'
 import type { FieldDefinition } from './entities/field-definition.ts'
@@ -16,8 +18,22 @@ const PAGE_HEADERS = {
   'cache-control': 'no-store',
 }
 
-/** Made anew each time: configured fields may have changed. */
-export function addApiPages(server: FastifyInstance, { fields }: Pick<EntityApi, 'fields'>): void {
+/**
+ * Made anew each time: configured fields may have changed. Where these cannot be read or used, that
+ * is the answer.
+ */
+export function addApiPages(
+  server: FastifyInstance,
+  { fields }: Pick<EntityApi, 'fields'>,
+  log: Pick<Logger, 'error'>,
+): void {
+  server.register(async (routes) => {
+    routes.setErrorHandler(errorHandler(log))
+    addPages(routes, fields)
+  })
+}
+
+function addPages(server: FastifyInstance, fields: EntityApi['fields']): void {
   const document = async () => {
     const byCollection = new Map<string, readonly FieldDefinition[]>()
     for (const definition of DEFINITIONS.values()) {

@@ -52,10 +52,14 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
 }
 
 export interface Repairs {
+  /** Whether all that dead processes had left was finished once. */
+  hasRun(): boolean
   stop(): Promise<void>
 }
 
 const REPAIR_MS = 5000
+/** Until the first round is through, the process is not ready. */
+const RETRY_MS = 500
 
 /**
  * Finishes what dead processes have left, now and every few seconds: where the stores are away it
@@ -63,15 +67,17 @@ const REPAIR_MS = 5000
  */
 export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'warn'>): Repairs {
   let isStopped = false
+  let hasRun = false
   let timer: NodeJS.Timeout | undefined
   const round = async (): Promise<void> => {
     try {
       const repaired = await repairChains(stores)
+      hasRun = true
       if (repaired > 0) log.info({ repaired }, 'finished changes that others had begun')
     } catch (error) {
       log.warn({ err: error }, 'changes that others had begun cannot be looked for')
     }
-    if (!isStopped) timer = setTimeout(next, REPAIR_MS)
+    if (!isStopped) timer = setTimeout(next, hasRun ? REPAIR_MS : RETRY_MS)
   }
   let running = Promise.resolve()
   const next = () => {
@@ -79,6 +85,7 @@ export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'w
   }
   next()
   return {
+    hasRun: () => hasRun,
     async stop() {
       isStopped = true
       clearTimeout(timer)

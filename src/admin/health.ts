@@ -1,4 +1,4 @@
-/** Whether this process runs, and whether the stores answer. */
+/** Whether this process runs, whether the stores answer, and whether what they say is whole. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
@@ -11,6 +11,8 @@ export interface HealthOptions {
   catalog: Pick<Catalog, 'ping'>
   /** False while Redis is configured in a way that could lose units. */
   isRedisFit: () => boolean
+  /** False until what dead processes had begun was looked for, and finished. */
+  areChangesFinished: () => boolean
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured'
@@ -18,10 +20,11 @@ type Check = 'ok' | 'unavailable' | 'misconfigured'
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
- * without the ledger's data (`lost`, until it is rebuilt).
+ * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
+ * done, because a process has died and nobody has looked since (`unfinished`).
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, isRedisFit } = options
+  const { redis, partitions, catalog, isRedisFit, areChangesFinished } = options
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async (_, reply) => {
     const [redisAnswer, mongoCheck, ledgerCheck] = await Promise.all([
@@ -30,7 +33,8 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
       checkLedger(redis, partitions),
     ])
     const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
-    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck }
+    const changes = areChangesFinished() ? 'ok' : 'unfinished'
+    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
     const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply
       .code(isReady ? 200 : 503)

@@ -48,15 +48,17 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
+  let repairs: Repairs | undefined
   const server = createServer(log)
   refuseOtherSites(server, config.admin)
   addHeartbeat(server, { redis, catalog })
   addEntityApi(server, entityApi, log)
-  addApiPages(server, entityApi)
-  addHealth(server, { redis, catalog, partitions: config.ledger.partitions, isRedisFit })
+  addApiPages(server, entityApi, log)
+  const { partitions } = config.ledger
+  const areChangesFinished = () => repairs?.hasRun() === true
+  addHealth(server, { redis, catalog, partitions, isRedisFit, areChangesFinished })
   addMetrics(server, { redis, metrics, log })
   let recorder: Recorder | undefined
-  let repairs: Repairs | undefined
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()

@@ -9,10 +9,13 @@ import type { Catalog } from './connection.ts'
 import { CatalogUnavailableError, DuplicateEntityError } from './errors.ts'
 import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
 
-/** One write of a revision. What is `replace`d must still have the number `expectedRev`. */
+/**
+ * One write of a revision. What is `replace`d must still have the number `expectedRev`: 0 where it
+ * has none, null where any will do.
+ */
 export type Step =
   | { mode: 'insert'; document: RawDocument }
-  | { mode: 'replace'; document: RawDocument; expectedRev: number }
+  | { mode: 'replace'; document: RawDocument; expectedRev: number | null }
 
 /** As stored; false where the step found nothing that it could replace. */
 export type Stored = RawDocument | false
@@ -97,11 +100,15 @@ async function write(
     await refusingDuplicates(collection, () => documents.insertOne(document, options))
     return document
   }
-  const same = step.expectedRev > 0 ? { rev: step.expectedRev } : {}
   const { matchedCount } = await refusingDuplicates(collection, () =>
-    documents.replaceOne({ _id: document._id, ...same }, document, options),
+    documents.replaceOne({ _id: document._id, ...sameRev(step) }, document, options),
   )
   return matchedCount === 1 && document
+}
+
+function sameRev({ expectedRev }: Extract<Step, { mode: 'replace' }>): Document {
+  if (expectedRev === null) return {}
+  return { rev: expectedRev === 0 ? { $in: [0, null] } : expectedRev }
 }
 
 /**

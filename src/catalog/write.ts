@@ -174,7 +174,7 @@ async function store(
   mode: WriteOptions['mode'],
 ): Promise<RawDocument> {
   const step: Step =
-    mode === 'insert' ? { mode, document } : { mode, document, expectedRev: document.rev }
+    mode === 'insert' ? { mode, document } : { mode, document, expectedRev: document.rev || null }
   if (mode === 'replace') await checkIdentity(catalog, collection, identity, document)
   const [stored = false] = await storeSteps(catalog, collection, [step])
   if (stored === false) throw conflictOf(collection, identity, document)

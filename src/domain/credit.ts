@@ -83,7 +83,7 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   }
   const repaid = operation.mode === 'set' ? 0 : repayable(owner, bucket, amount)
   addCredit(owner, bucket, amount, repaid)
-  if (amount > 0 || operation.mode === 'set') bucket.toMs = Math.max(bucket.toMs, operation.toMs)
+  if (amount >= 0 || operation.mode === 'set') bucket.toMs = Math.max(bucket.toMs, operation.toMs)
   owner.version += 1
   return { owner, bucket, amount, before, after: bucket.free, repaid, normalized }
 }

@@ -56,15 +56,18 @@ describe('health', () => {
     expect(await get('/health/live')).toMatchObject({ status: 200, body: '{"status":"live"}' })
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     expect((await get('/health/ready')).body).toBe(
-      '{"status":"ready","redis":"ok","mongo":"ok","ledger":"ok"}',
+      '{"status":"ready","redis":"ok","mongo":"ok","ledger":"ok","changes":"ok"}',
     )
   })
 
   it('says which store is away, stays live, and is ready again by itself', async () => {
     const { get } = await start()
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     await proxy.cut()
-    const away = '{"status":"unavailable","redis":"ok","mongo":"unavailable","ledger":"ok"}'
-    await expect.poll(async () => (await get('/health/ready')).body).toBe(away)
+    const away = { status: 'unavailable', redis: 'ok', mongo: 'unavailable', ledger: 'ok' }
+    await expect
+      .poll(async () => JSON.parse((await get('/health/ready')).body))
+      .toEqual({ ...away, changes: 'ok' })
     expect((await get('/health/ready')).status).toBe(503)
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
@@ -99,7 +102,7 @@ describe('a ledger that redis has lost', () => {
     await redis.client.del(keys.epoch(0))
     expect(await get('/health/ready')).toMatchObject({
       status: 503,
-      body: '{"status":"unavailable","redis":"ok","mongo":"ok","ledger":"lost"}',
+      body: '{"status":"unavailable","redis":"ok","mongo":"ok","ledger":"lost","changes":"ok"}',
     })
     await beginEpoch(redis, keys, [0], TEST_EPOCH)
     expect((await get('/health/ready')).status).toBe(200)

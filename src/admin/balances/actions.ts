@@ -1,13 +1,16 @@
 /** Balances as a collection of the entity API (spec/entity-api.md 3.6). */
 import { randomUUID } from 'node:crypto'
+import { type ChangeStores, whileUnchanged } from '../../catalog/chains/change.ts'
+import { chainOf } from '../entities/actions/revisions.ts'
 import type { OwnActions } from '../entities/api.ts'
 import { findBalances } from './find.ts'
-import type { BalanceDeps } from './loads.ts'
+import { placeOf } from './live.ts'
+import { type BalanceDeps, isNamed } from './loads.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
 /** Writes without an operation id get one of their own: repeating them is another operation. */
-export function balanceActions(deps: BalanceDeps): OwnActions {
+export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
   return {
     async read({ filter, sort, page, size, project }) {
       const found = await findBalances(deps, filter, { sort, skip: page * size, limit: size })
@@ -19,13 +22,29 @@ export function balanceActions(deps: BalanceDeps): OwnActions {
         const { details, line } = await deleteBalance(deps, { id: query['_id'], operationId })
         return { details, entity: null, ...(line && { more: { line } }) }
       }
-      const done = await updateBalance(deps, { query, update, additional, operationId })
+      const load = () => updateBalance(deps, { query, update, additional, operationId })
+      const done = await inItsAccount(deps, query, load)
       return { details: done.details, entity: done.entity, more: { line: done.line } }
     },
   }
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Whom credit is for must not go to another account meanwhile: what was loaded behind a move of the
+ * balances would stay where nobody uses it.
+ */
+async function inItsAccount<T>(
+  stores: ChangeStores,
+  { sid: named, _id: id }: Fields,
+  load: () => Promise<T>,
+): Promise<T> {
+  const place = isNamed(id) ? await placeOf(stores.catalog, String(id)) : null
+  const sid = place?.sid ?? named
+  if (!isNamed(sid) || sid === 0) return load()
+  return whileUnchanged(stores, [chainOf({ name: 'subscribers' }, Number(sid))], load)
+}
 
 /** Whole fields only: a balance is small, and its parts are read together. */
 function projected(balance: object, project: Readonly<Record<string, 0 | 1>> | null): Fields {

@@ -45,8 +45,8 @@ export async function planTransfer(ledger: Ledger, asked: TransferAsked): Promis
 }
 
 /**
- * Carries what the plan lists, and what has come to the subscriber in the old account since. Throws
- * `OperationReusedError`, `ContentionError`, `BalanceRangeError`, `CorruptValueError` or
+ * Carries what the plan lists and nothing else: done again much later, it must not take what has come
+ * back since. Throws `OperationReusedError`, `ContentionError`, `BalanceRangeError`, `CorruptValueError` or
  * `StoreDownError`: doing it again goes on where it has stopped.
  */
 export async function runTransfer(
@@ -57,10 +57,8 @@ export async function runTransfer(
 ): Promise<Transferred> {
   if (plan.fromAid === plan.toAid) return { lines: [] }
   const current = await bucketsOf(ledger, plan)
-  const planned = new Set(plan.buckets.map(({ bucketId }) => bucketId))
-  const since = current.filter((bucket) => !isClosed(bucket) && !planned.has(bucket.id))
   const lines: OperationLine[] = []
-  for (const terms of [...plan.buckets, ...since.map(termsOf)]) {
+  for (const terms of plan.buckets) {
     const step = { ledger, plan, terms, settings, nowMs }
     const bucket = current.find(({ id }) => id === terms.bucketId)
     const line = terms.counter === '' ? await carry(step) : await count(step, bucket)

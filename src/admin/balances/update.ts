@@ -16,6 +16,7 @@ import { RuleError } from '../entities/errors.ts'
 import { claimCard, type FoundCard, findCard, finishCard } from './card.ts'
 import { findChargingPlan, loadsOfPlan } from './charging-plan.ts'
 import { expiryOf } from './expiry.ts'
+import { doneElsewhere } from './former-accounts.ts'
 import { documentsOf, findHeld, heldAt, type LiveBalance } from './live.ts'
 import {
   type BalanceDeps,
@@ -189,10 +190,11 @@ async function loadOne(
   chargingType: OperationNote['chargingType'] = 'Prepaidinclude',
 ): Promise<BalanceUpdated> {
   const { operationId, additional, nowMs } = call
-  const isDone = (await deps.ledger.findOperation(load.home.aid, operationId)) !== null
-  if (!isDone && (await isRefused(deps.ledger, [load], nowMs))) return REFUSED
   const note = { chargingType, ...(additional === undefined ? {} : { additional }) }
-  const line = await commit(deps, operationOf(load, operationId, note), nowMs)
+  const operation = operationOf(load, operationId, note)
+  const isDone = await wasDone(deps, operation)
+  if (!isDone && (await isRefused(deps.ledger, [load], nowMs))) return REFUSED
+  const line = await commit(deps, operation, nowMs)
   if (line === null) return REFUSED
   const [entity = null] = await balancesAfter(deps, [line])
   return { details: true, entity, line: balanceLineDocument(line, load.name) }
@@ -202,13 +204,22 @@ function operationOf(load: Load, operationId: string, note: OperationNote): Cred
   return { ...load.credit, ...load.home, operationId, note }
 }
 
+async function wasDone(deps: BalanceDeps, operation: CreditOperation): Promise<boolean> {
+  const { aid, operationId } = operation
+  if ((await deps.ledger.findOperation(aid, operationId)) !== null) return true
+  return (await doneElsewhere(deps, operation)) !== null
+}
+
 /** Null if it is refused after all: somebody else was there between the look and the commit. */
 async function commit(
-  { ledger, config }: BalanceDeps,
+  deps: BalanceDeps,
   operation: CreditOperation,
   nowMs: number,
 ): Promise<OperationLine | null> {
+  const { ledger, config } = deps
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+  const done = await doneElsewhere(deps, operation)
+  if (done !== null) return done
   try {
     return await creditBucket(ledger, operation, settings, nowMs)
   } catch (error) {
@@ -236,7 +247,7 @@ async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise
   const loads = await loadsOfPlan(deps, plan, planAsked(call, whom), nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const work = { loads, home: headOf(loads), operationId, note }
-  const isDone = (await deps.ledger.findOperation(work.home.aid, operationId)) !== null
+  const isDone = await wasDone(deps, { mode: 'heading', ...work.home, operationId })
   if (!isDone && (await isRefused(deps.ledger, loads, nowMs))) return REFUSED
   return loadAll(deps, call, work)
 }

@@ -1,10 +1,12 @@
 /** Errors as answers: what a caller can mend is named, what failed inside is in the log. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   CatalogUnavailableError,
   CompileError,
   DuplicateEntityError,
   EntityConflictError,
 } from '../../catalog/errors.ts'
+import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { ApiError, RequestError, RuleError } from './errors.ts'
 import { requestErrorOf } from './request/body.ts'
@@ -25,4 +27,14 @@ export function apiErrorOf(error: unknown): ApiError | null {
   return requestErrorOf(error)
 }
 
-export const INTERNAL_ERROR = new RequestError(500, 'internal error')
+const INTERNAL_ERROR = new RequestError(500, 'internal error')
+
+/** Answers with the error itself, or if it is ours with as much as anybody may know. */
+export function errorHandler(log: Pick<Logger, 'error'>) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const known = apiErrorOf(error)
+    if (known === null) log.error({ err: error, req: request }, 'request failed')
+    const told = known ?? INTERNAL_ERROR
+    return reply.code(told.httpStatus).send(told.body())
+  }
+}

@@ -1,7 +1,7 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
-import { apiErrorOf, INTERNAL_ERROR } from './answer.ts'
+import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, isRead } from './api.ts'
 import { RequestError, RuleError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
@@ -21,18 +21,21 @@ export function addEntityApi(
 ): void {
   server.register(async (routes) => {
     registerBodies(routes)
-    routes.setErrorHandler((error, request, reply) => {
-      const known = apiErrorOf(error)
-      if (known === null) log.error({ err: error, req: request }, 'request failed')
-      const told = known ?? INTERNAL_ERROR
-      return reply.code(told.httpStatus).send(told.body())
-    })
+    routes.setErrorHandler(errorHandler(log))
     const handle = (request: FastifyRequest<Called>, reply: FastifyReply) =>
       answer(api, request, reply)
     for (const url of ['/billapi/:collection/:action', '/billapi/:collection/:action/:id']) {
       routes.route<Called>({ method: ['GET', 'POST'], url, handler: handle })
+      routes.route({ method: OTHER_METHODS, url, handler: refuseMethod })
     }
   })
+}
+
+const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE']
+
+async function refuseMethod({ method }: FastifyRequest, reply: FastifyReply): Promise<never> {
+  reply.header('allow', 'GET, POST')
+  throw new RequestError(405, `${method} is not a method of this API: GET reads, POST does all`)
 }
 
 async function answer(

@@ -1,6 +1,7 @@
 /** Changes of entities that are done whole, or not at all, whatever dies in between. */
 import type { Logger } from '../../runtime/log.ts'
-import type { Collection, EntityCollection } from '../collections.ts'
+import { StoreDownError } from '../../store/redis.ts'
+import type { Collection, EntityCollection, ObjectId } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
 import { STEPS_MAX, type Step, type Stored, storeSteps } from '../store-steps.ts'
@@ -9,9 +10,11 @@ import {
   type HeldLocks,
   holding,
   isAbandoned,
+  keepSequel,
   type LockOptions,
   type NotedChange,
   noteChange,
+  stillHolds,
   takeOver,
   withdrawChange,
 } from './locks.ts'
@@ -35,6 +38,8 @@ export interface Decision<T> {
   isMany?: boolean
   /** Entities that were not there before: nobody can have read their profiles. */
   isNew?: boolean
+  /** Chains that must be held for what was decided. */
+  needs?: readonly string[]
   result: T
 }
 
@@ -57,9 +62,15 @@ export async function changeChains<T>(
   chains: readonly string[],
   decide: () => Promise<Decision<T>>,
 ): Promise<Changed<T>> {
+  let wanted = chains
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const done = await holding(lockOptionsOf(stores), chains, async (held) => {
+    const done = await holding(lockOptionsOf(stores), wanted, async (held) => {
       const decision = await decide()
+      const missing = (decision.needs ?? []).filter((chain) => !wanted.includes(chain))
+      if (missing.length > 0) {
+        wanted = [...wanted, ...missing]
+        return null
+      }
       const stored = await perform(stores, held, decision)
       if (stored === null) return null
       const byId = stored.map((one) => [one._id.toHexString(), one] as const)
@@ -70,7 +81,19 @@ export async function changeChains<T>(
   throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
 }
 
-/** Finishes what dead processes have begun; gives how many changes that were. */
+/** Does something while nobody changes the chains. Rejects as `changeChains`, or as it does. */
+export function whileUnchanged<T>(
+  stores: ChangeStores,
+  chains: readonly string[],
+  act: () => Promise<T>,
+): Promise<T> {
+  return holding(lockOptionsOf(stores), chains, act)
+}
+
+/**
+ * Finishes what dead processes have begun; gives how many changes that were. One that cannot be
+ * finished keeps its lock, and stops no other. Rejects where a store is away.
+ */
 export async function repairChains(stores: ChangeStores): Promise<number> {
   const { catalog, clock, log } = stores
   const locks = await catalog.run('look for locks', () => catalog.entitylocks.find().toArray())
@@ -80,9 +103,8 @@ export async function repairChains(stores: ChangeStores): Promise<number> {
     try {
       await takeOver(lockOptionsOf(stores), lock)
     } catch (error) {
-      if (error instanceof CatalogUnavailableError) throw error
-      // The others are not to wait for one that cannot be finished.
-      log.error({ err: error, chain: lock._id }, 'cannot finish the change of a dead process')
+      if (isOutage(error)) throw error
+      log.error({ err: error, chain: lock._id }, 'the change of a dead process cannot be finished')
       continue
     }
     if (lock.change === undefined) continue
@@ -106,19 +128,39 @@ async function perform<T>(
   const { steps, sequel, isMany = false } = decision
   if (steps.length === 0 && sequel === undefined) return []
   const change = noted(decision)
-  const isWhole = (steps.length === 1 && sequel === undefined) || isMany
-  if (!isWhole && !(await noteChange(stores, held, change))) return null
-  const stored = await apply(stores, change).catch(async (error: unknown) => {
+  const isHolding = held.first !== ''
+  const isNoted = isHolding && !isMany && !isGuarded(decision)
+  if (isNoted && !(await noteChange(stores, held, change))) return null
+  if (isHolding && isMany && !(await stillHolds(stores, held))) return null
+  const isOurs = () => stillHolds(stores, held)
+  const stored = await apply(stores, change, isOurs).catch(async (error: unknown) => {
     // What the store refuses it would refuse for ever, and the entity would stay locked.
-    const isRefused = !isWhole && !(error instanceof CatalogUnavailableError)
+    const isRefused = isNoted && !isOutage(error)
     if (isRefused && (await isUntouched(stores, change))) {
       await withdrawChange(stores.catalog, held)
     }
     throw error
   })
   // Only a writer without locks can have been faster.
-  if (isWhole && stored.includes(false)) return null
+  if (!isNoted && stored.includes(false)) return null
   return Promise.all(stored.map((one, index) => one || reread(stores, change, index)))
+}
+
+/**
+ * Whether a change need not be noted: one replacement in the same period. It does nothing if anybody
+ * has changed the revision since it was read, and can contradict no other one.
+ */
+function isGuarded<T>({ steps, before = [], sequel }: Decision<T>): boolean {
+  const [step] = steps
+  if (step?.mode !== 'replace' || steps.length > 1 || sequel !== undefined) return false
+  const { document } = step
+  const stored = before.find((one) => (one['_id'] as ObjectId | undefined)?.equals(document._id))
+  const isSame = (name: string) => Number(stored?.[name]) === Number(document[name])
+  return stored !== undefined && isSame('from') && isSame('to') && document['deleted'] !== true
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof CatalogUnavailableError || error instanceof StoreDownError
 }
 
 function noted<T>(decision: Decision<T>): NotedChange {
@@ -133,10 +175,14 @@ function noted<T>(decision: Decision<T>): NotedChange {
   return { collection, steps: ordered, owners: [...owners.values()], sequel: sequel ?? null }
 }
 
+/** `isOurs`: whether what follows is still for us to do; else somebody else does it. */
 async function apply(
-  { catalog, fence, follow }: ChangeStores,
-  { collection, steps, owners, sequel }: NotedChange,
+  stores: ChangeStores,
+  change: NotedChange,
+  isOurs: () => Promise<boolean>,
 ): Promise<Stored[]> {
+  const { catalog, fence } = stores
+  const { collection, steps, owners, sequel } = change
   const begun: ProfileOwner[] = []
   try {
     for (const owner of owners) {
@@ -148,7 +194,7 @@ async function apply(
       const part = steps.slice(from, from + STEPS_MAX)
       stored.push(...(await storeSteps(catalog, collection, part)))
     }
-    if (sequel !== null) await follow(sequel)
+    if (sequel !== null && (await isOurs())) await follow(stores, change)
     return stored
   } finally {
     // Also after a failure: a write that was given up may have arrived.
@@ -156,25 +202,49 @@ async function apply(
   }
 }
 
+/** What cannot be done for another reason than an outage is kept, and holds up nobody. */
+async function follow(stores: ChangeStores, change: NotedChange): Promise<void> {
+  try {
+    await stores.follow(change.sequel)
+  } catch (error) {
+    if (isOutage(error)) throw error
+    stores.log.error({ err: error }, 'what follows from a change cannot be done: tried again later')
+    await keepSequel(stores, change)
+  }
+}
+
 /** Does what is left of a change; all of it may have been done. */
 async function finish(stores: ChangeStores, change: NotedChange): Promise<void> {
-  const { catalog, log } = stores
-  const { collection } = change
-  const ids = change.steps.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const steps = await missingSteps(stores, change)
+    try {
+      await apply(stores, { ...change, steps }, async () => true)
+      return
+    } catch (error) {
+      if (!(error instanceof DuplicateEntityError)) throw error
+      // Its holder was not dead but slow, and has inserted it meanwhile: then there is less left.
+      if ((await missingSteps(stores, change)).length < steps.length) continue
+      stores.log.error({ err: error }, 'a change that was cut off cannot be made: it is left out')
+      return
+    }
+  }
+}
+
+/** Without what was inserted; replacements find out by themselves. */
+async function missingSteps(
+  { catalog }: ChangeStores,
+  { collection, steps: all }: NotedChange,
+): Promise<Step[]> {
+  const ids = all.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
+  if (ids.length === 0) return all
   const documents = catalog[collection] as unknown as Collection<RawDocument>
   const found = await catalog.run(`look into ${collection}`, () =>
     documents.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
   )
   const there = new Set(found.map(({ _id }) => _id.toHexString()))
-  const steps = change.steps.filter(
+  return all.filter(
     ({ mode, document }) => mode !== 'insert' || !there.has(document._id.toHexString()),
   )
-  try {
-    await apply(stores, { ...change, steps })
-  } catch (error) {
-    if (!(error instanceof DuplicateEntityError)) throw error
-    log.error({ err: error }, 'a change that was cut off cannot be made any more: it is left out')
-  }
 }
 
 /** Whether nothing of a change was done; all its writes have been answered. */

@@ -40,7 +40,10 @@ export interface HeldLocks {
   token: string
 }
 
-/** A holder that takes longer may be overtaken; its steps then do nothing. */
+/**
+ * A holder that takes longer may be overtaken. What it has noted is then done by another, and by
+ * itself once more to no effect; it can note nothing any more.
+ */
 const LEASE_MS = 15_000
 const WAIT_MS = 10_000
 const PAUSE_MS_MAX = 25
@@ -65,10 +68,11 @@ export async function holding<T>(
   act: (held: HeldLocks) => Promise<T>,
 ): Promise<T> {
   const sorted = [...new Set(chains.map(lockNameOf))].sort()
+  const giveUpMs = options.clock.nowMs() + WAIT_MS
   const turns: (() => void)[] = []
   try {
-    for (const chain of sorted) turns.push(await turnOf(chain))
-    const held = await acquire(options, sorted)
+    for (const chain of sorted) turns.push(await turnOf(chain, options.clock, giveUpMs))
+    const held = await acquire(options, sorted, giveUpMs)
     let isUnfinished = false
     try {
       return await act(held)
@@ -93,7 +97,7 @@ function lockNameOf(chain: string): string {
   return `${chain.slice(0, NAME_LENGTH_MAX)}#${hash}`
 }
 
-async function turnOf(chain: string): Promise<() => void> {
+async function turnOf(chain: string, clock: Clock, giveUpMs: number): Promise<() => void> {
   const before = queues.get(chain)
   let done = () => {}
   const mine = new Promise<void>((resolve) => {
@@ -101,17 +105,31 @@ async function turnOf(chain: string): Promise<() => void> {
   })
   const tail = (before ?? Promise.resolve()).then(() => mine)
   queues.set(chain, tail)
-  await before
-  return () => {
+  const leave = () => {
     if (queues.get(chain) === tail) queues.delete(chain)
     done()
   }
+  if (before === undefined) return leave
+  const controller = new AbortController()
+  const late = pause(Math.max(0, giveUpMs - clock.nowMs()), true, { signal: controller.signal })
+  const isLate = await Promise.race([before.then(() => false), late.catch(() => false)])
+  controller.abort()
+  if (!isLate) return leave
+  // Who comes after waits for those before, and no more for this one.
+  leave()
+  throw busy(chain)
 }
 
-async function acquire(options: LockOptions, chains: readonly string[]): Promise<HeldLocks> {
-  const { clock } = options
+function busy(chain: string): EntityConflictError {
+  return new EntityConflictError(`${chain} is being changed by others: nothing was written`)
+}
+
+async function acquire(
+  options: LockOptions,
+  chains: readonly string[],
+  giveUpMs: number,
+): Promise<HeldLocks> {
   const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
-  const giveUpMs = clock.nowMs() + WAIT_MS
   try {
     const free = chains.length > 1 ? await insertFirst(options, held, chains) : 0
     for (const chain of chains.slice(free)) await acquireOne(options, held, chain, giveUpMs)
@@ -161,7 +179,7 @@ async function acquireOne(
     if (isAbandoned(found, clock.nowMs())) {
       await takeOver(options, found)
     } else if (clock.nowMs() >= giveUpMs) {
-      throw new EntityConflictError(`${chain} is being changed by others: nothing was written`)
+      throw busy(chain)
     } else {
       // Out of step with the others, or the same one may lose again and again.
       await pause(randomInt(1, PAUSE_MS_MAX))
@@ -233,6 +251,37 @@ export async function noteChange(
   )
   return matchedCount === 1
 }
+
+/** False: the locks are somebody else's by now. Otherwise they are held for another lease. */
+export async function stillHolds(
+  { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
+  { group, first, token }: HeldLocks,
+): Promise<boolean> {
+  const expires = new Date(clock.nowMs() + LEASE_MS)
+  const { matchedCount } = await catalog.run('keep locks', () =>
+    catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { expires } }),
+  )
+  return matchedCount === 1
+}
+
+/** What follows from a change that is done, but cannot be done now: it stays, and holds nobody. */
+export async function keepSequel(
+  { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
+  change: NotedChange,
+): Promise<void> {
+  const name = `${UNFINISHED}${randomUUID()}`
+  const expires = new Date(clock.nowMs() + LEASE_MS)
+  const lock = { _id: name, group: randomUUID(), first: name, token: randomUUID() }
+  await catalog.run('keep what follows from a change', () =>
+    catalog.entitylocks.insertOne({
+      ...lock,
+      ...{ holder: processIdentity(), expires, change: { ...change, steps: [] } },
+    }),
+  )
+}
+
+/** Begins the names of what is no lock: no chain is called so. */
+export const UNFINISHED = 'unfinished/'
 
 /** Nothing of it was done, and nothing will be. */
 export async function withdrawChange(

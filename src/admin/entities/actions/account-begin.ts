@@ -6,16 +6,11 @@ import type { Decision } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
-import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
+import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount } from '../timeline/subscriber-dates.ts'
 import { findDocuments, NOT_DELETED } from './revisions.ts'
 
 const ACCOUNT = { name: 'accounts', store: 'subscribers' } as CollectionDefinition
-
-/** The lock of the account of a new subscriber. */
-export function accountChain({ name }: CollectionDefinition, { aid }: Fields): string[] {
-  return name === 'subscribers' && aid !== undefined ? [`accounts/${String(aid)}`] : []
-}
 
 export async function addAccountBefore<T>(
   { catalog, config }: EntityStores,

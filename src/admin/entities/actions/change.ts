@@ -16,6 +16,7 @@ import { sequelOf } from './moved-account.ts'
 import { chainOf, revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
 import { valueChains } from './uniqueness.ts'
+import { usersChains } from './uses.ts'
 
 /** The entity as it is being changed. */
 interface Work {
@@ -82,6 +83,9 @@ export async function change(
   const chains = [
     chainOf(definition, target.key),
     ...valueChains(definition, fields, { ...request.raw, ...request.changes.set }),
+    ...(action === 'delete' ? usersChains(definition, target.key) : []),
+    // Two admins who demote each other: the second one has to see it (R34).
+    ...(definition.name === 'users' ? ['users'] : []),
   ]
   const { stored, result } = await changeChains(stores, chains, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)

@@ -10,7 +10,7 @@ import type { RuleContext } from '../rules/rule.ts'
 import type { Draft, Fields } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
-import { checkUniqueFields } from './uniqueness.ts'
+import { checkUniqueFields, neededChains } from './uniqueness.ts'
 
 export function ruleContextOf(
   stores: EntityStores,
@@ -53,6 +53,7 @@ export async function decisionOf<T>(
     collection: definition.store as EntityCollection,
     steps: draft.steps(context.zone),
     before: draft.before(),
+    needs: neededChains(definition, fields, draft.changed()),
     result,
   }
 }

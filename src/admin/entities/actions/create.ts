@@ -10,11 +10,12 @@ import { DISPLAY, RuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
-import { accountChain, addAccountBefore } from './account-begin.ts'
+import { addAccountBefore } from './account-begin.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { withFirstCharge } from './first-charge.ts'
+import { checkIndexedTexts } from './indexed-texts.ts'
 import { chainOf } from './revisions.ts'
-import { checkDuplicate, valueChains } from './uniqueness.ts'
+import { checkDuplicate, documentChains } from './uniqueness.ts'
 
 /** A number that the sequence gave may have been taken by hand. */
 const NUMBERS_TRIED_MAX = 8
@@ -58,7 +59,10 @@ export async function newDocument(
   const prepared = (await prepare?.(changes, null, context)) ?? changes
   const period = { from: begin, to: end, creation_time: begin }
   const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
-  return withChanges(empty, prepared)
+  const document = withChanges(empty, prepared)
+  // It is looked for by them before anything else is.
+  checkIndexedTexts(definition, document)
+  return document
 }
 
 function chainsOf({ definition, fields }: WriteRequest, document: Fields): string[] {
@@ -66,8 +70,7 @@ function chainsOf({ definition, fields }: WriteRequest, document: Fields): strin
   return [
     // A number that is not given yet is nobody else's.
     ...(key === undefined ? [] : [chainOf(definition, key)]),
-    ...valueChains(definition, fields, document),
-    ...accountChain(definition, document),
+    ...documentChains(definition, fields, document),
   ]
 }
 

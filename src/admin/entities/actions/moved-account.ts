@@ -4,11 +4,12 @@ import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
 import { RuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import { type Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { type Draft, type Fields, toOf } from '../timeline/draft.ts'
 
 /**
  * What has to follow from a change in the ledger, as a value that the change is noted with;
- * undefined for nothing. Throws `RuleError` where the move would lie in the future.
+ * undefined for nothing. Throws `RuleError` where the account would change later than now: balances
+ * move at once, or they would be where the subscriber is not.
  */
 export async function sequelOf(
   { planTransfer }: EntityStores,
@@ -17,22 +18,22 @@ export async function sequelOf(
   { nowMs }: RuleContext,
 ): Promise<unknown> {
   if (name !== 'subscribers') return undefined
-  const wasAid = aidAt(draft.before(), nowMs)
-  const isAid = aidAt(draft.revisions(), nowMs)
-  const aids = (revisions: readonly Fields[]) => new Set(revisions.map(({ aid }) => aid))
-  const isMoved = wasAid !== null && isAid !== null && wasAid !== isAid
-  if (!isMoved) {
-    const known = aids(draft.before())
-    if ([...aids(draft.revisions())].every((aid) => known.has(aid))) return undefined
+  const fromAid = placeOf(draft.before(), nowMs)
+  const toAid = placeOf(draft.revisions(), nowMs)
+  const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
+  if (later.some(({ aid }) => aid !== toAid)) {
     throw new RuleError(
       'aid can only change from now on: balances move with the subscriber at once',
     )
   }
+  if (fromAid === null || toAid === null || fromAid === toAid) return undefined
   const sid = Number(draft.revisions()[0]?.['sid'])
-  return planTransfer({ sid, fromAid: wasAid, toAid: isAid, operationId: randomUUID() })
+  return planTransfer({ sid, fromAid, toAid, operationId: randomUUID() })
 }
 
-function aidAt(revisions: readonly Fields[], atMs: number): number | null {
-  const held = revisions.find((one) => fromOf(one) <= atMs && atMs < toOf(one))
-  return held === undefined ? null : Number(held['aid'])
+/** The account in which the balances are: of the revision that holds or comes next, else the last. */
+function placeOf(revisions: readonly Fields[], nowMs: number): number | null {
+  const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
+  const place = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
+  return place === undefined ? null : Number(place['aid'])
 }

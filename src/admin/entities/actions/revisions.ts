@@ -52,6 +52,6 @@ export async function findRevision(
 }
 
 /** Name of the lock of an entity. */
-export function chainOf({ name }: CollectionDefinition, key: unknown): string {
+export function chainOf({ name }: Pick<CollectionDefinition, 'name'>, key: unknown): string {
   return `${name}/${String(key)}`
 }

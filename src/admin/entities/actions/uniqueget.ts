@@ -51,7 +51,10 @@ async function firstPage(
   const { projection } = projectionOf(request)
   // What is chosen by has to be read, too; an exclusion that leaves it out is done here.
   const isListed = Object.values(projection ?? {}).includes(1)
-  const needed = isListed ? { ...projection, [keyField]: 1, from: 1, to: 1, _id: 1 } : {}
+  const always = new Set([keyField, 'from', 'to', '_id'])
+  const left = Object.entries(projection ?? {}).filter(([name]) => !always.has(name))
+  const chosenBy = { [keyField]: 1, from: 1, to: 1, _id: 1 } as const
+  const needed = isListed ? { ...projection, ...chosenBy } : Object.fromEntries(left)
   const chosen = await representatives(catalog, request, nowMs, size + 1, needed)
   const rows = chosen.slice(0, size).map((row) => projected(row, projection, project !== null))
   return { rows, hasMore: chosen.length > size }

@@ -6,6 +6,7 @@ import type { FieldDefinition } from '../field-definition.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import { valueAt } from '../timeline/set-fields.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
+import { useChains } from './uses.ts'
 
 /** Names of the locks under which the values stay free until they are written. */
 export function valueChains(
@@ -21,6 +22,37 @@ export function valueChains(
     valuesAt(document, field).map((value) => `${name}.${field}/${String(value)}`),
   )
   return [...values, ...sharedChains(name, document)]
+}
+
+/** A document as it will be stored, and as it was; null: it is new. */
+interface Changed {
+  document: Fields
+  stored: Fields | null
+}
+
+/** Names of the locks that must be held for what changes, by what is stored in the end. */
+export function neededChains(
+  definition: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+  changed: readonly Changed[],
+): string[] {
+  const needed = changed.flatMap(({ document, stored }) => {
+    const chains = documentChains(definition, fields, document)
+    const isLonger = (name: string) => Number(stored?.[name]) !== Number(document[name])
+    if (stored === null || isLonger('from') || isLonger('to')) return chains
+    const known = new Set(documentChains(definition, fields, stored))
+    return chains.filter((chain) => !known.has(chain))
+  })
+  return [...new Set(needed)]
+}
+
+/** All locks that a document is under beside that of its own entity. */
+export function documentChains(
+  definition: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+  document: Fields,
+): string[] {
+  return [...valueChains(definition, fields, document), ...useChains(definition, document)]
 }
 
 /** What rules look for in other entities must not change until theirs is written. */

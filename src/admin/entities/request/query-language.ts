@@ -104,7 +104,8 @@ function conditionOf(
     return undefined
   }
   if (param.type !== 'array') return operandOf(param, value, path, querying)
-  if (Array.isArray(value)) return listOf(param, value, path, querying)
+  // One of them: a list that must be the whole value would find next to nothing.
+  if (Array.isArray(value)) return { $in: listOf(param, value, path, querying) }
   const operand = operandOf(param, value, path, querying)
   return isObject(value) ? operand : { $in: [operand] }
 }
@@ -213,7 +214,7 @@ function operandOf(param: Param, value: unknown, path: string, querying: Queryin
   if (type !== null && !isWhole) {
     const result = castScalar(type, value, path, querying)
     if (result !== undefined) checkText(param, result, path, problems)
-    return result
+    return shortOperand(result, path, problems)
   }
   if (param.type === 'generated') problems.invalid(path, 'cannot be searched by')
   return plainOperand(value, path, problems)
@@ -224,7 +225,7 @@ function plainOperand(value: unknown, path: string, problems: Problems): unknown
   if (Array.isArray(value)) {
     return value.map((member, index) => plainOperand(member, `${path}.${index}`, problems))
   }
-  if (!isObject(value)) return value
+  if (!isObject(value)) return shortOperand(value, path, problems)
   const result: Filter = {}
   for (const [key, member] of Object.entries(value)) {
     const at = `${path}.${key}`
@@ -233,6 +234,16 @@ function plainOperand(value: unknown, path: string, problems: Problems): unknown
     else result[key] = plainOperand(member, at, problems)
   }
   return result
+}
+
+/** Not every store looks for longer ones in an index. */
+const TEXT_BYTES_MAX = 1024
+
+function shortOperand(value: unknown, path: string, problems: Problems): unknown {
+  if (typeof value === 'string' && Buffer.byteLength(value) > TEXT_BYTES_MAX) {
+    problems.invalid(path, `must have at most ${TEXT_BYTES_MAX} bytes`)
+  }
+  return value
 }
 
 function isList(param: Param): boolean {

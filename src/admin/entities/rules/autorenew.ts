@@ -80,9 +80,14 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   throw new RuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
 }
 
-async function checkHolder({ sid, aid }: RawDocument, context: RuleContext): Promise<void> {
-  if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid })) return
-  throw new RuleError(`sid: there is no subscriber ${sid} of account ${aid}`)
+/** Who is given something at once must be there now. */
+async function checkHolder(document: RawDocument, context: RuleContext): Promise<void> {
+  const { sid, aid, immediate } = document
+  const when = immediate === true ? heldAt(context.nowMs) : {}
+  if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid, ...when })) return
+  throw new RuleError(
+    `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
+  )
 }
 
 function checkNext(document: RawDocument, context: RuleContext): void {

@@ -58,7 +58,7 @@ export class Draft {
     return this.entries.flatMap(({ document, stored }): Step[] => {
       if (stored === null) return [{ mode: 'insert', document }]
       if (document === stored) return []
-      return [{ mode: 'replace', document, expectedRev: stored.rev }]
+      return [{ mode: 'replace', document, expectedRev: stored.rev ?? 0 }]
     })
   }
 

@@ -100,9 +100,30 @@ describe('values that are long', () => {
     expect(body.message).toContain(keyField)
   })
 
+  it('a value is neither found nor stored where an index has it', async () => {
+    const { name } = (await make(world, 'plans')).entity
+    for (const asked of [LONG, { $in: [LONG] }, { $gt: LONG }, { $ne: LONG }]) {
+      for (const action of ['get', 'uniqueget']) {
+        const body = await world.refused('plans', action, { query: { name: asked } })
+        expect([body.code, body.message]).toEqual([17_576, expect.stringContaining('name')])
+      }
+    }
+    const update = { description: 'x' }
+    const query = { name: LONG, effective_date: '2026-02-01' }
+    expect((await world.refused('plans', 'update', { query, update })).message).toContain('name')
+    const { _id } = (await makeAny(world, 'subscribers', { plan: name })).entity
+    const later = { from: '2026-03-01', msisdn: LONG }
+    for (const action of ['update', 'closeandnew', 'permanentchange']) {
+      const body = await world.refused('subscribers', action, { query: { _id }, update: later })
+      expect(body.message).toContain('msisdn')
+    }
+    await world.ok('subscribers', 'update', { query: { _id }, update: { lastname: 'Murray' } })
+  })
+
   it('a text is stored, a body above a megabyte is refused', async () => {
     const description = 'ü'.repeat(200_000)
-    const { entity } = await make(world, 'plans', { description })
+    const update = { ...ORDINARY['plans']?.(), description }
+    const { entity } = await world.ok('plans', 'create', { update }, 'json')
     expect(entity['description']).toBe(description)
     const params = { update: { description: 'x'.repeat(1024 * 1024) } }
     for (const way of ['form', 'json', 'multipart'] as const) {

@@ -5,7 +5,7 @@ import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { type Collection, ENTITIES } from '../../../../src/catalog/collections.ts'
 import { type FieldCategory, writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
-import { createLogger } from '../../../../src/runtime/log.ts'
+import type { Clock } from '../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 
@@ -75,14 +75,7 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   beforeAll(async () => {
     stores = await startTestStores()
     for (let index = 0; index < admins; index += 1) {
-      const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
-      const metrics = createMetrics({ node: `test${index}`, role: 'admin' })
-      const admin = await startAdmin({
-        config,
-        log: process.env['DBG'] ? createLogger({ name: 'test', level: 'error' }) : silent,
-        metrics,
-        clock,
-      })
+      const admin = await startOn(stores, clock, env)
       running.push(admin)
       urls.push(`http://127.0.0.1:${admin.port}`)
     }
@@ -91,7 +84,7 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
     for (const admin of running) await admin.close(0)
     await stores.close()
   })
-  // What is stored does not change while nothing is sent; who writes beside the API sends next.
+  // What is stored does not change while nothing is sent, and nobody has the stores themselves.
   let known: string | null = null
   const send = (path: string, init: RequestInit) => {
     known = null
@@ -109,7 +102,11 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   }
   const digest = () => digestOf(stores)
   return {
-    ...{ stores: () => stores, urls, send, call, ok, digest },
+    ...{ urls, send, call, ok, digest },
+    stores() {
+      known = null
+      return stores
+    },
     now: () => nowMs,
     setNow(text) {
       nowMs = Date.parse(text)
@@ -133,6 +130,12 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
       return (await ok(collection, action, params)).details as Fields[]
     },
   }
+}
+
+function startOn(stores: TestStores, clock: Clock, env: Record<string, string>): Promise<Admin> {
+  const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  return startAdmin({ config, log: silent, metrics, clock })
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -165,7 +168,8 @@ function bodyOf(text: string): Body {
 
 /** Texts go as they are, all else as JSON in a text; in a body of JSON nothing is changed. */
 export function requestOf(params: Fields, way: Way): [query: string, init: RequestInit] {
-  const texts = Object.entries(params).map(([name, value]): [string, string] => [
+  const sent = Object.entries(params).filter(([, value]) => value !== undefined)
+  const texts = sent.map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ])

@@ -39,7 +39,7 @@ describe('filters', () => {
     [{ _id: { $in: [HEX] } }, { _id: { $in: [new ObjectId(HEX)] } }],
     [{ name: 'GOLD' }, { name: { $in: ['GOLD'] } }],
     [{ aid: '17' }, { aid: { $in: [17] } }],
-    [{ aid: ['17', 18] }, { aid: [17, 18] }],
+    [{ aid: ['17', 18] }, { aid: { $in: [17, 18] } }],
     [{ aid: { $gte: '5', $lt: 7 } }, { aid: { $gte: 5, $lt: 7 } }],
     [{ sid: { $ne: null, $nin: [1, null] } }, { sid: { $ne: null, $nin: [1, null] } }],
     [

@@ -1,0 +1,40 @@
+/** Operations on balances of a subscriber that has come from another account since. */
+import type { Catalog } from '../../catalog/connection.ts'
+import type { OperationLine } from '../../domain/line.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { CreditOperation } from '../../ledger/operations.ts'
+import { RuleError } from '../entities/errors.ts'
+
+interface Stores {
+  ledger: Ledger
+  catalog: Catalog
+}
+
+/**
+ * The ledger knows operations by account, and what was loaded in another one has come with the
+ * subscriber: doing it here would be a second time. Null if it was not done there. Throws
+ * `RuleError` if its id was used there for something else.
+ */
+export async function doneElsewhere(
+  { ledger, catalog }: Stores,
+  operation: Pick<CreditOperation, 'aid' | 'sid' | 'mode' | 'operationId'>,
+): Promise<OperationLine | null> {
+  const { aid, sid, mode, operationId } = operation
+  if (sid === 0) return null
+  for (const other of await accountsOf(catalog, sid)) {
+    const done = other === aid ? null : await ledger.findOperation(other, operationId)
+    if (done === null || done.sid !== sid) continue
+    if (done.operation === mode) return done
+    throw new RuleError(`operation id ${operationId} was used for another operation`)
+  }
+  return null
+}
+
+/** All in which the subscriber is, was or will be. */
+async function accountsOf(catalog: Catalog, sid: number): Promise<Set<number>> {
+  const filter = { type: 'subscriber' as const, sid }
+  const found = await catalog.run('find accounts of a subscriber', () =>
+    catalog.subscribers.find(filter, { projection: { _id: 0, aid: 1 } }).toArray(),
+  )
+  return new Set(found.map(({ aid }) => Number(aid)).filter(Number.isSafeInteger))
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { moveBuckets } from '../../../src/admin/balances/transfer.ts'
+import { type BalanceUpdated, updateBalance } from '../../../src/admin/balances/update.ts'
+import { insertEntity } from '../../catalog/store.ts'
+import { AID, openScene, type Scene, SID, seedCatalogue, seedChargingPlan } from './scene.ts'
+
+const OTHER = 21
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await openScene()
+})
+afterAll(() => scene.stores.close())
+beforeEach(async () => {
+  await scene.clear()
+  await seedCatalogue(scene)
+})
+
+const load = (operationId: string, query: Record<string, unknown>): Promise<BalanceUpdated> =>
+  updateBalance(scene, {
+    ...{ query: { sid: SID, ...query }, operationId },
+    update: 'charging_plan_name' in query ? {} : { value: -30 },
+  })
+
+/** As a change of the account does. */
+async function goToOther(): Promise<void> {
+  const nowMs = scene.clock.nowMs()
+  const { subscribers } = scene.catalog
+  await subscribers.updateOne({ sid: SID } as object, { $set: { to: new Date(nowMs) } })
+  const from = new Date(nowMs)
+  await insertEntity(scene.catalog, 'subscribers', { sid: SID, aid: OTHER, plan: 'GOLD', from })
+  const asked = { sid: SID, fromAid: AID, toAid: OTHER, operationId: 'move' }
+  await moveBuckets(scene.ledger, asked, { attemptsMax: 3 }, nowMs)
+}
+
+const freeOf = async (aid: number) => (await scene.owner(SID, aid)).buckets.map(({ free }) => free)
+
+it('what was loaded before a move is not loaded again after it', async () => {
+  const first = await load('once', { pp_includes_external_id: 1 })
+  await goToOther()
+  const again = await load('once', { pp_includes_external_id: 1 })
+  expect(again).toMatchObject({ details: true, line: first.line })
+  expect(await freeOf(AID)).toEqual([0])
+  expect(await freeOf(OTHER)).toEqual([30_000_000])
+  await load('second', { pp_includes_external_id: 4 })
+  expect(await freeOf(OTHER)).toEqual([30_000_000, 30_000_000])
+})
+
+it('a charging plan is finished, too: each part where it was begun', async () => {
+  await seedChargingPlan(scene, [
+    { pp_includes_external_id: 1, usagev: -10 },
+    { pp_includes_external_id: 4, usagev: -5 },
+  ])
+  const query = { charging_plan_name: 'TOPUP' }
+  const first = await load('plan', query)
+  expect(first.details).toBe(true)
+  await goToOther()
+  const before = await freeOf(OTHER)
+  expect((await load('plan', query)).line).toEqual(first.line)
+  expect(await freeOf(OTHER)).toEqual(before)
+})

@@ -1,0 +1,325 @@
+/** What is written over the entity API, and what charging makes of it: over HTTP and Diameter. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { populate } from '../../../bench/population.ts'
+import { type Product, startProduct } from '../../../bench/product.ts'
+import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { tollgate } from '../command.ts'
+import { connectLink, type Link, polite } from '../diameter/link.ts'
+import { creditControl, GATEWAY, granted, NODE_SETTINGS, service } from '../diameter/story.ts'
+import { type Fields, post, type Reply } from '../exchange.ts'
+import {
+  createAccount,
+  createSubscriber,
+  type EntityClient,
+  entityClient,
+  idOf,
+  nowOf,
+  PREPAID_PLAN,
+  pricePer,
+} from './client.ts'
+
+/** Money of everybody, as balances show credit. */
+const CREDIT = -10
+
+let product: Product
+let client: EntityClient
+let link: Link
+let aid: number
+let people = 0
+let sessions = 0
+
+beforeAll(async () => {
+  const environment = { ...NODE_SETTINGS, TOLLGATE_RECORDER_ENABLED: 'false' }
+  product = await startProduct({ environment })
+  await populate({ ...product, subscribers: 0, subscribersPerAccount: 1, credits: [] })
+  await product.start('realtime')
+  await product.start('admin')
+  // By itself, so that it can be stopped.
+  await product.start('recorder')
+  client = entityClient(product.adminUrl)
+  const { diameterPort: port } = product
+  link = await connectLink({ port, identity: GATEWAY, respond: polite(GATEWAY) })
+  await createCatalogue()
+}, 120_000)
+afterAll(async () => {
+  await link?.close()
+  await product?.stop()
+})
+
+const since = { from: '2020-01-01' }
+
+async function createCatalogue(): Promise<void> {
+  const { done } = client
+  const plan = { ...since, ...PREPAID_PLAN }
+  await done('plans/create', { update: { ...plan, name: 'PLAIN' } })
+  await done('plans/create', {
+    update: { ...plan, name: 'DEAR', rates: { DATA: { data: { percentage: 2 } } } },
+  })
+  const retail = { pricing_method: 'tiered', tariff_category: 'retail' }
+  for (const usaget of ['traffic', 'film']) {
+    const rates = { [usaget]: pricePer(1, 0.001) }
+    const rate = { ...since, ...retail, key: usaget.toUpperCase(), rates }
+    await done('rates/create', { update: rate })
+  }
+  const by = { charging_by: 'total_cost', charging_by_usaget: 'total_cost', priority: 5 }
+  await done('prepaidincludes/create', {
+    update: { ...since, ...by, name: 'PURSE', external_id: 101 },
+  })
+  await done('services/create', {
+    update: {
+      ...{ ...since, name: 'FILMS', price: PREPAID_PLAN.price, prorated: false },
+      recurrence: PREPAID_PLAN.recurrence,
+      include: { groups: { FILMS: { value: 70, usage_types: { film: {} } } } },
+    },
+  })
+  aid = await createAccount(client)
+}
+
+interface Person {
+  sid: number
+  msisdn: string
+}
+
+/** A subscriber with money, all over HTTP. */
+async function newcomer(more: Fields = {}): Promise<Person> {
+  people += 1
+  const msisdn = `4479460${String(people).padStart(5, '0')}`
+  const { sid } = await createSubscriber(client, aid, { plan: 'PLAIN', msisdn, ...more })
+  const { details } = await client.done('balances/update', {
+    query: { sid, pp_includes_external_id: 101 },
+    update: { value: CREDIT },
+  })
+  expect(details).toBe(true)
+  return { sid, msisdn }
+}
+
+type Asked = Reply & Record<string, unknown>
+
+/** A session over /realtime that asks for all there is. */
+function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
+  sessions += 1
+  const session_id = `entities-${sessions}`
+  let request_num = -1
+  const ask = async (kind: string, more: Fields): Promise<Asked> => {
+    request_num += 1
+    const what = { record_type: `${kind}_request`, session_id, request_num }
+    return (await post(product.realtimePort, { ...what, msisdn, usaget, ...more })) as Asked
+  }
+  const all = { usagev: 1_000_000 }
+  return {
+    id: session_id,
+    start: (usagev = all.usagev) => ask('start', { usagev }),
+    update: (used = 0) => ask('update', { ...all, used_usagev: used }),
+    release: (used = 0) => ask('release', { used_usagev: used }),
+    event: (usagev: number) => ask('event', { usagev }),
+    pretend: () => ask('start', { ...all, pretend: true }),
+  }
+}
+
+/** How much somebody would get, without a session. */
+async function wouldGet(person: Pick<Person, 'msisdn'>, usaget?: string): Promise<number> {
+  return (await sessionOf(person, usaget).pretend()).grantedVolume
+}
+
+const balancesOf = (sid: number) => client.rows('balances', { sid })
+
+/** What bounds "within a second" on a machine with much else to do. */
+const SOON_MS = 10_000
+
+async function soon(what: string, condition: () => Promise<boolean>): Promise<void> {
+  await waitUntil(what, condition, SOON_MS)
+}
+
+describe('what the entity API has created', () => {
+  it('is charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
+    const person = await newcomer()
+    const session = sessionOf(person)
+    await soon('the catalogue', async () => (await wouldGet(person)) === 10_000)
+    expect(await session.start(4_000)).toMatchObject({ returnCode: 1, grantedVolume: 4_000 })
+    expect(await session.release(3_000)).toMatchObject({ returnCode: 1 })
+    expect(await balancesOf(person.sid)).toMatchObject([
+      { aid, pp_includes_name: 'PURSE', spent: 3_000_000, reserved: 0, free: 7_000_000 },
+    ])
+  })
+
+  it('shows at once in its balance what was reserved, whatever the recorder does', async () => {
+    const person = await newcomer()
+    process.kill(product.pid('recorder'), 'SIGSTOP')
+    try {
+      const session = sessionOf(person)
+      expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
+      const held = { credited: 10_000_000, reserved: 4_000_000, free: 6_000_000 }
+      expect(await balancesOf(person.sid)).toMatchObject([held])
+      await session.release(4_000)
+      const spent = { spent: 4_000_000, reserved: 0, balance: { cost: -6 } }
+      expect(await balancesOf(person.sid)).toMatchObject([spent])
+    } finally {
+      process.kill(product.pid('recorder'), 'SIGCONT')
+    }
+  })
+})
+
+describe('another price', () => {
+  it.each([
+    { action: 'closeandnew', price: 0.002, gets: 5_000, from: () => ({}) },
+    {
+      ...{ action: 'permanentchange', price: 0.004, gets: 2_500 },
+      from: () => ({ from: new Date().toISOString() }),
+    },
+  ])('by $action is that of new sessions and of open ones', async (one) => {
+    const person = await newcomer()
+    const open = sessionOf(await newcomer())
+    const before = await open.start()
+    expect(before.grantedVolume).toBe(await wouldGet(person))
+    const update = { ...one.from(), rates: { traffic: pricePer(1, one.price) } }
+    await client.done(`rates/${one.action}`, { query: nowOf({ key: 'TRAFFIC' }), update })
+    await soon('the new price', async () => (await wouldGet(person)) === one.gets)
+    await soon('it for the session', async () => (await open.update()).grantedVolume === one.gets)
+    expect(await open.release()).toMatchObject({ returnCode: 1 })
+  })
+})
+
+/** A data session over Diameter that asks for MiB. */
+async function diameterSession({ msisdn }: Person, asked = 2_000) {
+  sessions += 1
+  const id = `entities;${sessions}`
+  let number = 0
+  const say = async (type: 'initial' | 'update' | 'termination', more: NamedAvps) => {
+    const avps = creditControl(id, type, number, more)
+    number += 1
+    return (await link.ask(command.creditControl, avps)).named
+  }
+  const asks = (code: number) =>
+    link.received.filter((one) => one.command === code && one.named['Session-Id'] === id).length
+  const whose = { 'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdn } }
+  return {
+    answer: await say('initial', { ...whose, ...service({ asked }) }),
+    end: () => say('termination', { 'Termination-Cause': 1, ...service({ used: 0 }) }),
+    isAborted: () => waitUntil(`an abort of ${id}`, () => asks(command.abortSession) > 0),
+    /** Updates when it is asked to, and only then, until so much is granted. */
+    async comesTo(mib: number) {
+      // What came before, the credit for one, may be told late.
+      for (let count = 1; ; count += 1) {
+        await waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count)
+        const answer = await say('update', service({ asked, used: 0 }))
+        if (unitsOf(answer) === unitsOf(granted(mib))) return
+      }
+    },
+  }
+}
+
+function unitsOf(answer: NamedAvps): unknown {
+  const { 'Granted-Service-Unit': units } = answer['Multiple-Services-Credit-Control'] as NamedAvps
+  return (units as NamedAvps | undefined)?.['CC-Total-Octets']
+}
+
+describe('an open Diameter session is authorized anew', () => {
+  it('when its subscriber gets another plan, at its prices', async () => {
+    const person = await newcomer()
+    const session = await diameterSession(person)
+    expect(session.answer).toMatchObject(granted(1_000))
+    await client.done('subscribers/closeandnew', {
+      query: nowOf({ sid: person.sid }),
+      update: { plan: 'DEAR' },
+    })
+    await session.comesTo(500)
+    expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
+    expect(await balancesOf(person.sid)).toMatchObject([{ spent: 0, reserved: 0 }])
+  })
+
+  it('when its plan gets another price', async () => {
+    const session = await diameterSession(await newcomer({ plan: 'DEAR' }))
+    expect(session.answer).toMatchObject(granted(500))
+    const rates = { DATA: { data: { percentage: 4 } } }
+    await client.done('plans/permanentchange', {
+      query: nowOf({ name: 'DEAR' }),
+      update: { from: new Date().toISOString(), rates },
+    })
+    await session.comesTo(250)
+    expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
+  })
+})
+
+describe('a subscriber', () => {
+  it('that was barred is denied, and one that was closed is not there', async () => {
+    const person = await newcomer()
+    const open = sessionOf(person)
+    expect((await open.start(100)).returnCode).toBe(1)
+    const bar = (barred: boolean) =>
+      client.done('subscribers/update', { query: nowOf({ sid: person.sid }), update: { barred } })
+    await bar(true)
+    expect(await sessionOf(person).start()).toMatchObject({ returnCode: -11 })
+    expect(await open.update(50)).toMatchObject({ returnCode: -11 })
+    await bar(false)
+    // What is denied writes nothing: memory may say so until the next look at the catalogue.
+    await soon('it to be served', async () => (await sessionOf(person).event(10)).returnCode === 1)
+    const [revision = {}] = await client.rows('subscribers', { sid: person.sid })
+    await client.done('subscribers/close', { query: { _id: idOf(revision) } })
+    expect(await sessionOf(person).start()).toMatchObject({ returnCode: -2 })
+    expect(await open.release(20)).toMatchObject({ returnCode: 1 })
+  })
+
+  it('has what a service includes as soon as it is pushed', async () => {
+    const person = await newcomer()
+    const films = (count: number) => sessionOf(person, 'film').event(count)
+    expect(await films(10)).toMatchObject({ returnCode: 1 })
+    const services = { field_name: 'services', field_values: [{ name: 'FILMS' }] }
+    await client.done('subscribers/update', {
+      query: nowOf({ sid: person.sid }),
+      update: {},
+      options: { push_fields: [services] },
+    })
+    expect(await films(100)).toMatchObject({ returnCode: 1 })
+    // Of 110 films 70 were included.
+    const balances = await balancesOf(person.sid)
+    expect(balances).toContainEqual(expect.objectContaining({ group_name: 'FILMS', spent: 70 }))
+    expect(balances).toContainEqual(
+      expect.objectContaining({ pp_includes_name: 'PURSE', spent: 40_000 }),
+    )
+  })
+
+  it('takes its credit to another account, and uses it there at once', async () => {
+    const person = await newcomer()
+    const session = sessionOf(person, 'film')
+    expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
+    expect(await session.release(4_000)).toMatchObject({ returnCode: 1 })
+    const other = await createAccount(client)
+    await client.done('subscribers/closeandnew', {
+      query: nowOf({ sid: person.sid }),
+      update: { aid: other },
+    })
+    const there = sessionOf(person, 'film')
+    expect(await there.start()).toMatchObject({ returnCode: 1, grantedVolume: 6_000 })
+    expect(await there.release(1_000)).toMatchObject({ returnCode: 1 })
+    expect(await balancesOf(person.sid)).toMatchObject([{ aid: other, free: 5_000_000 }])
+    await waitUntil('the lines of the transfer', async () => {
+      const lines = await client.rows('lines', { sid: person.sid })
+      const told = lines.map((line) => `${line['operation']} ${line['aid']}`)
+      return told.includes(`transfer_out ${aid}`) && told.includes(`transfer_in ${other}`)
+    })
+  })
+})
+
+describe('a balance that is deleted while sessions hold of it', () => {
+  it('is gone, and they are ended', async () => {
+    const person = await newcomer()
+    const [over, away] = [sessionOf(person, 'film'), await diameterSession(person, 100)]
+    expect(await over.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
+    expect(away.answer).toMatchObject(granted(100))
+    const [balance = {}] = await balancesOf(person.sid)
+    expect(balance).toMatchObject({ reserved: 5_000_000 })
+    expect(await client.done('balances/delete', { query: { _id: idOf(balance) } })).toMatchObject({
+      details: true,
+    })
+    expect(await balancesOf(person.sid)).toEqual([])
+    await away.isAborted()
+    expect(await over.update(0)).toMatchObject({ returnCode: -8 })
+    expect(await sessionOf(person, 'film').start()).toMatchObject({ returnCode: -1 })
+  })
+})
+
+it('the audit agrees with all of it', async () => {
+  expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+})
