@@ -24,6 +24,7 @@ import { type ServiceDocument, ServiceEntity } from './entities/service.ts'
 import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
+import type { ImportDocument } from './import-document.ts'
 
 export type {
   AggregationCursor,
@@ -88,6 +89,8 @@ export interface Collections {
   readonly config: Collection<ConfigDocument>
   /** Locks of entities that are being changed (chains/). */
   readonly entitylocks: Collection<LockDocument>
+  /** Progress of imports, and the rows of them that failed. */
+  readonly imports: Collection<ImportDocument>
 }
 
 export interface EntityDocuments {
@@ -177,6 +180,7 @@ export function collectionsOf(db: Db): Collections {
     installation: db.collection('installation'),
     config: db.collection('config'),
     entitylocks: db.collection('entitylocks'),
+    imports: db.collection('imports'),
   }
 }
 

@@ -26,6 +26,12 @@ interface UsageReference {
 
 const KEY_FIELD = { rates: 'key', services: 'name' } as const
 
+/** What exists, by key or name, each with the usage types that it has a price for. */
+export interface KnownReferences {
+  rates: ReadonlyMap<string, ReadonlySet<string>>
+  services: ReadonlyMap<string, ReadonlySet<string>>
+}
+
 /**
  * Rejects with `CompileError` for the first name that does not exist. To be called with a document
  * that compiles; costs one read of each collection that it names.
@@ -35,14 +41,32 @@ export async function checkReferences(
   collection: EntityCollection,
   document: RawDocument,
 ): Promise<void> {
-  const references = referencesIn(collection, document)
+  checkReferencesAmong(collection, document, await readReferences(catalog, collection, [document]))
+}
+
+/** What exists of all that these documents name: one read of each collection that they name. */
+export async function readReferences(
+  catalog: Catalog,
+  collection: EntityCollection,
+  documents: readonly Fields[],
+): Promise<KnownReferences> {
+  const references = documents.flatMap((document) => referencesIn(collection, document))
   const [rates, services] = await Promise.all([
     existing(catalog, 'rates', references),
     existing(catalog, 'services', references),
   ])
-  checkNames(references, { rates, services })
+  return { rates, services }
+}
+
+/** As `checkReferences`, by what was read before. Throws `CompileError`. */
+export function checkReferencesAmong(
+  collection: EntityCollection,
+  document: RawDocument,
+  known: KnownReferences,
+): void {
+  checkNames(referencesIn(collection, document), known)
   for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
-    if (keys.some((key) => rates.get(key)?.has(usaget))) continue
+    if (keys.some((key) => known.rates.get(key)?.has(usaget))) continue
     throw new CompileError(path, `is a usage type that ${keys.join(', ')} has no price for`)
   }
 }

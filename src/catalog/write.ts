@@ -12,7 +12,7 @@ import type { Catalog } from './connection.ts'
 import { withDates } from './dates.ts'
 import { checkSchema, type EntityDefinition } from './entities/entity.ts'
 import { CompileError, EntityConflictError } from './errors.ts'
-import { checkReferences } from './references.ts'
+import { checkReferences, checkReferencesAmong, type KnownReferences } from './references.ts'
 import { type Step, storeSteps } from './store-steps.ts'
 
 /** An account or a subscriber; `sid` 0 for the account itself. */
@@ -76,9 +76,33 @@ export async function checkedEntity(
   document: Readonly<Record<string, unknown>>,
   options: Pick<WriteOptions, 'mode' | 'timeZone'>,
 ): Promise<RawDocument> {
+  const prepared = compiled(collection, document, options)
+  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
+  return prepared
+}
+
+/**
+ * As `checkedEntity`, with references that were read for many documents together
+ * (`readReferences`). Throws `CompileError`.
+ */
+export function checkedEntityAmong(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+  known: KnownReferences,
+): RawDocument {
+  const prepared = compiled(collection, document, options)
+  if (prepared['deleted'] !== true) checkReferencesAmong(collection, prepared, known)
+  return prepared
+}
+
+function compiled(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+): RawDocument {
   const prepared = prepare(definitionOf(collection, document), document, options)
   COMPILERS[collection](prepared, WRITTEN)
-  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
   return prepared
 }
 

@@ -153,6 +153,39 @@ const FIELD_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const ENTITY_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'import',
+    help: 'Create or change entities by the rows of a file (CSV, or lines of JSON).',
+    operands: [
+      { name: 'COLLECTION', help: 'accounts, subscribers, plans, services, rates, discounts' },
+      { name: 'FILE', help: 'CSV, or .jsonl with an update on each line' },
+    ],
+    options: {
+      operation: text('O', 'create, or permanentchange of rates; create if not given'),
+      settings: text('FILE', 'map and so on (JSON or YAML); if not given columns as of an export'),
+      'dry-run': toggle('check every row, and write nothing'),
+      resume: text('ID', 'go on with an import that was cut off'),
+      failed: text('FILE', 'where all failed rows are written to, as lines of JSON'),
+      json,
+      ...common,
+    },
+  },
+  {
+    name: 'export',
+    help: 'Write entities as CSV or lines of JSON: of each the revision that holds.',
+    operands: [collection],
+    options: {
+      query: text('JSON', 'which ones, as in the entity API; all if not given'),
+      states: text('JSON', 'list of 0 active, 1 future, 2 expired; [0,1] if not given'),
+      format: text('F', 'csv or jsonl; csv if not given'),
+      delimiter: text('C', 'between the cells of CSV; a comma if not given'),
+      output: text('FILE', 'where to; standard output if not given'),
+      ...common,
+    },
+  },
+]
+
 export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'start',
@@ -220,6 +253,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
   ...FIELD_COMMANDS,
+  ...ENTITY_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

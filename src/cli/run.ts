@@ -113,6 +113,10 @@ async function dispatch(
       return (await import('./field.ts')).setFields(COLLECTION, FILE, file)
     case 'field remove':
       return (await import('./field.ts')).removeField(COLLECTION, NAME, file)
+    case 'import':
+      return (await import('./import.ts')).importFile(COLLECTION, FILE, options, file)
+    case 'export':
+      return (await import('./export.ts')).exportFile(COLLECTION, options, file)
     case 'version':
       print(versionOf())
       return 0

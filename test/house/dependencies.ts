@@ -7,6 +7,8 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',
+  'csv-parse': 'CSV of imports as a stream: quotes, line ends and all',
+  'csv-stringify': 'CSV of exports, quoted as other programs read it',
   'decimal.js': 'exact decimals of billing: taxes and final charges of lines',
   diameter: 'dictionary of AVPs, and the independent peer in tests',
   fastify: 'HTTP of the control plane',

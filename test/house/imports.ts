@@ -53,6 +53,8 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ['external/'],
   fastify: ['admin/'],
   '@fastify/multipart': ['admin/'],
+  'csv-parse': ['admin/'],
+  'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],

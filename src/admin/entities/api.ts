@@ -67,17 +67,23 @@ export function isRead(action: ActionName): boolean {
 
 /** Answers `get`, `uniqueget` and the writes. Throws `ApiError`, or what the stores throw. */
 export async function answerCall(api: EntityApi, call: EntityCall): Promise<object> {
-  const { stores } = api
-  const fields = await api.fields.of(call.definition)
-  const context: RequestContext = {
-    definition: call.definition,
-    action: call.action,
-    fields,
+  const context = await contextOf(api, call)
+  return isRead(call.action) ? answerRead(api, call, context) : answerWrite(api, call, context)
+}
+
+/** What the parameters of a call are read with. */
+export async function contextOf(
+  { stores, fields }: EntityApi,
+  { definition, action }: Pick<EntityCall, 'definition' | 'action'>,
+): Promise<RequestContext> {
+  return {
+    definition,
+    action,
+    fields: await fields.of(definition),
     entities: stores.config.entities,
     timeZone: stores.config.rating.timeZone,
     nowMs: stores.clock.nowMs(),
   }
-  return isRead(call.action) ? answerRead(api, call, context) : answerWrite(api, call, context)
 }
 
 async function answerRead(

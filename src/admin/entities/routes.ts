@@ -4,6 +4,8 @@ import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, isRead } from './api.ts'
 import { RequestError, RuleError } from './errors.ts'
+import { sendExport } from './export/answer.ts'
+import { answerImport } from './import/answer.ts'
 import { readParameters, registerBodies } from './request/body.ts'
 
 interface Called {
@@ -47,8 +49,12 @@ async function answer(
     throw new RequestError(405, `${called.action} must be sent by POST`)
   }
   const operationId = operationIdOf(request)
-  const parameters = await readParameters(request, reply)
+  const isImport = called.action === 'import'
+  const uploads = { filesMax: 1, fileBytesMax: api.stores.config.entities.importBytesMax }
+  const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
+    if (isImport) return await answerImport(api, called, parameters)
+    if (called.action === 'export') return await sendExport(api, called, parameters.values, reply)
     return await answerCall(api, { ...called, raw: parameters.values, operationId })
   } finally {
     await parameters.dispose()

@@ -106,6 +106,10 @@ const IMPORT: Params = {
   linker: json,
   updater: json,
   multi_field_action: json,
+  /** **Ours**: lines of JSON, each an `update`. By the name of the file if it is not given. */
+  format: { type: 'string', options: ['csv', 'jsonl'] },
+  /** **Ours**: everything is checked, and nothing is written. */
+  dry_run: boolean,
 }
 
 export const importRows: ActionDefinition = create(IMPORT, { customFields: false })

@@ -27,6 +27,8 @@ export interface UploadedFile {
   readonly field: string
   /** What the client calls it; never a path here. */
   readonly fileName: string
+  /** By its part; empty if that does not say. */
+  readonly contentType: string
   /** Where its content is, until `dispose`. */
   readonly path: string
   readonly bytes: number
@@ -57,7 +59,9 @@ export async function readParts(
         folder ??= await mkdtemp(join(tmpdir(), 'tollgate-upload-'))
         const path = join(folder, String(files.length))
         const bytes = await store(part.file, path, uploads.fileBytesMax, part.fieldname)
-        files.push({ field: part.fieldname, fileName: part.filename ?? '', path, bytes })
+        const contentType = part.mimetype ?? ''
+        const fileName = part.filename ?? ''
+        files.push({ field: part.fieldname, fileName, contentType, path, bytes })
         continue
       }
       const value = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)

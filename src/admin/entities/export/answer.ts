@@ -1,0 +1,30 @@
+/** An export over HTTP: a stream that ends with whoever reads it. */
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
+import type { RawParameters } from '../request/body.ts'
+import { exportHeaders, exportRequestOf } from './export-request.ts'
+import { exportRows } from './export-rows.ts'
+
+/** Throws `ApiError`, or what the store throws, as long as nothing was sent. */
+export async function sendExport(
+  api: EntityApi,
+  called: Pick<EntityCall, 'definition' | 'action'>,
+  raw: RawParameters,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const request = exportRequestOf(raw, await contextOf(api, called))
+  const pages = exportRows(api.stores.catalog, request)
+  // Whether the store answers is known before the first byte is sent.
+  const first = await pages.next()
+  const rest = async function* () {
+    try {
+      if (first.done !== true) yield first.value
+      yield* pages
+    } finally {
+      await pages.return(undefined)
+    }
+  }
+  reply.headers(exportHeaders(raw, request))
+  return reply.send(Readable.from(rest(), { objectMode: false }))
+}

@@ -1,0 +1,80 @@
+/** What an export is asked for, from the parameters of a request (spec/entity-api.md 1.2, 2.13). */
+import { localTime } from '../../../domain/time.ts'
+import { ExecutionError } from '../errors.ts'
+import type { RawParameters } from '../request/body.ts'
+import { compoundParameters } from '../request/json-text.ts'
+import { readOptions } from '../request/read-options.ts'
+import { type RequestContext, readRequestOf } from '../requests.ts'
+import type { Fields } from '../timeline/draft.ts'
+import type { ExportRequest } from './export-rows.ts'
+
+/** Throws `ApiError`. */
+export function exportRequestOf(raw: RawParameters, context: RequestContext): ExportRequest {
+  const { definition, fields, entities, timeZone, nowMs } = context
+  const { filter, states } = readRequestOf(raw, context)
+  const { options } = readOptions(new Map(), compoundParameters(raw), entities)
+  return {
+    ...{ definition, fields, timeZone, nowMs, states },
+    filter: inPeriod(filter),
+    format: formatOf(plainText(raw, 'format')),
+    hasHeader: options.headers,
+    delimiter: options.delimiter ?? delimiterOf(plainText(raw, 'delimiter')),
+  }
+}
+
+/** Revisions that end at `from` or later, and begin at `to` or before. */
+function inPeriod({ from, to, ...filter }: Fields): Fields {
+  const bounds = [
+    ...(from instanceof Date ? [{ to: { $gte: from } }] : from === undefined ? [] : [{ from }]),
+    ...(to instanceof Date ? [{ from: { $lte: to } }] : to === undefined ? [] : [{ to }]),
+  ]
+  if (bounds.length === 0) return filter
+  return Object.keys(filter).length === 0 ? { $and: bounds } : { $and: [filter, ...bounds] }
+}
+
+/** A text, or the same as JSON: clients send both. */
+function plainText(raw: RawParameters, name: string): string {
+  const value = raw.get(name)
+  if (typeof value !== 'string') return ''
+  if (!/^".*"$/s.test(value)) return value
+  try {
+    return String(JSON.parse(value))
+  } catch {
+    throw new ExecutionError(`${name} is neither a text nor JSON`)
+  }
+}
+
+function formatOf(text: string): ExportRequest['format'] {
+  if (text === '' || text === 'csv') return 'csv'
+  if (text === 'jsonl') return 'jsonl'
+  throw new ExecutionError('format must be csv or jsonl')
+}
+
+function delimiterOf(text: string): string {
+  if (text === '') return ','
+  if (/^[^"\r\n\0]$/u.test(text)) return text
+  throw new ExecutionError('delimiter must be one character')
+}
+
+const NAME_LENGTH_MAX = 100
+
+/** Headers of the answer. The name of the file is letters, digits, dots and dashes only. */
+export function exportHeaders(
+  raw: RawParameters,
+  { format, timeZone, nowMs }: ExportRequest,
+): Readonly<Record<string, string>> {
+  const given = plainText(raw, 'file_name').slice(0, NAME_LENGTH_MAX)
+  const safe = given.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '')
+  const name = safe === '' ? `export_${dayOf(timeZone, nowMs)}` : safe
+  return {
+    'content-type': `application/${format === 'csv' ? 'csv' : 'x-ndjson'}; charset=UTF-8`,
+    'content-disposition': `inline; filename="${name}.${format}"`,
+    'cache-control': 'max-age=0',
+    'x-content-type-options': 'nosniff',
+  }
+}
+
+function dayOf(timeZone: string, nowMs: number): string {
+  const { year, month, day } = localTime(timeZone, nowMs)
+  return `${year}${String(month).padStart(2, '0')}${String(day).padStart(2, '0')}`
+}

@@ -1,0 +1,79 @@
+/**
+ * `export`: the entities that fit a query, as CSV or lines of JSON (spec/entity-api.md 2.13). Read
+ * in pages as far as they are sent: whoever goes away ends the reading.
+ */
+import { stringify } from 'csv-stringify/sync'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import type { ReadRequest } from '../entity-request.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import { shownInRead } from '../shown.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { cellOf } from './cells.ts'
+import { columnsOf } from './columns.ts'
+import { neutralCell } from './formula.ts'
+import { type OverridesOf, overridesIn } from './rate-overrides.ts'
+import { rateColumns, rateRows } from './rate-rows.ts'
+import { representatives } from './representatives.ts'
+
+export interface ExportRequest {
+  definition: CollectionDefinition
+  /** Configured fields of the collection. */
+  fields: readonly FieldDefinition[]
+  /** Already cast; `from` and `to` bound the revisions. */
+  filter: ReadRequest['filter']
+  states: readonly number[]
+  format: 'csv' | 'jsonl'
+  /** Of CSV: whether the first row has the names. */
+  hasHeader: boolean
+  delimiter: string
+  /** IANA zone of the dates. */
+  timeZone: string
+  nowMs: number
+}
+
+/** Texts to be sent one after the other; the first one is there when MongoDB has answered. */
+export function exportRows(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
+  return request.format === 'csv' ? csvOf(catalog, request) : linesOf(catalog, request)
+}
+
+async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
+  const { definition, fields, delimiter, timeZone, nowMs, hasHeader } = request
+  const isRates = definition.name === 'rates'
+  const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
+  let header = hasHeader ? textOf([columns.map(({ name }) => name)], delimiter) : ''
+  for await (const page of representatives(catalog, request)) {
+    const overrides: OverridesOf = isRates ? await overridesIn(catalog, page, nowMs) : () => []
+    const rows = page.flatMap((document) =>
+      isRates
+        ? rateRows(document, overrides(document), columns, timeZone)
+        : [columns.map((column) => cellOf(document, column, timeZone))],
+    )
+    yield header + textOf(rows, delimiter)
+    header = ''
+  }
+  if (header !== '') yield header
+}
+
+/** With quotes around what another program might take for two cells. */
+function textOf(rows: readonly (readonly string[])[], delimiter: string): string {
+  const neutral = rows.map((row) => row.map(neutralCell))
+  return stringify(neutral, { delimiter, quoted_match: /^\s|[;\t]|\s$/ })
+}
+
+/** Each line can be imported again: what the node makes itself is left out. */
+async function* linesOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
+  const { definition, fields, timeZone } = request
+  const refused = fields.filter(({ exportable }) => exportable === false)
+  const hidden = [...definition.hidden, ...refused.map(({ field_name: name }) => name)]
+  const dates = fields.filter(({ type }) => type === 'date' || type === 'daterange')
+  const shape = { timeZone, dateFields: dates.map(({ field_name: name }) => name), hidden }
+  for await (const page of representatives(catalog, request)) {
+    yield page.map((document) => `${JSON.stringify(lineOf(document, shape))}\n`).join('')
+  }
+}
+
+function lineOf(document: Fields, shape: Parameters<typeof shownInRead>[1]): Fields {
+  const { _id, creation_time, ...fields } = shownInRead(document, shape)
+  return fields
+}

@@ -1,0 +1,137 @@
+/**
+ * Rates as rows of an export (spec/entity-api.md 2.13, 3.5): one for each usage type, and for each
+ * plan or service with another price of it. Steps of a price stand in one cell, with commas.
+ */
+import { fromBaseUnits, toBaseUnits, UNITS } from '../../../catalog/file-types/units.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { cellOf } from './cells.ts'
+import { type Column, withConfigured } from './columns.ts'
+
+const text = (name: string): Column => ({ name, type: 'text' })
+
+const COLUMNS: readonly Column[] = [
+  ...[text('key'), text('description'), text('usaget'), text('plan')],
+  ...[text('price.from'), text('price.to'), text('price.interval'), text('price.price')],
+  ...[text('price.uom_display.range'), text('price.uom_display.interval')],
+  ...[text('tax.0.type'), text('tax.0.custom_tax')],
+  ...[text('tax.0.taxation'), text('tax.0.custom_logic')],
+  ...[text('pricing_method'), { name: 'add_to_retail', type: 'boolean' } as const],
+  ...(['from', 'to'] as const).map((name) => ({ name, type: 'date' }) as const),
+]
+
+/** In the order that clients know; configured fields come last. */
+export function rateColumns(
+  definition: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): readonly Column[] {
+  // The first tax has columns of its own.
+  const others = fields.filter(({ field_name: name }) => name !== 'tax')
+  return withConfigured(COLUMNS, definition, others)
+}
+
+/** Own prices are those of `BASE`. */
+export const BASE = 'BASE'
+/** In front of the name of a service, where else the name of a plan stands. */
+export const SERVICE = 'service:'
+
+/** Another price of a rate. */
+export interface RateOverride {
+  /** Name of the plan, or of the service with `service:` in front. */
+  plan: string
+  usaget: string
+  price: unknown
+}
+
+/** The rows of a rate, each with the texts of its cells. */
+export function rateRows(
+  rate: Fields,
+  overrides: readonly RateOverride[],
+  columns: readonly Column[],
+  timeZone: string,
+): string[][] {
+  const own = membersOf(rate['rates']).flatMap(([usaget, prices]) =>
+    membersOf(prices).map(([plan, price]): RateOverride => ({ plan, usaget, price })),
+  )
+  const first = own.toSorted((a, b) => Number(b.plan === BASE) - Number(a.plan === BASE))
+  return [...first, ...overrides].flatMap(({ plan, usaget, price }) => {
+    const tiers = membersOf(fieldsOf(price)['rate']).map(([, tier]) => fieldsOf(tier))
+    // A share of the price has no steps: there is no column for it.
+    if (tiers.length === 0) return []
+    const special = { usaget, plan, ...tierCells(tiers) }
+    return [columns.map((column) => specialCell(special, column) ?? cellOf(rate, column, timeZone))]
+  })
+}
+
+function specialCell(special: Readonly<Record<string, string>>, { name }: Column): string | null {
+  return special[name] ?? null
+}
+
+function tierCells(tiers: readonly Fields[]): Readonly<Record<string, string>> {
+  const shown = tiers.map(shownTier)
+  const joined = (part: keyof ShownTier) => {
+    const values = shown.map((tier) => tier[part])
+    const isUnit = part === 'range' || part === 'step'
+    return isUnit && new Set(values).size === 1 ? (values[0] ?? '') : values.join(', ')
+  }
+  return {
+    'price.from': joined('from'),
+    'price.to': joined('to'),
+    'price.interval': joined('interval'),
+    'price.price': joined('price'),
+    'price.uom_display.range': joined('range'),
+    'price.uom_display.interval': joined('step'),
+  }
+}
+
+interface ShownTier {
+  from: string
+  to: string
+  interval: string
+  price: string
+  /** Units of from and to, and of the interval; empty: base units. */
+  range: string
+  step: string
+}
+
+function shownTier({ from, to, interval, price, uom_display: display }: Fields): ShownTier {
+  const { range, interval: step } = fieldsOf(display)
+  const rangeUnit = usableUnit(range, [from, to])
+  const stepUnit = usableUnit(step, [interval])
+  return {
+    from: inUnit(from, rangeUnit),
+    to: inUnit(to, rangeUnit),
+    interval: inUnit(interval, stepUnit),
+    price: price === undefined ? '' : String(price),
+    range: rangeUnit,
+    step: stepUnit,
+  }
+}
+
+/** The unit, if all values can be told in it exactly; else none: base units. */
+function usableUnit(unit: unknown, values: readonly unknown[]): string {
+  if (typeof unit !== 'string' || unit === 'hhmmss' || !UNITS.includes(unit)) return ''
+  const isExact = (value: unknown) =>
+    typeof value !== 'number' ||
+    (Number.isSafeInteger(value) && toBaseUnits(fromBaseUnits(value, unit), unit) === value)
+  const isTold = (value: unknown) => value === undefined || value === 'UNLIMITED' || isExact(value)
+  return values.every((value) => typeof value !== 'string' || value === 'UNLIMITED') &&
+    values.every(isTold)
+    ? unit
+    : ''
+}
+
+function inUnit(value: unknown, unit: string): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value !== 'number' || unit === '') return String(value)
+  return fromBaseUnits(value, unit)
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return Object.entries(fieldsOf(value))
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}

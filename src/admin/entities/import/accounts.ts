@@ -1,0 +1,69 @@
+/** Accounts of the subscribers of a batch: found together, with one query. */
+import { NOT_DELETED } from '../actions/revisions.ts'
+import { RuleError } from '../errors.ts'
+import { valueIn } from '../export/cells.ts'
+import { type Fields, fromOf } from '../timeline/draft.ts'
+import { told } from './cells.ts'
+import type { ImportJob } from './job.ts'
+import type { GoodUnit } from './unit.ts'
+
+/** By the value of the link: the account, or why there is none. */
+export type LinkedAccounts = (unit: GoodUnit) => number | null
+
+/** The accounts that the linker of the rows finds; it throws `RuleError` where that is not one. */
+export async function linkedAccounts(
+  { stores, settings }: ImportJob,
+  units: readonly GoodUnit[],
+): Promise<LinkedAccounts> {
+  const { linker } = settings
+  if (linker === null) return () => null
+  const values = [...new Set(units.map(({ linkedBy }) => linkedBy))].filter((text) => text !== '')
+  const { field } = linker
+  const filter = {
+    type: 'account' as const,
+    [field]: { $in: values.flatMap(formsOf) },
+    ...NOT_DELETED,
+  }
+  const found = (await stores.catalog.run('find accounts', () =>
+    stores.catalog.subscribers.find(filter, { projection: { aid: 1, [field]: 1 } }).toArray(),
+  )) as Fields[]
+  const aids = new Map<string, Set<number>>()
+  for (const account of found) {
+    for (const value of [valueIn(account, field)].flat()) {
+      const known = aids.get(String(value)) ?? new Set()
+      aids.set(String(value), known.add(Number(account['aid'])))
+    }
+  }
+  return ({ linkedBy }) => {
+    if (linkedBy === '') throw new RuleError(`${field}: the row does not say to which account`)
+    const [aid, other] = aids.get(linkedBy) ?? []
+    const what = `has ${field} ${told(linkedBy)}`
+    if (aid === undefined) throw new RuleError(`no account ${what}`)
+    if (other !== undefined) throw new RuleError(`more than one account ${what}`)
+    return aid
+  }
+}
+
+/** A cell is a text; the store may have the number. */
+function formsOf(text: string): (string | number)[] {
+  const number = Number(text)
+  return String(number) === text && Number.isSafeInteger(number) ? [text, number] : [text]
+}
+
+/** When the first revision of each account begins, epoch ms; those that are not there are not. */
+export async function accountBegins(
+  { stores }: ImportJob,
+  documents: readonly Fields[],
+): Promise<ReadonlyMap<unknown, number>> {
+  const aids = [...new Set(documents.map(({ aid }) => aid))] as number[]
+  const filter = { type: 'account' as const, aid: { $in: aids }, ...NOT_DELETED }
+  const found = await stores.catalog.run('read accounts', () =>
+    stores.catalog.subscribers.find(filter, { projection: { aid: 1, from: 1 } }).toArray(),
+  )
+  const begins = new Map<unknown, number>()
+  for (const account of found) {
+    const fromMs = fromOf(account)
+    begins.set(account.aid, Math.min(fromMs, begins.get(account.aid) ?? fromMs))
+  }
+  return begins
+}

@@ -1,0 +1,78 @@
+/** An import over HTTP: a file in parts, or the progress of one. */
+import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
+import { DEFINITIONS } from '../definitions/collections.ts'
+import { ExecutionError } from '../errors.ts'
+import type { RawParameters, RequestParameters } from '../request/body.ts'
+import { booleanOf } from '../request/cast-value.ts'
+import { compoundParameters } from '../request/json-text.ts'
+import { shownInWrite } from '../shown.ts'
+import { type ImportRequest, importRows } from './import-rows.ts'
+import { readProgress } from './progress.ts'
+import { importEnvelope } from './result.ts'
+import { type ImportSettings, importSettings } from './settings.ts'
+
+/**
+ * Parameters beside those of the spec: `import_id` goes on with an import, `progress=1` tells of
+ * it, `dry_run=1` writes nothing. Throws `ApiError`.
+ */
+export async function answerImport(
+  api: EntityApi,
+  called: Pick<EntityCall, 'definition' | 'action'>,
+  { values, files }: RequestParameters,
+): Promise<object> {
+  const importId = textAt(values, 'import_id')
+  if (switchAt(values, 'progress')) {
+    if (importId === '') throw new ExecutionError('import_id is missing')
+    return { status: 1, details: shownInWrite(await readProgress(api.stores, importId)) }
+  }
+  const [file] = files
+  if (file === undefined) throw new ExecutionError('there is no file: it is sent as files[0]')
+  const { fields } = await contextOf(api, called)
+  const settings = await settingsOf(api, called, values)
+  const request: ImportRequest = {
+    definition: called.definition,
+    fields,
+    settings: switchAt(values, 'dry_run') ? { ...settings, isDryRun: true } : settings,
+    file: { path: file.path, name: file.fileName, contentType: file.contentType },
+    importId: importId === '' ? null : importId,
+  }
+  return importEnvelope(await importRows(api.stores, request))
+}
+
+async function settingsOf(
+  api: EntityApi,
+  called: Pick<EntityCall, 'definition'>,
+  values: RawParameters,
+): Promise<ImportSettings> {
+  const { update = {} } = compoundParameters(values)
+  return readSettings(api, called.definition, update, textAt(values, 'operation'))
+}
+
+/** The settings of an import, by the fields that are configured now. Throws `ExecutionError`. */
+export async function readSettings(
+  { stores, fields }: EntityApi,
+  definition: EntityCall['definition'],
+  update: Readonly<Record<string, unknown>>,
+  operation: string,
+): Promise<ImportSettings> {
+  const accounts = DEFINITIONS.get('accounts')
+  const accountFields = accounts === undefined ? [] : await fields.of(accounts)
+  const { timeZone } = stores.config.rating
+  const context = { definition, accountFields, timeZone, nowMs: stores.clock.nowMs() }
+  return importSettings(update, operation, context)
+}
+
+/** A text, or the same as JSON: clients send both. */
+function textAt(values: RawParameters, name: string): string {
+  const value = values.get(name)
+  if (typeof value !== 'string') return ''
+  return /^"[^"\\]*"$/.test(value) ? value.slice(1, -1) : value
+}
+
+function switchAt(values: RawParameters, name: string): boolean {
+  const value = values.get(name)
+  if (value === undefined || value === null || value === '') return false
+  const read = booleanOf(value)
+  if (read !== null) return read
+  throw new ExecutionError(`${name} must be true or false`)
+}

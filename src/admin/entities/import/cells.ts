@@ -1,0 +1,101 @@
+/** What the texts of cells mean. */
+import { DISPLAY, RuleError } from '../errors.ts'
+import { originalCell } from '../export/formula.ts'
+import { parseJson } from '../request/json-text.ts'
+import { unsafeName } from '../request/names.ts'
+import type { Fields } from '../timeline/draft.ts'
+
+/** A cell without what an export adds against formulas, and without spaces around. */
+export function cellText(cells: readonly string[], column: number): string {
+  return originalCell(cells[column] ?? '').trim()
+}
+
+/** `a, b` as its members. */
+export function listIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '')
+}
+
+/** `1-5, 10-12` as ranges. Throws `RuleError`. */
+export function rangesIn(text: string, name: string): Fields[] {
+  return listIn(text).map((piece) => rangeIn(piece, name))
+}
+
+/**
+ * `from - to`, or `from-to` at the dash in the middle: dates have dashes of their own. One value is
+ * a range of itself. Throws `RuleError`.
+ */
+export function rangeIn(text: string, name: string): Fields {
+  const spaced = text.split(/\s+-\s+/)
+  const parts = spaced.length === 2 ? spaced : atMiddleDash(text)
+  const [from, to = from] = parts.map((part) => part.trim())
+  if (parts.length <= 2 && from !== undefined && from !== '' && to !== '') return { from, to }
+  throw new RuleError(`${name} must be ranges such as 1-5,10-12: ${told(text)}`, DISPLAY.request)
+}
+
+function atMiddleDash(text: string): string[] {
+  const pieces = text.split('-')
+  if (pieces.length === 1) return [text]
+  const half = pieces.length / 2
+  if (!Number.isInteger(half)) return ['', '', '']
+  return [pieces.slice(0, half).join('-'), pieces.slice(half).join('-')]
+}
+
+/** A text of JSON if it looks like a list or an object, else the text. Throws `RuleError`. */
+export function jsonIn(text: string, name: string): unknown {
+  return /^[[{]/.test(text) ? parseJson(text, name) : text
+}
+
+const TOLD_MAX = 60
+
+export function told(text: string): string {
+  return `'${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}'`
+}
+
+const LIST_MAX = 100
+
+/**
+ * Sets what is along a dotted name; a number is a place in a list. Throws `RuleError` for names
+ * that cannot be one.
+ */
+export function setAlong(target: Record<string, unknown>, name: string, value: unknown): void {
+  const steps = name.split('.')
+  const last = steps.pop() ?? name
+  let at: Record<string, unknown> = target
+  for (const [index, step] of steps.entries()) {
+    const isList = /^\d+$/.test(steps[index + 1] ?? last)
+    at = childOf(at, step, isList, name)
+  }
+  checkStep(at, last, name)
+  at[last] = value
+}
+
+function childOf(
+  parent: Record<string, unknown>,
+  step: string,
+  isList: boolean,
+  name: string,
+): Record<string, unknown> {
+  checkStep(parent, step, name)
+  const known = Object.hasOwn(parent, step) ? parent[step] : undefined
+  // What settings gave for all rows must not be changed by one.
+  const child = Array.isArray(known)
+    ? [...known]
+    : typeof known === 'object' && known !== null
+      ? { ...known }
+      : isList
+        ? []
+        : {}
+  parent[step] = child
+  return child as Record<string, unknown>
+}
+
+function checkStep(parent: object, step: string, name: string): void {
+  const reason = unsafeName(step)
+  if (reason !== null) throw new RuleError(`${name} ${reason}`)
+  if (Array.isArray(parent) && !(/^\d{1,3}$/.test(step) && Number(step) < LIST_MAX)) {
+    throw new RuleError(`${name}: ${step} is no place in a list of at most ${LIST_MAX}`)
+  }
+}

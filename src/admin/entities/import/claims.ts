@@ -1,0 +1,35 @@
+/** Values that rows of an import want for themselves: the store does not have them yet. */
+
+export interface Claim {
+  label: string
+  fromMs: number
+  toMs: number
+}
+
+export class Claims {
+  private readonly byValue = new Map<string, Claim[]>()
+
+  /** The row that has the value at a time at which `wanted` holds; of `always` at any time. */
+  holderOf(field: string, value: unknown, wanted: Claim, isAlways = false): string | undefined {
+    const claims = this.byValue.get(nameOf(field, value)) ?? []
+    return claims.find((claim) => isAlways || overlap(claim, wanted))?.label
+  }
+
+  add(field: string, value: unknown, claim: Claim): void {
+    const name = nameOf(field, value)
+    const claims = this.byValue.get(name)
+    if (claims === undefined) this.byValue.set(name, [claim])
+    else claims.push(claim)
+  }
+}
+
+export function overlap(
+  a: Pick<Claim, 'fromMs' | 'toMs'>,
+  b: Pick<Claim, 'fromMs' | 'toMs'>,
+): boolean {
+  return a.fromMs < b.toMs && b.fromMs < a.toMs
+}
+
+function nameOf(field: string, value: unknown): string {
+  return JSON.stringify([field, value])
+}

@@ -1,0 +1,204 @@
+/**
+ * Creates many entities together: what one `create` asks of the store is asked once for all of
+ * them, and they are written with one write (spec/entity-api.md 2.4, 2.12).
+ */
+import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
+import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
+import { readReferences } from '../../../catalog/references.ts'
+import type { Step } from '../../../catalog/store-steps.ts'
+import { checkedEntityAmong } from '../../../catalog/write.ts'
+import { accountChain, addAccountBefore } from '../actions/account-begin.ts'
+import { ruleContextOf } from '../actions/commit.ts'
+import { newDocument } from '../actions/create.ts'
+import { chainOf, findDocuments } from '../actions/revisions.ts'
+import { valueChains } from '../actions/uniqueness.ts'
+import { createRuleCache } from '../rules/cache.ts'
+import { Draft, fromOf } from '../timeline/draft.ts'
+import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
+import { accountBegins, linkedAccounts } from './accounts.ts'
+import { Claims } from './claims.ts'
+import { documentIdOf, type ImportJob, withCache } from './job.ts'
+import { giveNumbers, hasNumbers } from './numbers.ts'
+import { problemOf } from './problems.ts'
+import { createRequest } from './requests.ts'
+import { type TakenValues, takenValues } from './taken-values.ts'
+import { taxCheck } from './taxes.ts'
+import type { GoodUnit } from './unit.ts'
+
+/** A unit on its way to be a document. */
+export interface NewRow {
+  unit: GoodUnit
+  document: RawDocument
+}
+
+/** By unit: why it was not created; those that were are not in it. */
+export type Problems = Map<GoodUnit, string>
+
+/** Rejects with an outage: some of them may then be written, and are found the next time. */
+export async function createUnits(job: ImportJob, units: readonly GoodUnit[]): Promise<Problems> {
+  const problems: Problems = new Map()
+  const accountOf = await linkedAccounts(job, units)
+  const checkTax = await taxCheck(job, units)
+  const cached = withCache(job.stores, createRuleCache())
+  const rows: NewRow[] = []
+  for (const unit of units) {
+    try {
+      checkTax(unit)
+      const request = createRequest(job, unit, accountOf(unit))
+      const document = await newDocument(cached, request)
+      rows.push({ unit, document: { ...document, _id: documentIdOf(job.importId, unit) } })
+    } catch (error) {
+      problems.set(unit, problemOf(error, job))
+    }
+  }
+  const numbered = await giveNumbers(job, rows)
+  if (job.claims === null) await write(job, numbered.map(derived(job)), problems)
+  else await decide(job, numbered.map(derived(job)), problems)
+  return problems
+}
+
+/** What the first revision of an account or subscriber says of itself. */
+function derived({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
+  return (row) => {
+    if (!hasNumbers(name)) return row
+    const draft = new Draft([row.document])
+    if (name === 'subscribers') deriveSubscriber(draft)
+    else deriveAccount(draft)
+    return { ...row, document: draft.revisions()[0] ?? row.document }
+  }
+}
+
+async function write(
+  job: ImportJob,
+  rows: readonly NewRow[],
+  problems: Problems,
+  attempt = 1,
+): Promise<void> {
+  if (rows.length === 0) return
+  try {
+    const chains = [...new Set(rows.flatMap((row) => chainsOf(job, row)))]
+    const { result } = await changeChains(job.stores, chains, async () => {
+      const found: Problems = new Map()
+      const decided = await decide(job, rows, found)
+      return { ...decided, result: { found, early: decided.early } }
+    })
+    for (const [unit, problem] of result.found) problems.set(unit, problem)
+    for (const row of result.early) await writeEarly(job, row, problems)
+  } catch (error) {
+    const isOne = rows.length === 1
+    const isRace = error instanceof DuplicateEntityError || error instanceof EntityConflictError
+    if (isOne) problems.set((rows[0] as NewRow).unit, problemOf(error, job))
+    else if (!isRace) throw error
+    // What was in the way is found now; if not, only one of them is in the way of the others.
+    else if (attempt === 1) await write(job, rows, problems, attempt + 1)
+    else for (const row of rows) await write(job, [row], problems)
+  }
+}
+
+function chainsOf({ definition, fields }: ImportJob, { document }: NewRow): string[] {
+  const { keyField, name } = definition
+  return [
+    // A number that was just taken is nobody else's.
+    ...(hasNumbers(name) ? [] : [chainOf(definition, document[keyField])]),
+    ...valueChains(definition, fields, document),
+    ...accountChain(definition, document),
+  ]
+}
+
+type Decided = Omit<Decision<unknown>, 'result'> & { early: NewRow[] }
+
+/** What of the rows can be written, with everything that the store has to say to it. */
+async function decide(
+  job: ImportJob,
+  given: readonly NewRow[],
+  problems: Problems,
+): Promise<Decided> {
+  const { stores, definition, claims } = job
+  const collection = definition.store as EntityCollection
+  const rows = await withoutWritten(job, given)
+  const documents = rows.map(({ document }) => document)
+  const begins = definition.name === 'subscribers' ? await accountBegins(job, documents) : new Map()
+  const taken = await takenValues(job, rows, claims ?? new Claims())
+  const known = await readReferences(stores.catalog, collection, documents)
+  const cache = createRuleCache()
+  // What was just read, as the rules of subscribers ask for it.
+  for (const aid of begins.keys()) await cache.of(`accounts/${aid}`, async () => true)
+  const steps: Step[] = []
+  const early: NewRow[] = []
+  for (const row of rows) {
+    try {
+      const document = await checked(job, row, { taken, known, cache })
+      const beginMs = begins.get(document['aid'])
+      if (beginMs !== undefined && fromOf(document) < beginMs) early.push({ ...row, document })
+      else steps.push({ mode: 'insert', document })
+    } catch (error) {
+      problems.set(row.unit, problemOf(error, job))
+    }
+  }
+  return { collection, steps, early, isMany: true, isNew: true }
+}
+
+interface Known {
+  taken: TakenValues
+  known: Awaited<ReturnType<typeof readReferences>>
+  cache: ReturnType<typeof createRuleCache>
+}
+
+async function checked(
+  { stores, definition }: ImportJob,
+  { unit, document }: NewRow,
+  { taken, known, cache }: Known,
+): Promise<RawDocument> {
+  const timeZone = stores.config.rating.timeZone
+  const context = { ...ruleContextOf(stores, 'create', fromOf(document)), cache }
+  taken.check(document, unit)
+  await stores.rules[definition.name]?.check?.(document, null, context)
+  const collection = definition.store as EntityCollection
+  const options = { mode: 'insert', timeZone } as const
+  const entity = checkedEntityAmong(collection, document, options, known)
+  taken.add(document, unit)
+  return entity
+}
+
+/** An import that was cut off may have written some of them. */
+async function withoutWritten(
+  { stores, definition }: ImportJob,
+  rows: readonly NewRow[],
+): Promise<readonly NewRow[]> {
+  const ids = rows.map(({ document }) => document._id)
+  const there = await writtenIds(stores, definition, ids)
+  return rows.filter(({ document }) => !there.has(document._id.toHexString()))
+}
+
+async function writtenIds(
+  { catalog }: ImportJob['stores'],
+  definition: ImportJob['definition'],
+  ids: readonly ObjectId[],
+): Promise<ReadonlySet<string>> {
+  const found = await findDocuments(catalog, definition, { _id: { $in: ids } }, ids.length)
+  return new Set(found.map(({ _id: id }) => id.toHexString()))
+}
+
+/** A subscriber who begins before the account does: both are written, or neither. */
+async function writeEarly(job: ImportJob, row: NewRow, problems: Problems): Promise<void> {
+  try {
+    const { result } = await changeChains(job.stores, chainsOf(job, row), async () => {
+      const found: Problems = new Map()
+      const { early, collection, steps } = await decide(job, [row], found)
+      const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
+      if (document === undefined) return { collection, steps: [], result: found }
+      const insert: Step = { mode: 'insert', document }
+      const decision = { collection, steps: [insert], result: found }
+      return addAccountBefore(job.stores, decision, document)
+    })
+    for (const [unit, problem] of result) problems.set(unit, problem)
+  } catch (error) {
+    problems.set(row.unit, problemOf(error, job))
+  }
+}
+
+function documentsOf(steps: readonly Step[]): RawDocument[] {
+  return steps.map(({ document }) => document)
+}

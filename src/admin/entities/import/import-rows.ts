@@ -1,0 +1,252 @@
+/**
+ * `import`: each row of a file becomes a create or a permanentchange (spec/entity-api.md 2.12). A
+ * bad row never stops the others, and an import that was cut off goes on where it was.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Collection } from '../../../catalog/collections.ts'
+import { CatalogUnavailableError } from '../../../catalog/errors.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import type { EntityStores } from '../entity-request.ts'
+import { ExecutionError, RequestError } from '../errors.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import { changeUnit, writeOverrides } from './change-units.ts'
+import { Claims } from './claims.ts'
+import { createUnits } from './create-batch.ts'
+import type { ImportJob } from './job.ts'
+import { isOutage } from './problems.ts'
+import { beginProgress, type Failure, type ImportProgress } from './progress.ts'
+import { type ImportResult, ResultBook } from './result.ts'
+import type { ImportSettings } from './settings.ts'
+import { readSource } from './source.ts'
+import { type ImportFile, type Survey, survey } from './survey.ts'
+import { type GoodUnit, isGood, type RowResults, type Unit } from './unit.ts'
+
+export interface ImportRequest {
+  definition: CollectionDefinition
+  /** Configured fields of the collection. */
+  fields: readonly FieldDefinition[]
+  settings: ImportSettings
+  file: ImportFile
+  /** Of an import that is to go on; null: a new one. */
+  importId: string | null
+}
+
+/** Told while it runs. */
+export interface ImportWatch {
+  onBegin?(begin: { importId: string | null; total: number; done: number }): void
+  onProgress?(progress: { total: number; done: number; failed: number }): void
+  onFailure?(failure: Failure): void
+}
+
+/** What is asked and noted once for all of them costs little then, and little is tried again. */
+const BATCH_MAX = 500
+const IMPORT_ID = /^[\w.-]{1,64}$/
+
+/**
+ * Imports a file. Rejects with `ExecutionError` if nothing of it can be imported, or `RequestError`
+ * 503 if a store goes away meanwhile: then it can go on.
+ */
+export async function importRows(
+  stores: EntityStores,
+  request: ImportRequest,
+  watch: ImportWatch = {},
+): Promise<ImportResult> {
+  const { definition, fields, settings, file } = request
+  const importId = importIdOf(request)
+  checkLinks(request)
+  const rowsMax = stores.config.entities.importRowsMax
+  const found = await survey({ definition, fields, settings, file, rowsMax })
+  const { isDryRun } = settings
+  const claims = isDryRun ? new Claims() : null
+  const job: ImportJob = { stores, definition, fields, settings, importId, claims }
+  const { rows: rowsTotal, checksum } = found
+  if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
+  const { name: collection } = definition
+  const start = { importId, collection, operation: settings.operation, checksum, rowsTotal }
+  const progress = await beginProgress(stores, { ...start, fileName: file.name })
+  try {
+    await ensureIndexes(job)
+    const result = await new ImportRun(job, found, progress, watch).run(file)
+    if (!progress.isDone) await progress.end('done')
+    return result
+  } catch (error) {
+    await progress.end('stopped').catch(() => undefined)
+    if (!isOutage(error)) throw error
+    const where = `import ${importId} stopped after ${progress.rowsDone} rows`
+    const how = 'it goes on with the same file and import_id'
+    throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
+  }
+}
+
+function importIdOf({ importId, settings }: ImportRequest): string {
+  if (importId === null || settings.isDryRun) return randomUUID()
+  if (IMPORT_ID.test(importId)) return importId
+  throw new ExecutionError('import_id must be 1 to 64 letters, digits, _, - and dots')
+}
+
+function checkLinks({ definition, settings }: ImportRequest): void {
+  const { name } = definition
+  const isManual = settings.type === 'manual_mapping' && settings.format !== 'jsonl'
+  const isMapped = isManual && settings.map.size > 0
+  if (!isMapped) return
+  if (name === 'subscribers' && settings.linker === null) {
+    throw new ExecutionError('update.linker is missing: it says to which account a row belongs')
+  }
+  if (settings.operation === 'permanentchange' && settings.updater === null) {
+    throw new ExecutionError('update.updater is missing: it says which one a row is about')
+  }
+}
+
+/** What each batch looks for by; without an index each look would read the whole collection. */
+async function ensureIndexes({ stores, definition, fields, settings }: ImportJob): Promise<void> {
+  const unique = fields.filter((field) => field.unique === true && field.generated !== true)
+  const names = unique.map(({ field_name: name }) => name)
+  const linked = settings.linker === null ? [] : [settings.linker.field]
+  const { catalog, log } = stores
+  const documents = catalog[definition.store] as unknown as Collection
+  for (const name of new Set([...names, ...linked])) {
+    try {
+      await catalog.run('create an index', () => documents.createIndex({ [name]: 1 }))
+    } catch (error) {
+      if (!(error instanceof CatalogUnavailableError)) throw error
+      log.warn({ err: error, index: name }, 'an import may be slow: there is no index yet')
+    }
+  }
+}
+
+class ImportRun {
+  private readonly job: ImportJob
+  private readonly found: Survey
+  /** Null: of a dry run. */
+  private readonly progress: ImportProgress | null
+  private readonly watch: ImportWatch
+  private readonly book: ResultBook
+  private readonly toSkip: number
+  private readonly failedBefore: ReadonlyMap<string, string>
+
+  constructor(job: ImportJob, found: Survey, progress: ImportProgress | null, watch: ImportWatch) {
+    this.job = job
+    this.found = found
+    this.progress = progress
+    this.watch = watch
+    this.book = new ResultBook(found.rows)
+    this.toSkip = progress?.unitsDone ?? 0
+    const before = progress?.failures ?? []
+    this.failedBefore = new Map(before.map(({ row, text }) => [row, text]))
+  }
+
+  async run(file: ImportFile): Promise<ImportResult> {
+    const { watch, found, progress, job } = this
+    const importId = progress === null ? null : job.importId
+    watch.onBegin?.({ importId, total: found.rows, done: progress?.rowsDone ?? 0 })
+    let skipped = 0
+    let batch: Unit[] = []
+    for await (const unit of this.units(file)) {
+      if (skipped < this.toSkip) {
+        skipped += 1
+        this.skip(unit)
+        continue
+      }
+      batch.push(unit)
+      if (batch.length < BATCH_MAX) continue
+      await this.write(batch)
+      batch = []
+    }
+    if (batch.length > 0) await this.write(batch)
+    this.countUntold()
+    return this.book.result(importId)
+  }
+
+  private async *units(file: ImportFile): AsyncGenerator<Unit> {
+    const { format, map, lines } = this.found
+    const { delimiter } = this.job.settings
+    let isHeader = format === 'csv'
+    for await (const row of readSource({ path: file.path, format, delimiter })) {
+      if (isHeader) {
+        isHeader = false
+        continue
+      }
+      const mapped = map(row)
+      const unit = lines === null ? singleUnit(mapped) : lines.take(mapped)
+      if (unit !== null) yield unit
+    }
+  }
+
+  /** Done before. */
+  private skip({ labels }: Unit): void {
+    for (const row of labels) {
+      const text = this.failedBefore.get(row)
+      if (text === undefined) this.book.succeed(row)
+      else this.tell({ row, text })
+    }
+  }
+
+  /** Failures beyond those that are kept count as such, though nobody knows which they are. */
+  private countUntold(): void {
+    const before = this.progress?.rowsFailed ?? 0
+    const untold = before - this.book.failed
+    if (untold <= 0) return
+    this.book.failUntold(untold)
+    this.book.succeeded -= untold
+  }
+
+  private tell(failure: Failure): void {
+    this.book.fail(failure)
+    this.watch.onFailure?.(failure)
+  }
+
+  private async write(units: readonly Unit[]): Promise<void> {
+    const results = await writeUnits(this.job, units)
+    const failures: Failure[] = []
+    const labels = units.flatMap((unit) => unit.labels)
+    for (const row of labels) {
+      const text = results.get(row)
+      if (typeof text === 'string') failures.push({ row, text })
+    }
+    await this.progress?.note({ units: units.length, rows: labels.length, failures })
+    const failed = new Set(failures.map(({ row }) => row))
+    for (const row of labels) if (!failed.has(row)) this.book.succeed(row)
+    for (const failure of failures) this.tell(failure)
+    const { succeeded, failed: count } = this.book
+    this.watch.onProgress?.({ total: this.found.rows, done: succeeded + count, failed: count })
+  }
+}
+
+function singleUnit(row: ReturnType<Survey['map']>): Unit {
+  if ('problem' in row) return { labels: [row.label], problem: row.problem }
+  const { label, ...mapped } = row
+  return { labels: [label], ...mapped, prices: [], overrides: [], ownLabels: [label] }
+}
+
+async function writeUnits(job: ImportJob, units: readonly Unit[]): Promise<RowResults> {
+  const results: RowResults = new Map()
+  for (const unit of units) {
+    if (isGood(unit)) continue
+    for (const label of unit.labels) results.set(label, unit.problem)
+  }
+  const good = units.filter(isGood)
+  const own = good.filter(({ ownLabels }) => ownLabels.length > 0)
+  const isCreate = job.settings.operation === 'create'
+  const problems = isCreate ? await createUnits(job, own) : await changeAll(job, own)
+  for (const unit of good) {
+    const problem = problems.get(unit)
+    const labels = problem === undefined ? unit.ownLabels : unit.labels
+    for (const label of labels) results.set(label, problem ?? true)
+    if (problem !== undefined || unit.overrides.length === 0) continue
+    const isThere = job.claims === null || !isCreate || unit.ownLabels.length === 0
+    for (const [row, result] of await writeOverrides(job, unit, isThere)) results.set(row, result)
+  }
+  return results
+}
+
+async function changeAll(
+  job: ImportJob,
+  units: readonly GoodUnit[],
+): Promise<ReadonlyMap<GoodUnit, string>> {
+  const problems = new Map<GoodUnit, string>()
+  for (const unit of units) {
+    const problem = await changeUnit(job, unit)
+    if (problem !== null) problems.set(unit, problem)
+  }
+  return problems
+}

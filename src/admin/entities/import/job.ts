@@ -1,0 +1,50 @@
+/** What all rows of one import have in common. */
+import { createHash } from 'node:crypto'
+import { ObjectId } from '../../../catalog/collections.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import type { EntityStores } from '../entity-request.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import type { RuleCache } from '../rules/cache.ts'
+import type { CollectionRules } from '../rules/rule.ts'
+import type { Claims } from './claims.ts'
+import type { ImportSettings } from './settings.ts'
+import type { GoodUnit } from './unit.ts'
+
+export interface ImportJob {
+  stores: EntityStores
+  definition: CollectionDefinition
+  fields: readonly FieldDefinition[]
+  settings: ImportSettings
+  importId: string
+  /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
+  claims: Claims | null
+}
+
+/**
+ * The id of the document that a unit becomes. The same import gives the same ones, so that what was
+ * written before it was cut off is found, and never written twice.
+ */
+export function documentIdOf(importId: string, { labels }: GoodUnit): ObjectId {
+  const hash = createHash('sha256').update(JSON.stringify([importId, labels[0]]))
+  return new ObjectId(hash.digest().subarray(0, 12))
+}
+
+/** The stores with rules that read what rows have in common once. */
+export function withCache(stores: EntityStores, cache: RuleCache): EntityStores {
+  const rules = Object.entries(stores.rules).map(([name, rule]): [string, CollectionRules] => {
+    const { prepare, check } = rule
+    return [
+      name,
+      {
+        ...rule,
+        ...(prepare && {
+          prepare: (changes, target, context) => prepare(changes, target, { ...context, cache }),
+        }),
+        ...(check && {
+          check: (document, stored, context) => check(document, stored, { ...context, cache }),
+        }),
+      },
+    ]
+  })
+  return { ...stores, rules: Object.fromEntries(rules) }
+}

@@ -1,0 +1,49 @@
+/** Numbers of new accounts and subscribers: one take for all rows of a batch. */
+
+import { takeNumbers } from '../../../catalog/sequence.ts'
+import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
+import { RuleError } from '../errors.ts'
+import type { NewRow } from './create-batch.ts'
+import type { ImportJob } from './job.ts'
+
+/** What a dry run gives: no number that anybody has. */
+const NO_NUMBER = Number.MAX_SAFE_INTEGER
+
+/** A number that the sequence gave may have been taken by hand. */
+const TRIED_MAX = 8
+
+export function hasNumbers(collection: string): boolean {
+  return collection === 'accounts' || collection === 'subscribers'
+}
+
+/** The rows with `aid` or `sid`. */
+export async function giveNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
+  const { keyField, name } = job.definition
+  if (rows.length === 0 || !hasNumbers(name)) return [...rows]
+  const numbers =
+    job.claims === null ? await freeNumbers(job, rows.length) : rows.map(() => NO_NUMBER)
+  return rows.map((row, index) => {
+    return { ...row, document: { ...row.document, [keyField]: numbers[index] } }
+  })
+}
+
+async function freeNumbers({ stores, definition }: ImportJob, count: number): Promise<number[]> {
+  const { catalog } = stores
+  const { keyField, fixed, name } = definition
+  const free: number[] = []
+  for (let tried = 0; tried < TRIED_MAX && free.length < count; tried += 1) {
+    const wanted = count - free.length
+    const first = await takeNumbers(catalog, wanted)
+    const numbers = Array.from({ length: wanted }, (_, index) => first + index)
+    const filter = { ...fixed, [keyField]: { $in: numbers }, ...NOT_DELETED }
+    const found = await catalog.run(`read ${name}`, () =>
+      documentsOf(catalog, definition)
+        .find(filter as object, { projection: { [keyField]: 1 } })
+        .toArray(),
+    )
+    const taken = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
+    free.push(...numbers.filter((number) => !taken.has(number)))
+  }
+  if (free.length === count) return free
+  throw new RuleError(`${name}: the sequence gives numbers that others have: it must be mended`)
+}

@@ -1,0 +1,62 @@
+/** Columns by the names that an export gives them (spec/entity-api.md 2.12). */
+import { nearest } from '../../../config/nearest.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { ExecutionError } from '../errors.ts'
+import { type CellType, type Column, columnsOf } from '../export/columns.ts'
+import { rateColumns } from '../export/rate-rows.ts'
+import type { FieldDefinition } from '../field-definition.ts'
+import { parseJson } from '../request/json-text.ts'
+import { cellText, jsonIn, listIn, rangeIn, setAlong } from './cells.ts'
+
+type Fill = (target: Record<string, unknown>, cells: readonly string[]) => void
+
+/** Throws `ExecutionError` for a column that no export has. */
+export function predefinedReader(
+  definition: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+  header: readonly string[],
+): Fill {
+  const isRates = definition.name === 'rates'
+  const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
+  const known = new Map(columns.map((column) => [column.name, column]))
+  const used = header.map((cell) => usedColumn(cell.trim(), known))
+  return (target, cells) => {
+    for (const [index, column] of used.entries()) {
+      if (column === null) continue
+      const value = cellValue(cellText(cells, index), column)
+      if (value !== undefined) setAlong(target, column.name, value)
+    }
+  }
+}
+
+/** What the node makes itself is in an export, too. */
+const MADE: ReadonlySet<string> = new Set(['creation_time'])
+
+function usedColumn(name: string, known: ReadonlyMap<string, Column>): Column | null {
+  if (name === '') return null
+  const column = known.get(name)
+  if (column !== undefined) return MADE.has(name) ? null : column
+  const meant = nearest(name.slice(0, 64), [...known.keys()])
+  const hint = meant === undefined ? '' : `: '${meant}' is`
+  throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`)
+}
+
+const FALSE: ReadonlySet<string> = new Set(['', 'false', 'FALSE', '0', 'null', 'NULL', 'no'])
+const TRUE = /^(?:true|yes|1|on)$/i
+
+const READERS: Readonly<Record<CellType, (text: string, name: string) => unknown>> = {
+  text: (text) => text,
+  date: (text) => text,
+  percentage: (text) => text,
+  list: (text, name) => (/^[[{]/.test(text) ? jsonIn(text, name) : listIn(text)),
+  range: rangeIn,
+  json: parseJson,
+  // What is neither is refused by the field itself.
+  boolean: (text) => (FALSE.has(text) ? false : TRUE.test(text) || text),
+}
+
+/** Undefined: the cell says nothing. */
+function cellValue(text: string, { name, type }: Column): unknown {
+  if (text === '' && type !== 'boolean') return undefined
+  return READERS[type](text, name)
+}

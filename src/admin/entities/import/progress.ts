@@ -1,0 +1,229 @@
+/** How far an import has come, in MongoDB: whoever asks again goes on behind the last batch. */
+import { randomUUID } from 'node:crypto'
+import type { Catalog } from '../../../catalog/connection.ts'
+import type {
+  ImportFailuresDocument,
+  ImportProgressDocument,
+} from '../../../catalog/import-document.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { hasEnded, processIdentity } from '../../../runtime/process-identity.ts'
+import { ExecutionError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+
+/** A batch takes less than a second; a store that is away, some more. */
+const LEASE_MS = 60_000
+
+/** Failed rows that are kept and told; all others are only counted. */
+export const FAILURES_MAX = 10_000
+
+export interface Failure {
+  row: string
+  text: string
+}
+
+export interface ImportStart {
+  importId: string
+  collection: string
+  operation: string
+  checksum: string
+  fileName: string
+  rowsTotal: number
+}
+
+/** What one process has of an import while it works on it. */
+export interface ImportProgress {
+  readonly unitsDone: number
+  readonly rowsDone: number
+  readonly rowsFailed: number
+  /** That it is done already: nothing is left to do. */
+  readonly isDone: boolean
+  /** Rows that have failed before, at most `FAILURES_MAX`. */
+  readonly failures: readonly Failure[]
+  /** After each batch, when all of it is written. */
+  note(batch: { units: number; rows: number; failures: readonly Failure[] }): Promise<void>
+  end(state: 'done' | 'stopped'): Promise<void>
+}
+
+interface Stores {
+  catalog: Catalog
+  clock: Clock
+}
+
+/** Begins it or goes on. Throws `ExecutionError` where it is another one, or is being done. */
+export async function beginProgress(stores: Stores, start: ImportStart): Promise<ImportProgress> {
+  const { catalog, clock } = stores
+  const token = randomUUID()
+  await insertNew(stores, start, token)
+  const found = await read(catalog, start.importId)
+  if (found === null) throw new ExecutionError(`import ${start.importId} has gone`)
+  checkSame(found, start)
+  if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
+  if (found.token !== token) await forgetUnfinished(catalog, found)
+  const failures = await failuresOf(catalog, found)
+  return new StoredProgress({ catalog, clock }, { ...found, token }, failures)
+}
+
+async function insertNew(
+  { catalog, clock }: Stores,
+  { importId, collection, operation, checksum, fileName, rowsTotal }: ImportStart,
+  token: string,
+): Promise<void> {
+  const now = new Date(clock.nowMs())
+  const document: Omit<ImportProgressDocument, '_id'> = {
+    kind: 'progress',
+    ...{ collection, operation, checksum, file_name: fileName, rows_total: rowsTotal },
+    state: 'running',
+    ...{ units_done: 0, rows_done: 0, rows_failed: 0 },
+    ...{ token, holder: processIdentity(), expires: leaseFrom(clock), started: now, changed: now },
+  }
+  await catalog.run('begin an import', () =>
+    catalog.imports.updateOne({ _id: importId }, { $setOnInsert: document }, { upsert: true }),
+  )
+}
+
+function checkSame(found: ImportProgressDocument, start: ImportStart): void {
+  const { importId, checksum, collection } = start
+  if (found.checksum === checksum && found.collection === collection) return
+  throw new ExecutionError(
+    `import ${importId} was of ${found.collection} from ${found.file_name || 'a file'}, ` +
+      'with another content or other settings: give it another import_id',
+  )
+}
+
+function isHeld({ state, expires, holder }: ImportProgressDocument, nowMs: number): boolean {
+  return state === 'running' && expires.getTime() > nowMs && !hasEnded(holder)
+}
+
+async function takeOver(
+  { catalog, clock }: Stores,
+  found: ImportProgressDocument,
+  token: string,
+): Promise<void> {
+  const running = new ExecutionError(`import ${found._id} is being done by another process`)
+  if (isHeld(found, clock.nowMs())) throw running
+  const mine = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
+  const { matchedCount } = await catalog.run('take over an import', () =>
+    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: mine as object }),
+  )
+  if (matchedCount === 0) throw running
+}
+
+function leaseFrom(clock: Clock): Date {
+  return new Date(clock.nowMs() + LEASE_MS)
+}
+
+class StoredProgress implements ImportProgress {
+  unitsDone: number
+  rowsDone: number
+  rowsFailed: number
+  readonly isDone: boolean
+  readonly failures: readonly Failure[]
+  private readonly stores: Stores
+  private readonly document: ImportProgressDocument
+  private kept: number
+
+  constructor(stores: Stores, document: ImportProgressDocument, failures: readonly Failure[]) {
+    this.stores = stores
+    this.document = document
+    this.unitsDone = document.units_done
+    this.rowsDone = document.rows_done
+    this.rowsFailed = document.rows_failed
+    this.isDone = document.state === 'done'
+    this.failures = failures
+    this.kept = failures.length
+  }
+
+  async note({ units, rows, failures }: Parameters<ImportProgress['note']>[0]): Promise<void> {
+    await this.keep(failures)
+    await this.set({
+      units_done: this.unitsDone + units,
+      rows_done: this.rowsDone + rows,
+      rows_failed: this.rowsFailed + failures.length,
+      expires: leaseFrom(this.stores.clock),
+    })
+    this.unitsDone += units
+    this.rowsDone += rows
+    this.rowsFailed += failures.length
+  }
+
+  end(state: 'done' | 'stopped'): Promise<void> {
+    return this.set({ state })
+  }
+
+  /** Before the batch is noted: a batch that is done again puts the same ones in their place. */
+  private async keep(failures: readonly Failure[]): Promise<void> {
+    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.kept))
+    if (kept.length === 0) return
+    const { catalog } = this.stores
+    const _id = failuresId(this.document._id, this.unitsDone)
+    const document = { kind: 'failures' as const, failures: kept }
+    await catalog.run('keep failed rows', () =>
+      catalog.imports.replaceOne({ _id }, document, { upsert: true }),
+    )
+    this.kept += kept.length
+  }
+
+  private async set(fields: Fields): Promise<void> {
+    const { catalog, clock } = this.stores
+    const { _id, token } = this.document
+    const changed = new Date(clock.nowMs())
+    const { matchedCount } = await catalog.run('note the progress of an import', () =>
+      catalog.imports.updateOne({ _id, token }, { $set: { ...fields, changed } as object }),
+    )
+    if (matchedCount === 1) return
+    throw new ExecutionError(`import ${_id} was taken over by another process`)
+  }
+}
+
+const UNIT_DIGITS = 12
+
+function failuresId(importId: string, unit: number): string {
+  return `${importId}/${String(unit).padStart(UNIT_DIGITS, '0')}`
+}
+
+async function read(catalog: Catalog, importId: string): Promise<ImportProgressDocument | null> {
+  const found = await catalog.run('look at an import', () =>
+    catalog.imports.findOne({ _id: importId }),
+  )
+  return found as ImportProgressDocument | null
+}
+
+/** Of a batch that was cut off: its rows are tried again. */
+async function forgetUnfinished(catalog: Catalog, found: ImportProgressDocument): Promise<void> {
+  const { _id: importId, units_done: units } = found
+  if (found.state === 'done') return
+  const ids = { $gte: failuresId(importId, units), $lt: endOf(importId) }
+  await catalog.run('forget failed rows', () => catalog.imports.deleteMany({ _id: ids }))
+}
+
+/** The character behind '/'. */
+function endOf(importId: string): string {
+  return `${importId}0`
+}
+
+async function failuresOf(
+  catalog: Catalog,
+  { _id: importId, units_done: units }: ImportProgressDocument,
+): Promise<Failure[]> {
+  const ids = { $gte: `${importId}/`, $lt: failuresId(importId, units) }
+  const found = await catalog.run('read failed rows', () =>
+    catalog.imports.find({ _id: ids }).sort({ _id: 1 }).toArray(),
+  )
+  return (found as ImportFailuresDocument[]).flatMap(({ failures }) => failures)
+}
+
+/** What is told of an import; its failures, too. Throws `ExecutionError` if there is none. */
+export async function readProgress({ catalog, clock }: Stores, importId: string): Promise<Fields> {
+  const found = await read(catalog, importId)
+  if (found === null) throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`)
+  const { collection, operation, file_name: fileName, state, started, changed } = found
+  const isCutOff = state === 'running' && !isHeld(found, clock.nowMs())
+  const failures = await failuresOf(catalog, found)
+  return {
+    import_id: importId,
+    ...{ collection, operation, file_name: fileName, state: isCutOff ? 'stopped' : state },
+    ...{ total: found.rows_total, done: found.rows_done, failed: found.rows_failed },
+    failures: Object.fromEntries(failures.map(({ row, text }) => [row, text])),
+    ...{ started, changed },
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Lines of an import of rates that say the same key and date are one rate. Lines of one rate may
+ * stand anywhere in the file: it is given when its last line was read.
+ */
+import { RuleError } from '../errors.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { isEqual } from '../timeline/set-fields.ts'
+import { told } from './cells.ts'
+import type { BadRow, MappedRow } from './mapping.ts'
+import { type LinePrice, rateLineOf } from './rate-line.ts'
+import type { PriceOverride, Unit } from './unit.ts'
+
+interface Line {
+  row: MappedRow
+  fields: Fields
+  price: LinePrice | null
+}
+
+type AnyLine = Line | { row: MappedRow; problem: string }
+
+export class RateLines {
+  private readonly counts = new Map<string, number>()
+  private readonly open = new Map<string, AnyLine[]>()
+
+  /** First all rows are counted, ... */
+  count(row: MappedRow | BadRow): void {
+    const key = 'problem' in row ? null : groupOf(row)
+    if (key !== null) this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
+  }
+
+  /** ... then taken in the same order. Null: further lines of the rate are to come. */
+  take(row: MappedRow | BadRow): Unit | null {
+    if ('problem' in row) return { labels: [row.label], problem: row.problem }
+    const key = groupOf(row)
+    if (key === null) return unitOf([lineOf(row)])
+    const lines = this.open.get(key) ?? []
+    lines.push(lineOf(row))
+    this.open.set(key, lines)
+    if (lines.length < (this.counts.get(key) ?? 0)) return null
+    this.open.delete(key)
+    return unitOf(lines)
+  }
+}
+
+/** Null: nothing says what it belongs to. */
+function groupOf({ update, updatedBy }: MappedRow): string | null {
+  const key = update['key'] ?? updatedBy
+  if (typeof key !== 'string' || key === '') return null
+  return JSON.stringify([key, update['effective_date'] ?? null, update['from'] ?? null])
+}
+
+/** What is wrong with a line is told of all lines of its rate. */
+function lineOf(row: MappedRow): AnyLine {
+  try {
+    return { row, ...rateLineOf(row.update) }
+  } catch (error) {
+    if (!(error instanceof RuleError)) throw error
+    return { row, problem: error.message }
+  }
+}
+
+function unitOf(lines: readonly AnyLine[]): Unit {
+  const labels = lines.map(({ row }) => row.label)
+  const good: Line[] = []
+  for (const line of lines) {
+    if (!('problem' in line)) {
+      good.push(line)
+      continue
+    }
+    const where = lines.length === 1 ? '' : `row ${line.row.label}: `
+    return { labels, problem: `${where}${line.problem}` }
+  }
+  try {
+    return merged(labels, good)
+  } catch (error) {
+    if (!(error instanceof RuleError)) throw error
+    return { labels, problem: error.message }
+  }
+}
+
+function merged(labels: string[], lines: readonly Line[]): Unit {
+  const [first] = lines as [Line]
+  const fields = mergedFields(lines)
+  const own = lines.filter(({ price }) => price === null || price.offer === null)
+  return {
+    labels,
+    update: fields,
+    linkedBy: '',
+    updatedBy: first.row.updatedBy,
+    prices: byUsaget(own.flatMap(({ price }) => (price === null ? [] : [price]))),
+    overrides: overridesOf(lines),
+    ownLabels: own.map(({ row }) => row.label),
+  }
+}
+
+function mergedFields(lines: readonly Line[]): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  const from = new Map<string, string>()
+  for (const { fields, row } of lines) {
+    for (const [name, value] of Object.entries(fields)) {
+      if (!Object.hasOwn(result, name)) {
+        result[name] = value
+        from.set(name, row.label)
+      } else if (!isEqual(result[name], value)) {
+        throw new RuleError(
+          `rows ${from.get(name)} and ${row.label} are one rate, and disagree on ${name}: ` +
+            `${shown(result[name])} and ${shown(value)}`,
+        )
+      }
+    }
+  }
+  return result
+}
+
+function shown(value: unknown): string {
+  return told(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** Steps by their begin; those without one stay where they are. */
+function byUsaget(prices: readonly LinePrice[]): [string, Fields[]][] {
+  const tiers = new Map<string, Fields[]>()
+  for (const price of prices) {
+    tiers.set(price.usaget, [...(tiers.get(price.usaget) ?? []), ...price.tiers])
+  }
+  return [...tiers].map(([usaget, steps]) => [usaget, inOrder(steps)])
+}
+
+function inOrder(tiers: Fields[]): Fields[] {
+  const isOrdered = tiers.every(({ from }) => typeof from === 'number')
+  return isOrdered ? tiers.toSorted((a, b) => Number(a['from']) - Number(b['from'])) : tiers
+}
+
+function overridesOf(lines: readonly Line[]): PriceOverride[] {
+  const groups = new Map<string, Omit<PriceOverride, 'usagets'> & { prices: LinePrice[] }>()
+  for (const { price, row } of lines) {
+    if (price === null || price.offer === null) continue
+    const { collection, name } = price.offer
+    const key = `${collection}/${name}`
+    const group = groups.get(key) ?? { collection, name, labels: [], prices: [] }
+    group.labels.push(row.label)
+    group.prices.push(price)
+    groups.set(key, group)
+  }
+  return [...groups.values()].map(({ prices, ...offer }) => {
+    return { ...offer, usagets: byUsaget(prices) }
+  })
+}

@@ -1,0 +1,88 @@
+/** The write that a unit of an import stands for. */
+import { isUnset } from '../../../catalog/field.ts'
+import type { WriteRequest } from '../entity-request.ts'
+import { DISPLAY, RuleError } from '../errors.ts'
+import { type RequestContext, writeRequestOf } from '../requests.ts'
+import type { Fields } from '../timeline/draft.ts'
+import type { ImportJob } from './job.ts'
+import type { GoodUnit } from './unit.ts'
+
+/** `aid`: of the account that the linker has found. Throws `ApiError`. */
+export function createRequest(job: ImportJob, unit: GoodUnit, aid: number | null): WriteRequest {
+  const { effective_date: effective, ...rest } = unit.update
+  const update: Record<string, unknown> = rest
+  for (const [field, action] of job.settings.listActions) {
+    if (action === 'remove') delete update[field]
+  }
+  const rates = unit.prices.map(([usaget, rate]) => [usaget, { BASE: { rate } }])
+  const given = {
+    ...(effective !== undefined && { from: effective }),
+    ...update,
+    ...(rates.length > 0 && { rates: Object.fromEntries(rates) }),
+    ...(aid !== null && { aid }),
+  }
+  return writeRequestOf(new Map([['update', given]]), contextOf(job)).request
+}
+
+/** Throws `ApiError`. */
+export function changeRequest(job: ImportJob, unit: GoodUnit): WriteRequest {
+  const { definition, settings } = job
+  const { effective_date: effective, ...given } = unit.update
+  const from = given['from'] ?? effective
+  const [field, value] = updaterOf(job, unit)
+  const { [definition.keyField]: _, ...update } = given
+  const { set, options } = listChanges(update, settings.listActions)
+  const query = { [field]: value, effective_date: effective ?? from }
+  const parameters = new Map(Object.entries({ query, update: { ...set, from }, options }))
+  const { request } = writeRequestOf(parameters, contextOf(job))
+  if (unit.prices.length === 0) return request
+  // Only these steps: access prices and what else stands beside them stay.
+  const prices = unit.prices.map(([usaget, rate]) => [`rates.${usaget}.BASE.rate`, rate])
+  const changes = { ...request.changes.set, ...Object.fromEntries(prices) }
+  return { ...request, changes: { ...request.changes, set: changes } }
+}
+
+/** Without an updater the key is in the row. */
+function updaterOf({ definition, settings }: ImportJob, unit: GoodUnit): [string, unknown] {
+  const { updater } = settings
+  if (updater !== null) {
+    if (unit.updatedBy !== '') return [updater.field, unit.updatedBy]
+    throw new RuleError(`${updater.field}: the row does not say which one is meant`)
+  }
+  const key = unit.update[definition.keyField]
+  if (isUnset(key) || key === '') {
+    throw new RuleError(`${definition.keyField} is missing`, DISPLAY.request)
+  }
+  return [definition.keyField, key]
+}
+
+/** What is appended is taken away first: doing it twice is doing it once. */
+function listChanges(
+  update: Fields,
+  actions: ImportJob['settings']['listActions'],
+): { set: Fields; options: Fields } {
+  const set = { ...update }
+  const pull: Fields[] = []
+  const push: Fields[] = []
+  for (const [field, action] of actions) {
+    const value = set[field]
+    if (action === 'replace' || value === undefined) continue
+    delete set[field]
+    const change = { field_name: field, field_values: Array.isArray(value) ? value : [value] }
+    pull.push(change)
+    if (action === 'append') push.push(change)
+  }
+  return { set, options: { pull_fields: pull, push_fields: push } }
+}
+
+export function contextOf({ definition, fields, settings, stores }: ImportJob): RequestContext {
+  const { config, clock } = stores
+  return {
+    definition,
+    action: settings.operation,
+    fields,
+    entities: config.entities,
+    timeZone: config.rating.timeZone,
+    nowMs: clock.nowMs(),
+  }
+}

@@ -1,0 +1,109 @@
+/** The rows of a file, as a stream: CSV, or lines of JSON. Nothing is ever read whole. */
+import { createReadStream } from 'node:fs'
+import { pipeline, Readable } from 'node:stream'
+import { CsvError, parse } from 'csv-parse'
+import { ExecutionError, RuleError } from '../errors.ts'
+import { parseJson } from '../request/json-text.ts'
+import type { Fields } from '../timeline/draft.ts'
+
+/** A row: its cells or its object, or why it cannot be read. */
+export interface SourceRow {
+  /** From 1; of CSV the header is one too, as the rows of a spreadsheet are counted. */
+  number: number
+  content: { cells: readonly string[] } | { object: Fields } | { problem: string }
+}
+
+/** Sees the bytes that are read. */
+export type ByteWatch = (chunk: Buffer) => void
+
+export interface SourceOptions {
+  path: string
+  format: 'csv' | 'jsonl'
+  delimiter: string
+  watch?: ByteWatch
+}
+
+/** Of one row. A quote that is never closed would make a row of the whole file. */
+const ROW_BYTES_MAX = 1024 * 1024
+
+/**
+ * Of CSV the header comes first. Empty lines are left out, and counted. Throws `ExecutionError` for
+ * what cannot be read at all.
+ */
+export function readSource(options: SourceOptions): AsyncGenerator<SourceRow> {
+  return options.format === 'csv' ? readCsv(options) : readLines(options)
+}
+
+interface CsvRow {
+  record: string[]
+  info: { records: number; empty_lines: number }
+}
+
+async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
+  const parser = parse({
+    bom: true,
+    delimiter: options.delimiter,
+    info: true,
+    max_record_size: ROW_BYTES_MAX,
+    relax_column_count: true,
+    skip_empty_lines: true,
+  })
+  // Destroys both with whichever ends first; the error comes out of the parser.
+  pipeline(Readable.from(chunksOf(options)), parser, () => undefined)
+  try {
+    for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
+      yield { number: info.records + info.empty_lines, content: { cells: record } }
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    throw new ExecutionError(`the file is no CSV that can be read: ${error.message}`)
+  }
+}
+
+async function* readLines(options: SourceOptions): AsyncGenerator<SourceRow> {
+  let number = 0
+  for await (const line of linesOf(chunksOf(options))) {
+    number += 1
+    const text = (number === 1 ? line.replace(/^\uFEFF/, '') : line).trim()
+    if (text !== '') yield { number, content: objectOf(text) }
+  }
+}
+
+function objectOf(text: string): SourceRow['content'] {
+  try {
+    const object = parseJson(text, 'the line')
+    const isObject = typeof object === 'object' && object !== null && !Array.isArray(object)
+    return isObject ? { object: object as Fields } : { problem: 'the line must be an object' }
+  } catch (error) {
+    if (!(error instanceof RuleError)) throw error
+    return { problem: error.message }
+  }
+}
+
+/** By line feeds alone: a JSON text may have every other separator in its strings. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let to = chunk.indexOf(10); to >= 0; to = chunk.indexOf(10, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, to)]).toString('utf8')
+      parts = []
+      bytes = 0
+      from = to + 1
+    }
+    parts.push(chunk.subarray(from))
+    bytes += chunk.length - from
+    if (bytes > ROW_BYTES_MAX) {
+      throw new ExecutionError(`the file has a line of more than ${ROW_BYTES_MAX} bytes`)
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(parts).toString('utf8')
+}
+
+async function* chunksOf({ path, watch }: SourceOptions): AsyncGenerator<Buffer> {
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) {
+    watch?.(chunk as Buffer)
+    yield chunk as Buffer
+  }
+}

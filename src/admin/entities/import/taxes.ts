@@ -1,0 +1,35 @@
+/** Taxes that rows of rates name: an unknown one would leave usage without any. */
+import { NOT_DELETED } from '../actions/revisions.ts'
+import { RuleError } from '../errors.ts'
+import { valueIn } from '../export/cells.ts'
+import { told } from './cells.ts'
+import type { ImportJob } from './job.ts'
+import type { GoodUnit } from './unit.ts'
+
+/** Throws `RuleError` for a unit that names a tax that is not there. */
+export type TaxCheck = (unit: GoodUnit) => void
+
+/** Reads once for all units. */
+export async function taxCheck(
+  { stores, definition }: ImportJob,
+  units: readonly GoodUnit[],
+): Promise<TaxCheck> {
+  const wanted = definition.name === 'rates' ? units.map(customTax) : []
+  const keys = [...new Set(wanted)].filter((key) => key !== '')
+  if (keys.length === 0) return () => undefined
+  const found = await stores.catalog.run('look into taxes', () =>
+    stores.catalog.taxes
+      .find({ key: { $in: keys }, ...NOT_DELETED }, { projection: { key: 1 } })
+      .toArray(),
+  )
+  const known = new Set(found.map(({ key }) => key))
+  return (unit) => {
+    const key = customTax(unit)
+    if (key !== '' && !known.has(key)) throw new RuleError(`tax: there is no tax ${told(key)}`)
+  }
+}
+
+function customTax({ update }: GoodUnit): string {
+  const key = valueIn(update, 'tax.0.custom_tax')
+  return typeof key === 'string' ? key : ''
+}

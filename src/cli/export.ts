@@ -1,0 +1,83 @@
+/** `tollgate export`: entities as CSV or lines of JSON. */
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ActionName, CollectionDefinition } from '../admin/entities/definition.ts'
+import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
+import { ApiError } from '../admin/entities/errors.ts'
+import { exportRequestOf } from '../admin/entities/export/export-request.ts'
+import { exportRows } from '../admin/entities/export/export-rows.ts'
+import { createCurrentFields } from '../admin/entities/fields/current.ts'
+import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { printAll, stopWithoutReader } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** Throws `CommandError` or `UsageError`; a file is there whole, or not at all. */
+export async function exportFile(
+  collection: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const definition = definitionOf(collection)
+  const config = loadConfig(file === undefined ? {} : { file })
+  const output = optionalText(options, 'output')
+  const parameters = ['query', 'states', 'format', 'delimiter'].flatMap((name) => {
+    const value = optionalText(options, name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  try {
+    await withCatalog(config, async (catalog) => {
+      const fields = createCurrentFields(catalog, systemClock, config.catalog.pollMs)
+      const request = exportRequestOf(new Map(parameters), {
+        definition,
+        action: actionOf(definition),
+        fields: await fields.of(definition),
+        entities: config.entities,
+        timeZone: config.rating.timeZone,
+        nowMs: systemClock.nowMs(),
+      })
+      await send(exportRows(catalog, request), output)
+    })
+    return 0
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new CommandError(error.message, { cause: error })
+  }
+}
+
+/** Of collections that clients cannot export the query is that of reading them. */
+function actionOf({ actions }: CollectionDefinition): ActionName {
+  const names = ['export', 'uniqueget', 'get'] as const
+  return names.find((name) => actions[name] !== undefined) ?? 'get'
+}
+
+/** Records have no revisions, and no columns of their own. */
+const RECORDS: ReadonlySet<string> = new Set(['lines', 'balances', 'bills'])
+
+function definitionOf(collection: string): CollectionDefinition {
+  const definition = DEFINITIONS.get(collection)
+  if (definition !== undefined && !RECORDS.has(collection)) return definition
+  const known = [...DEFINITIONS.keys()].filter((name) => !RECORDS.has(name)).join(', ')
+  throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
+}
+
+async function send(texts: AsyncGenerator<string>, output: string | undefined): Promise<void> {
+  if (output === undefined) {
+    stopWithoutReader()
+    await printAll(texts)
+    return
+  }
+  const unfinished = `${output}.part`
+  try {
+    await pipeline(Readable.from(texts), createWriteStream(unfinished))
+    await rename(unfinished, output)
+  } catch (error) {
+    await rm(unfinished, { force: true })
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new CommandError(`cannot write ${output}: ${error.message}`, { cause: error })
+  }
+}

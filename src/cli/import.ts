@@ -1,0 +1,156 @@
+/** `tollgate import`: rows of a file become entities, on the stores directly. */
+import { createWriteStream, existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/collections.ts'
+import { ApiError } from '../admin/entities/errors.ts'
+import { readSettings } from '../admin/entities/import/answer.ts'
+import { type ImportWatch, importRows } from '../admin/entities/import/import-rows.ts'
+import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
+import { createEntityApi } from '../admin/entity-api.ts'
+import { loadConfig } from '../config/load.ts'
+import { isObject } from '../rating/rule-fields.ts'
+import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
+import { readDocument } from './document-file.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { withStores } from './stores.ts'
+
+/** Failed rows that are listed; `--failed` has all. */
+const LISTED_MAX = 20
+
+/** 0: all rows; 1: some failed. Throws `CommandError` or `UsageError`. */
+export async function importFile(
+  collection: string,
+  file: string,
+  options: OptionValues,
+  configFile: string | undefined,
+): Promise<0 | 1> {
+  const definition = DEFINITIONS.get(collection)
+  if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
+    const known = [...IMPORT_OPERATIONS.keys()].join(', ')
+    throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
+  }
+  if (!existsSync(file)) throw new CommandError(`there is no file ${file}: it is read twice`)
+  const update = await settingsIn(optionalText(options, 'settings'))
+  const config = loadConfig(configFile === undefined ? {} : { file: configFile })
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const failed = failedFile(optionalText(options, 'failed'))
+  const status = new ImportStatus(statusLine(), failed.add)
+  try {
+    const result = await withStores(config, async ({ catalog, ledger }) => {
+      const api = createEntityApi({ catalog, ledger, clock: systemClock, config, log })
+      const operation = optionalText(options, 'operation') ?? ''
+      const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
+      const settings = await readSettings(api, definition, given, operation)
+      const fields = await api.fields.of(definition)
+      const importId = optionalText(options, 'resume') ?? null
+      const source = { path: file, name: basename(file) }
+      const request = { definition, fields, settings, file: source, importId }
+      return importRows(api.stores, request, status)
+    })
+    status.end()
+    tell(result, status, options)
+    return result.failed === 0 ? 0 : 1
+  } catch (error) {
+    status.end()
+    if (!(error instanceof ApiError)) throw error
+    throw new CommandError(error.message, { cause: error })
+  } finally {
+    await failed.close()
+  }
+}
+
+/** Without settings the columns are those of an export. */
+async function settingsIn(file: string | undefined): Promise<Readonly<Record<string, unknown>>> {
+  if (file === undefined) return { importType: 'predefined_mapping' }
+  const settings = await readDocument(file)
+  if (isObject(settings)) return settings
+  throw new CommandError(`${file} must be an object with the settings of an import`)
+}
+
+type Failure = Parameters<NonNullable<ImportWatch['onFailure']>>[0]
+
+function failedFile(path: string | undefined): {
+  add(failure: Failure): void
+  close(): Promise<void>
+} {
+  if (path === undefined) return { add: () => undefined, close: async () => undefined }
+  const stream = createWriteStream(path)
+  // What is wrong with it is told at the end: it must not stop the import.
+  stream.on('error', () => undefined)
+  return {
+    add: (failure) => {
+      if (!stream.destroyed) stream.write(`${JSON.stringify(failure)}\n`)
+    },
+    close: async () => {
+      stream.end()
+      try {
+        await finished(stream)
+      } catch (error) {
+        throw new CommandError(`cannot write ${path}: ${(error as Error).message}`)
+      }
+    },
+  }
+}
+
+const TERMINAL_MS = 100
+const LINES_MS = 5_000
+const BAR_LENGTH = 24
+
+class ImportStatus implements ImportWatch {
+  readonly listed: Failure[] = []
+  private readonly line: StatusLine
+  private readonly add: (failure: Failure) => void
+  private readonly beganMs = monotonicMs()
+  private shownMs = 0
+  private doneBefore = 0
+
+  constructor(line: StatusLine, add: (failure: Failure) => void) {
+    this.line = line
+    this.add = add
+    this.shownMs = this.beganMs
+  }
+
+  onBegin({ importId, total, done }: { importId: string | null; total: number; done: number }) {
+    this.doneBefore = done
+    if (importId === null) return
+    const from = done === 0 ? '' : `, ${done} of them done before`
+    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} goes on with it`)
+  }
+
+  onProgress({ total, done, failed }: { total: number; done: number; failed: number }): void {
+    const nowMs = monotonicMs()
+    if (nowMs - this.shownMs < (this.line.isTerminal ? TERMINAL_MS : LINES_MS)) return
+    this.shownMs = nowMs
+    const seconds = (nowMs - this.beganMs) / 1000
+    const rate = Math.round((done - this.doneBefore) / seconds)
+    const filled = Math.floor((BAR_LENGTH * done) / total)
+    const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}] `
+    const text = `${done} of ${total} rows, ${rate} rows/s, ${failed} failed`
+    this.line.show(this.line.isTerminal ? `${bar}${text}` : text)
+  }
+
+  onFailure(failure: Failure): void {
+    if (this.listed.length < LISTED_MAX) this.listed.push(failure)
+    this.add(failure)
+  }
+
+  end(): void {
+    this.line.clear()
+  }
+}
+
+function tell(result: ImportResult, { listed }: ImportStatus, options: OptionValues): void {
+  for (const { row, text } of listed) printError(`row ${row}: ${text}`)
+  const { total, succeeded, failed, isDryRun } = result
+  if (failed > listed.length) printError(`and ${failed - listed.length} more`)
+  if (options['json'] === true) {
+    print(JSON.stringify(importEnvelope(result)))
+    return
+  }
+  const done = isDryRun ? 'would be imported' : 'imported'
+  print(`${succeeded} of ${total} rows ${done}, ${failed} failed`)
+}

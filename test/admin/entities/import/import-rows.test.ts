@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ACCOUNT_COLUMNS,
+  ACCOUNT_HEADER,
+  accountLine,
+  accountsCsv,
+  insertAccounts,
+  insertPlan,
+  SUBSCRIBER_HEADER,
+  subscriberLine,
+  subscriberSettings,
+  useImports,
+} from './scene.ts'
+
+const scene = useImports()
+const accounts = () =>
+  scene.catalog().subscribers.find({ type: 'account' }).sort({ aid: 1 }).toArray()
+
+describe('accounts', () => {
+  it('become what create makes of them, by line numbers of the file', async () => {
+    const result = await scene.run({
+      collection: 'accounts',
+      text: accountsCsv(3),
+      update: { map: ACCOUNT_COLUMNS, default_values: { salutation: 'Ms' } },
+    })
+    expect(result.details).toEqual({ 2: true, 3: true, 4: true })
+    const found = await accounts()
+    expect(found.map(({ aid }) => aid)).toEqual([1, 2, 3])
+    expect(found[0]).toMatchObject({
+      ...{ firstname: 'Ada', lastname: 'Byron 0', salutation: 'Ms', invoice_language: 'en_GB' },
+      activation_date: new Date(Date.UTC(2026, 5, 1)),
+    })
+  })
+
+  it('a bad row is told by its line, and stops no other one', async () => {
+    const text = [ACCOUNT_HEADER, accountLine(1), 'Ada,Byron,nomail,UK,1 Mill,AB', accountLine(2)]
+    const result = await scene.run({
+      collection: 'accounts',
+      text: text.join('\n'),
+      update: { map: ACCOUNT_COLUMNS },
+    })
+    expect(result.details).toEqual({ 2: true, 3: expect.stringContaining('email'), 4: true })
+    expect(await accounts()).toHaveLength(2)
+  })
+})
+
+describe('subscribers', () => {
+  it('are linked to their accounts', async () => {
+    await insertPlan(scene.catalog())
+    await insertAccounts(scene.catalog(), 2)
+    const lines = [subscriberLine(1, 'A0'), subscriberLine(2, 'A1'), subscriberLine(3, 'A9')]
+    const text = [SUBSCRIBER_HEADER, ...lines, subscriberLine(4, 'A1').replace('GOLD', 'NONE')]
+    const result = await scene.run({
+      collection: 'subscribers',
+      text: text.join('\r\n'),
+      update: subscriberSettings(),
+    })
+    expect(result.details).toEqual({
+      ...{ 2: true, 3: true, 4: "no account has account_import_id 'A9'" },
+      5: expect.stringContaining('there is no plan NONE'),
+    })
+    const found = await scene.catalog().subscribers.find({ type: 'subscriber' }).toArray()
+    expect(found.map(({ aid }) => aid)).toEqual([100, 101])
+    expect(found[0]).toMatchObject({
+      plan_activation: new Date(Date.UTC(2026, 4, 1)),
+      services: [],
+    })
+  })
+
+  it('that begin before their account take its begin back', async () => {
+    await insertPlan(scene.catalog())
+    await insertAccounts(scene.catalog(), 1, '2026-04-01')
+    const lines = [subscriberLine(1, 'A0', '2026-05-01'), subscriberLine(2, 'A0', '2026-02-01')]
+    const result = await scene.run({
+      collection: 'subscribers',
+      text: [SUBSCRIBER_HEADER, ...lines].join('\n'),
+      update: subscriberSettings(),
+    })
+    expect(result.details).toEqual({ 2: true, 3: true })
+    const [account] = await accounts()
+    expect(account?.from).toEqual(new Date(Date.UTC(2026, 1, 1)))
+  })
+})

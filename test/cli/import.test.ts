@@ -1,0 +1,157 @@
+/** `tollgate import` and `export`: the built commands on stores of their own. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  ACCOUNT_COLUMNS,
+  ACCOUNT_HEADER,
+  accountLine,
+  accountsCsv,
+} from '../admin/entities/import/scene.ts'
+import { insertEntity } from '../catalog/store.ts'
+import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import type { Ended } from './product.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'tg-import-cli-'))
+let stores: TestStores
+
+beforeAll(async () => {
+  stores = await startTestStores()
+})
+afterEach(async () => {
+  const { subscribers, imports, discounts } = stores.catalog
+  for (const each of [subscribers, imports, discounts]) await each.deleteMany({})
+})
+afterAll(async () => {
+  await stores.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function begin(...args: string[]) {
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_MONGO_URL: stores.mongo.url,
+    TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+    TOLLGATE_REDIS_URL: stores.server.url,
+    TOLLGATE_LEDGER_PARTITIONS: '4',
+  }
+  const child = spawn(process.execPath, [BIN, ...args], { env })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (bytes: Buffer) => {
+      said[name] += bytes.toString('utf8')
+    })
+  }
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+  return { child, said, ended }
+}
+
+const run = (...args: string[]) => begin(...args).ended
+
+function fileOf(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const settings = () => fileOf('settings.json', JSON.stringify({ map: ACCOUNT_COLUMNS }))
+
+describe('tollgate import', () => {
+  it('imports all rows, and says so', async () => {
+    const file = fileOf('good.csv', accountsCsv(3))
+    const { code, stdout, stderr } = await run('import', 'accounts', file, '--settings', settings())
+    expect([code, stdout]).toEqual([0, '3 of 3 rows imported, 0 failed\n'])
+    expect(stderr).toMatch(/^import [\w-]+: 3 rows; --resume [\w-]+ goes on with it\n$/)
+    expect(await stores.catalog.subscribers.countDocuments()).toBe(3)
+  })
+
+  it('lists rows that failed, and writes all of them into a file', async () => {
+    const bad = Array.from({ length: 22 }, () => 'Ada')
+    const file = fileOf('bad.csv', [ACCOUNT_HEADER, accountLine(1), ...bad].join('\n'))
+    const failed = join(folder, 'failed.jsonl')
+    const args = ['--settings', settings(), '--failed', failed]
+    const { code, stdout, stderr } = await run('import', 'accounts', file, ...args)
+    expect([code, stdout]).toEqual([1, '1 of 23 rows imported, 22 failed\n'])
+    expect(stderr).toContain('row 22: lastname is mandatory\nand 2 more\n')
+    const lines = readFileSync(failed, 'utf8').trim().split('\n')
+    expect(lines).toHaveLength(22)
+    expect(lines[0]).toBe('{"row":"3","text":"lastname is mandatory"}')
+  })
+
+  it('a dry run writes nothing', async () => {
+    const file = fileOf('dry.csv', accountsCsv(2))
+    const args = ['--settings', settings(), '--dry-run', '--json']
+    const { code, stdout, stderr } = await run('import', 'accounts', file, ...args)
+    expect([code, stderr]).toEqual([0, ''])
+    const details = { 2: true, 3: true }
+    const counts = { total: 2, succeeded: 2, failed: 0 }
+    expect(JSON.parse(stdout)).toEqual({ status: 1, details, ...counts, dry_run: true })
+    expect(await stores.catalog.subscribers.countDocuments()).toBe(0)
+  })
+
+  it('goes on where it was killed', async () => {
+    const count = 5000
+    const file = fileOf('many.csv', accountsCsv(count))
+    const { child, ended } = begin('import', 'accounts', file, '--settings', settings())
+    const written = () => stores.catalog.subscribers.countDocuments()
+    await expect.poll(written, { timeout: 60_000, interval: 5 }).toBeGreaterThan(600)
+    child.kill('SIGKILL')
+    const { stderr } = await ended
+    const [, id = ''] = /--resume (\S+)/.exec(stderr) ?? []
+    expect(await written()).toBeLessThan(count)
+    const more = await run('import', 'accounts', file, '--settings', settings(), '--resume', id)
+    expect([more.code, more.stdout]).toEqual([0, `${count} of ${count} rows imported, 0 failed\n`])
+    expect(more.stderr).toMatch(/, \d+ of them done before;/)
+    expect(await written()).toBe(count)
+    expect(await stores.catalog.subscribers.distinct('lastname')).toHaveLength(count)
+  })
+
+  it.each([
+    [['lines', 'x.csv'], 2, "not 'lines'"],
+    [['accounts', '/nowhere/x.csv'], 1, 'there is no file /nowhere/x.csv'],
+    [['accounts', fileURLToPath(import.meta.url)], 1, 'is no CSV'],
+    [['accounts', fileURLToPath(import.meta.url), '--operation', 'close'], 1, 'is not allowed'],
+  ])('%j is refused', async (args, exitCode, message) => {
+    const { code, stderr } = await run('import', ...args)
+    expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)])
+  })
+})
+
+describe('tollgate export', () => {
+  it('writes what an import takes back', async () => {
+    await insertEntity(stores.catalog, 'discounts', { description: '=1' })
+    const output = join(folder, 'out.csv')
+    const done = await run('export', 'discounts', '--output', output)
+    expect(done).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(existsSync(`${output}.part`)).toBe(false)
+    await stores.catalog.discounts.deleteMany({})
+    const { code, stdout } = await run('import', 'discounts', output)
+    expect([code, stdout]).toEqual([0, '1 of 1 rows imported, 0 failed\n'])
+    expect(await stores.catalog.discounts.findOne({})).toMatchObject({ description: '=1' })
+  })
+
+  it('finds by a query, of any collection with revisions', async () => {
+    const account = { type: 'account', sid: undefined, plan: undefined }
+    for (const aid of [1, 2]) await insertEntity(stores.catalog, 'subscribers', { ...account, aid })
+    const args = ['--query', '{"aid":2}', '--format', 'jsonl']
+    const { code, stdout } = await run('export', 'accounts', ...args)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'account', aid: 2 })
+  })
+
+  it.each([
+    [['lines'], 2, "not 'lines'"],
+    [['discounts', '--query', '{"colour":1}'], 1, 'colour is not known here'],
+    [['discounts', '--format', 'xls'], 1, 'format must be csv or jsonl'],
+    [['discounts', '--output', '/nowhere/x.csv'], 1, 'cannot write /nowhere/x.csv'],
+  ])('%j is refused', async (args, exitCode, message) => {
+    const { code, stderr } = await run('export', ...args)
+    expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)])
+  })
+})
