@@ -9,11 +9,11 @@ import { DuplicateEntityError, EntityConflictError } from '../../../catalog/erro
 import { readReferences } from '../../../catalog/references.ts'
 import type { Step } from '../../../catalog/store-steps.ts'
 import { checkedEntityAmong } from '../../../catalog/write.ts'
-import { accountChain, addAccountBefore } from '../actions/account-begin.ts'
+import { addAccountBefore } from '../actions/account-begin.ts'
 import { ruleContextOf } from '../actions/commit.ts'
 import { newDocument } from '../actions/create.ts'
 import { chainOf, findDocuments } from '../actions/revisions.ts'
-import { valueChains } from '../actions/uniqueness.ts'
+import { documentChains } from '../actions/uniqueness.ts'
 import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
@@ -102,8 +102,7 @@ function chainsOf({ definition, fields }: ImportJob, { document }: NewRow): stri
   return [
     // A number that was just taken is nobody else's.
     ...(hasNumbers(name) ? [] : [chainOf(definition, document[keyField])]),
-    ...valueChains(definition, fields, document),
-    ...accountChain(definition, document),
+    ...documentChains(definition, fields, document),
   ]
 }
 
