@@ -124,7 +124,7 @@ describe('stopped', () => {
   })
 })
 
-it('carries what came after the plan was made, and passes over what was deleted', async () => {
+it('carries what was planned, and passes over what was deleted', async () => {
   await seedBuckets()
   const plan = await planTransfer(scene.ledger, asked)
   await run('deleted', { mode: 'close', bucketId: 2 })
@@ -134,8 +134,18 @@ it('carries what came after the plan was made, and passes over what was deleted'
   expect(amounts(await scene.owner(SID, 40))).toEqual([
     [70, 0, 0, 70],
     [0, 45, 0, -45],
-    [8, 0, 0, 8],
   ])
+})
+
+it('takes nothing that came back since, however often it is done', async () => {
+  await seedBuckets()
+  const plan = await planTransfer(scene.ledger, asked)
+  await runTransfer(scene.ledger, plan, settings, NOW_MS)
+  const back = { ...asked, fromAid: 40, toAid: 17, operationId: 'back' }
+  await moveBuckets(scene.ledger, back, settings, NOW_MS)
+  const before = await scene.owner(SID, 17)
+  await runTransfer(scene.ledger, plan, settings, NOW_MS)
+  expect((await scene.owner(SID, 17)).buckets).toEqual(before.buckets)
 })
 
 it('there and back leaves what there was, and counts what was used once', async () => {
