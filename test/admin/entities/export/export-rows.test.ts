@@ -165,7 +165,8 @@ describe('CSV of rates', () => {
     )
     const dates = '2026-01-01T00:00:00+0000,2170-01-01T00:00:00+0000'
     expect(lines.slice(1)).toEqual([
-      `CALL,,call,BASE,"0, 2","2, UNLIMITED","30, 60","0.5, 0.1",minutes,seconds,vat,,,,,,${dates},,,`,
+      'CALL,,call,BASE,"0, 2","2, UNLIMITED","30, 60","0.5, 0.1",minutes,seconds,vat,,,,,,' +
+        `${dates},,,`,
       `CALL,,call,GOLD,0,UNLIMITED,1,2,,,vat,,,,,,${dates},,,`,
       `CALL,,call,service:TV,0,UNLIMITED,1,2,,,vat,,,,,,${dates},,,`,
       '',
