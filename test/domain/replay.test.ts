@@ -5,7 +5,9 @@ import type { SessionState } from '../../src/domain/session.ts'
 import { outcomeOf, requestOf, serviceRequest, sessionOf } from './requests.ts'
 import { readTable } from './table.ts'
 
-/** How a request that was not answered before fits a session whose last number is 5 (– : none). */
+/**
+ * How a request that was not answered before fits a session whose last number is 5 (– : none).
+ */
 const FITS = readTable(`
   | session | last | kind    | number | fits           |
   |---------|------|---------|--------|----------------|

@@ -45,9 +45,9 @@ export async function planTransfer(ledger: Ledger, asked: TransferAsked): Promis
 }
 
 /**
- * Carries what the plan lists and nothing else: done again much later, it must not take what has come
- * back since. Throws `OperationReusedError`, `ContentionError`, `BalanceRangeError`, `CorruptValueError` or
- * `StoreDownError`: doing it again goes on where it has stopped.
+ * Carries what the plan lists and nothing else: done again much later, it must not take what has
+ * come back since. Throws `OperationReusedError`, `ContentionError`, `BalanceRangeError`,
+ * `CorruptValueError` or `StoreDownError`: doing it again goes on where it has stopped.
  */
 export async function runTransfer(
   ledger: Ledger,

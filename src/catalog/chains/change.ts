@@ -147,8 +147,8 @@ async function perform<T>(
 }
 
 /**
- * Whether a change need not be noted: one replacement in the same period. It does nothing if anybody
- * has changed the revision since it was read, and can contradict no other one.
+ * Whether a change need not be noted: one replacement in the same period. It does nothing if
+ * anybody has changed the revision since it was read, and can contradict no other one.
  */
 function isGuarded<T>({ steps, before = [], sequel }: Decision<T>): boolean {
   const [step] = steps

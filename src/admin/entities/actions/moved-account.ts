@@ -31,7 +31,9 @@ export async function sequelOf(
   return planTransfer({ sid, fromAid, toAid, operationId: randomUUID() })
 }
 
-/** The account in which the balances are: of the revision that holds or comes next, else the last. */
+/**
+ * The account in which the balances are: of the revision that holds or comes next, else the last.
+ */
 function placeOf(revisions: readonly Fields[], nowMs: number): number | null {
   const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
   const place = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)

@@ -1,6 +1,6 @@
 /**
- * What uses an entity is not written while that is being deleted. A user takes one of a few locks, so
- * that many can write at once; who deletes takes all of them.
+ * What uses an entity is not written while that is being deleted. A user takes one of a few locks,
+ * so that many can write at once; who deletes takes all of them.
  */
 import type { CollectionDefinition } from '../definition.ts'
 import type { Fields } from '../timeline/draft.ts'

@@ -162,7 +162,9 @@ export class Args {
   }
 }
 
-/** @throws CommandError if the value of the field is no whole number ≥ 0, or absent (undefined) */
+/**
+ * @throws CommandError if the value of the field is no whole number ≥ 0, or absent (undefined)
+ */
 export function countIn(field: string, value: Value): number | undefined {
   if (value === undefined) return undefined
   if (!isNumeric(value)) throw wrongType(field, value, 'number')
