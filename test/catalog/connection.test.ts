@@ -129,7 +129,10 @@ describe('ensureIndexes', () => {
     await catalog.ensureIndexes()
     const indexes = await catalog.subscribers.indexes()
     const keys = indexes.map(({ key }) => Object.keys(key).join('+'))
-    expect(keys.sort()).toEqual(['_id', 'aid+type+from', 'imsi', 'msisdn', 'rev', 'sid+from'])
+    expect(keys.sort()).toEqual([
+      ...['_id', 'aid+type+from', 'allowances.sid', 'imsi', 'msisdn', 'plan', 'rev'],
+      ...['services.name', 'sid+from'],
+    ])
   })
 
   it('makes lines and balances unique', async () => {
