@@ -1,9 +1,13 @@
 /**
  * docs/ENTITY-API.md: its examples are sent in their order to an installation that is empty. Ids
  * are other ones there, and stand for the same documents throughout; times at which things were
- * done, which are the dates with a fraction of a second, are any.
+ * done, which are the dates with a fraction of a second, are any. Its lines of curl are run after
+ * all others, beside its files.
  */
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import { type Admin, startAdmin } from '../../../src/admin/start.ts'
@@ -46,6 +50,7 @@ function refusals(): Refusal[] {
   return JSON.parse(list) as Refusal[]
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'tg-entity-docs-'))
 let stores: TestStores
 let admin: Admin
 
@@ -67,6 +72,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.close(500)
   await stores.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Ids of the page, and what they are here. */
@@ -135,6 +141,54 @@ describe('an example of docs/ENTITY-API.md', () => {
   })
 })
 
+const FILE = /```(?:csv|json) file=(\S+)\n([\s\S]*?)```/g
+const RUN = /```sh run\n([\s\S]*?)\n```\n```(csv|json) said\n([\s\S]*?)```/g
+
+interface Run {
+  line: string
+  format: string
+  said: string
+}
+
+function runs(): Run[] {
+  return [...text.matchAll(RUN)].map(([, line = '', format = '', said = '']) => {
+    return { line, format, said }
+  })
+}
+
+/** What a line of the page writes, in a folder that has its files. */
+function output(line: string): Promise<string> {
+  const asked = line.replaceAll('127.0.0.1:8182', `127.0.0.1:${admin.port}`)
+  return new Promise((resolve, reject) => {
+    execFile('bash', ['-c', asked], { cwd: folder }, (error, stdout, stderr) => {
+      if (error !== null || stderr !== '') reject(error ?? new Error(stderr))
+      else resolve(stdout)
+    })
+  })
+}
+
+describe('a line of docs/ENTITY-API.md', () => {
+  it.each(runs())('$line', async ({ line, format, said }) => {
+    for (const [, name = '', content = ''] of text.matchAll(FILE)) {
+      writeFileSync(join(folder, name), content)
+    }
+    const came = await output(line)
+    // Sent again, each of them says the same.
+    expect(await output(line)).toBe(came)
+    if (format === 'csv') {
+      expect(came).toBe(said)
+      return
+    }
+    const answer = JSON.parse(came) as unknown
+    expect(answer).toEqual(here(JSON.parse(said), answer))
+  })
+
+  it('is there', () => {
+    expect(runs().length).toBe(text.split('```sh run').length - 1)
+    expect(runs().length).toBeGreaterThan(2)
+  })
+})
+
 const RECORDS = ['balances', 'bills', 'lines']
 
 /** Rows of the table of collections: names, and in the order of the head whether each is there. */
@@ -171,7 +225,6 @@ describe('the table of collections', () => {
 
   it.each(rows())('%s: %j', (name, actions) => {
     const has = Object.keys(DEFINITIONS.get(name)?.actions ?? {})
-    const shown = has.filter((action) => action !== 'import' && action !== 'export')
-    expect(shown.sort()).toEqual([...actions].sort())
+    expect(has.sort()).toEqual([...actions].sort())
   })
 })
