@@ -8,7 +8,7 @@ import {
 } from '../../catalog/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
-import { ApiError, RequestError, RuleError } from './errors.ts'
+import { ApiError, DISPLAY, RequestError, RuleError } from './errors.ts'
 import { requestErrorOf } from './request/body.ts'
 
 /** Null: an error that is nobody's business but ours. */
@@ -23,6 +23,13 @@ export function apiErrorOf(error: unknown): ApiError | null {
   }
   if (error instanceof StoreDownError) {
     return new RequestError(503, 'Redis is unavailable: a write may have been done all the same')
+  }
+  // MongoDB finds out only when it meets a document that has both lists.
+  if (error instanceof Error && /parallel arrays/.test(error.message)) {
+    return new RuleError(
+      'sort: two of the fields are lists, there is no order of both',
+      DISPLAY.sort,
+    )
   }
   return requestErrorOf(error)
 }

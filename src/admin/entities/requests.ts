@@ -10,7 +10,7 @@ import { castField } from './fields/check.ts'
 import type { RawParameters } from './request/body.ts'
 import { castUpdate } from './request/cast.ts'
 import type { TimeContext } from './request/instant.ts'
-import { compoundParameters } from './request/json-text.ts'
+import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
 import { castQuery } from './request/query-language.ts'
 import {
   type FieldChange,
@@ -54,7 +54,11 @@ export function writeRequestOf(raw: RawParameters, context: RequestContext): Rea
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
   const { options } = readOptions(new Map(), compound, entities)
-  const target = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
+  const target = castQuery(
+    queryParams(context, compound.query),
+    targetOf(compound, context),
+    context,
+  )
   // Mandatory as others are, but clients know it by a code of its own (R17).
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new RuleError('reopen: update.from is missing', DISPLAY.refused)
@@ -67,6 +71,13 @@ export function writeRequestOf(raw: RawParameters, context: RequestContext): Rea
     request: { ...request, from: from as Date | null, to: to as Date | null },
     ignored: dropped.filter((name) => !isKnown(name, definition, fields)),
   }
+}
+
+/** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */
+function targetOf({ query = {} }: CompoundParameters, context: RequestContext): Fields {
+  if (isUnset(query['_id'])) return query
+  const declared = queryParams(context, query)
+  return Object.fromEntries(Object.entries(query).filter(([name]) => Object.hasOwn(declared, name)))
 }
 
 function actionOf({ definition, action }: RequestContext): ActionDefinition {

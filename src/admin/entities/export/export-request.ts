@@ -9,8 +9,9 @@ import type { Fields } from '../timeline/draft.ts'
 import type { ExportRequest } from './export-rows.ts'
 
 /** Throws `ApiError`. */
-export function exportRequestOf(raw: RawParameters, context: RequestContext): ExportRequest {
+export function exportRequestOf(sent: RawParameters, context: RequestContext): ExportRequest {
   const { definition, fields, entities, timeZone, nowMs } = context
+  const raw = decodedOnce(sent)
   const { filter, states } = readRequestOf(raw, context)
   const { options } = readOptions(new Map(), compoundParameters(raw), entities)
   return {
@@ -20,6 +21,19 @@ export function exportRequestOf(raw: RawParameters, context: RequestContext): Ex
     hasHeader: options.headers,
     delimiter: options.delimiter ?? delimiterOf(plainText(raw, 'delimiter')),
   }
+}
+
+/** Clients encode each parameter of an export as JSON, also those that are texts of JSON already. */
+function decodedOnce(raw: RawParameters): RawParameters {
+  const decoded = [...raw].map(([name, value]): [string, unknown] => {
+    if (typeof value !== 'string' || !/^"[\s\S]*"$/.test(value)) return [name, value]
+    try {
+      return [name, JSON.parse(value)]
+    } catch {
+      return [name, value]
+    }
+  })
+  return new Map(decoded)
 }
 
 /** Revisions that end at `from` or later, and begin at `to` or before. */

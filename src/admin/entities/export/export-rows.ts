@@ -42,7 +42,9 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
   const isRates = definition.name === 'rates'
   const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
   let header = hasHeader ? textOf([columns.map(({ name }) => name)], delimiter) : ''
-  for await (const page of representatives(catalog, request)) {
+  const refused = refusedPaths(request)
+  for await (const found of representatives(catalog, request)) {
+    const page = found.map((document) => withoutPaths(document, refused))
     const overrides: OverridesOf = isRates ? await overridesIn(catalog, page, nowMs) : () => []
     const rows = page.flatMap((document) =>
       isRates
@@ -55,6 +57,25 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
   if (header !== '') yield header
 }
 
+/** Dotted paths of what must not be exported, also as a part of something else. */
+function refusedPaths({ definition, fields }: ExportRequest): readonly string[] {
+  const refused = fields.filter(({ exportable }) => exportable === false)
+  const names = refused.map(({ field_name: name }) => name)
+  return [...definition.hidden, ...names.filter((name) => name !== definition.keyField)]
+}
+
+function withoutPaths<T extends Fields>(document: T, paths: readonly string[]): T {
+  return paths.reduce((result, path) => without(result, path.split('.')) as T, document)
+}
+
+function without(value: unknown, [name = '', ...rest]: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((member) => without(member, [name, ...rest]))
+  const isObject = typeof value === 'object' && value !== null && !(value instanceof Date)
+  if (!isObject || !Object.hasOwn(value, name)) return value
+  const { [name]: inner, ...others } = value as Fields
+  return rest.length === 0 ? others : { ...others, [name]: without(inner, rest) }
+}
+
 /** With quotes around what another program might take for two cells. */
 function textOf(rows: readonly (readonly string[])[], delimiter: string): string {
   const neutral = rows.map((row) => row.map(neutralCell))
@@ -63,9 +84,8 @@ function textOf(rows: readonly (readonly string[])[], delimiter: string): string
 
 /** Each line can be imported again: what the node makes itself is left out. */
 async function* linesOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
-  const { definition, fields, timeZone } = request
-  const refused = fields.filter(({ exportable }) => exportable === false)
-  const hidden = [...definition.hidden, ...refused.map(({ field_name: name }) => name)]
+  const { fields, timeZone } = request
+  const hidden = refusedPaths(request)
   const dates = fields.filter(({ type }) => type === 'date' || type === 'daterange')
   const shape = { timeZone, dateFields: dates.map(({ field_name: name }) => name), hidden }
   for await (const page of representatives(catalog, request)) {

@@ -4,8 +4,8 @@
  * an export has added.
  */
 
-const FORMULA = /^'*[=+\-@\t\r]/
-const NEUTRAL = /^'+[=+\-@\t\r]/
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/
+const NEUTRAL = /^'+[=+\-@\t\r\n＝＋－＠]/
 /** Also a phone number: a sign and digits do nothing. */
 const PLAIN_NUMBER = /^[+-]?\d+(?:\.\d+)?$/
 

@@ -1,6 +1,9 @@
 /** Values of configured fields: read by their type, or refused with a reason. */
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
+import { InvalidFieldsError } from '../errors.ts'
+import { Problems } from '../request/problems.ts'
+import { storedValue } from '../request/stored-value.ts'
 import { isEmail } from './email.ts'
 
 /** What is stored, or why it cannot be. */
@@ -24,13 +27,28 @@ const READERS: Readonly<Record<string, Reader>> = {
   select: readText,
   email: readEmail,
   percentage: readPercentage,
-  json: ok,
+  json: readJson,
 }
 
 /** One value, not empty. Without a known type it is stored as it is sent. */
 export function castValue(type: string | undefined, value: unknown, timeZone: string): Cast {
-  const reader = READERS[type ?? ''] ?? ok
+  const reader = READERS[type ?? ''] ?? readJson
   return reader(value, timeZone)
+}
+
+/** Anything that a store takes as it is; dates in it are dates. */
+function readJson(value: unknown): Cast {
+  const problems = new Problems()
+  const stored = storedValue(value, 'it', problems)
+  try {
+    problems.throwIfAny()
+    return ok(stored)
+  } catch (error) {
+    if (!(error instanceof InvalidFieldsError)) throw error
+    return no(
+      error.fields.map(({ path, reason }) => `has ${path.slice(3)}, which ${reason}`).join(),
+    )
+  }
 }
 
 function readText(value: unknown): Cast {
@@ -55,8 +73,8 @@ function readDecimal(value: unknown): Cast {
 }
 
 const WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
-  ...([true, 1, '1', 'true'].map((word) => [word, true]) as [unknown, boolean][]),
-  ...([false, 0, '0', 'false'].map((word) => [word, false]) as [unknown, boolean][]),
+  ...([true, 1, '1', 'true', 'yes', 'on'].map((word) => [word, true]) as [unknown, boolean][]),
+  ...([false, 0, '0', 'false', 'no', 'off'].map((word) => [word, false]) as [unknown, boolean][]),
 ])
 
 function readBoolean(value: unknown): Cast {

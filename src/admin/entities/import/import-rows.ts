@@ -58,7 +58,7 @@ export async function importRows(
   const found = await survey({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
   const claims = isDryRun ? new Claims() : null
-  const job: ImportJob = { stores, definition, fields, settings, importId, claims }
+  const job: ImportJob = { stores, definition, fields, settings, importId, ignored: new Set(), claims }
   const { rows: rowsTotal, checksum } = found
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
   const { name: collection } = definition
@@ -154,7 +154,7 @@ class ImportRun {
     }
     if (batch.length > 0) await this.write(batch)
     this.countUntold()
-    return this.book.result(importId)
+    return this.book.result(importId, [...this.job.ignored])
   }
 
   private async *units(file: ImportFile): AsyncGenerator<Unit> {

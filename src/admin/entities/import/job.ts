@@ -16,6 +16,8 @@ export interface ImportJob {
   fields: readonly FieldDefinition[]
   settings: ImportSettings
   importId: string
+  /** Fields of rows that the collection does not have. */
+  ignored: Set<string>
   /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
   claims: Claims | null
 }

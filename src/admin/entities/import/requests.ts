@@ -21,7 +21,7 @@ export function createRequest(job: ImportJob, unit: GoodUnit, aid: number | null
     ...(rates.length > 0 && { rates: Object.fromEntries(rates) }),
     ...(aid !== null && { aid }),
   }
-  return writeRequestOf(new Map([['update', given]]), contextOf(job)).request
+  return requestOf(job, new Map([['update', given]]))
 }
 
 /** Throws `ApiError`. */
@@ -34,12 +34,18 @@ export function changeRequest(job: ImportJob, unit: GoodUnit): WriteRequest {
   const { set, options } = listChanges(update, settings.listActions)
   const query = { [field]: value, effective_date: effective ?? from }
   const parameters = new Map(Object.entries({ query, update: { ...set, from }, options }))
-  const { request } = writeRequestOf(parameters, contextOf(job))
+  const request = requestOf(job, parameters)
   if (unit.prices.length === 0) return request
   // Only these steps: access prices and what else stands beside them stay.
   const prices = unit.prices.map(([usaget, rate]) => [`rates.${usaget}.BASE.rate`, rate])
   const changes = { ...request.changes.set, ...Object.fromEntries(prices) }
   return { ...request, changes: { ...request.changes, set: changes } }
+}
+
+function requestOf(job: ImportJob, parameters: ReadonlyMap<string, unknown>): WriteRequest {
+  const { request, ignored } = writeRequestOf(parameters, contextOf(job))
+  for (const name of ignored) job.ignored.add(name)
+  return request
 }
 
 /** Without an updater the key is in the row. */

@@ -13,6 +13,8 @@ export interface ImportResult {
   /** By row: true, or why it failed. */
   details: Record<string, true | string>
   isDryRun: boolean
+  /** Fields of rows that the collection does not have. */
+  ignored: readonly string[]
 }
 
 /** Gathers results; of a large file only what has failed. */
@@ -43,20 +45,24 @@ export class ResultBook {
     this.failed += count
   }
 
-  result(importId: string | null): ImportResult {
+  result(importId: string | null, ignored: readonly string[]): ImportResult {
     const { total, succeeded, failed, details } = this
-    return { importId, total, succeeded, failed, details, isDryRun: importId === null }
+    return { importId, total, succeeded, failed, details, isDryRun: importId === null, ignored }
   }
 }
 
 /** `status` 1: all rows; 2: some failed. */
 export function importEnvelope(result: ImportResult): Record<string, unknown> {
-  const { importId, total, succeeded, failed, details, isDryRun } = result
-  const warning = `${failed} of ${total} rows ${isDryRun ? 'would not be' : 'were not'} imported`
+  const { importId, total, succeeded, failed, details, isDryRun, ignored } = result
+  const untold = isDryRun ? 'would not be' : 'were not'
+  const warnings = [
+    ...(failed > 0 ? [`${failed} of ${total} rows ${untold} imported`] : []),
+    ...ignored.map((name) => `${name} is not a field of the collection: ignored`),
+  ]
   return {
     status: failed === 0 ? 1 : 2,
     details,
-    ...(failed > 0 && { warnings: [warning] }),
+    ...(warnings.length > 0 && { warnings }),
     ...{ total, succeeded, failed },
     ...(isDryRun ? { dry_run: true } : { import_id: importId }),
   }

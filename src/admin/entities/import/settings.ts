@@ -1,4 +1,5 @@
 /** Settings of an import, as `update` of its request has them (spec/entity-api.md 2.12). */
+import { isUnset } from '../../../catalog/field.ts'
 import { nearest } from '../../../config/nearest.ts'
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
@@ -114,7 +115,7 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
 }
 
 function delimiterOf(value: unknown): string {
-  if (value === undefined || value === '') return ','
+  if (value === undefined || value === null || value === '') return ','
   if (typeof value === 'string' && /^[^"\r\n\0]$/u.test(value)) return value
   throw new ExecutionError('update.delimiter must be one character')
 }
@@ -131,7 +132,7 @@ function sourceOf(value: unknown, path: string): CellSource {
 }
 
 function mapOf(value: unknown): ReadonlyMap<string, CellSource> {
-  const entries = Object.entries(objectOf(value, 'map'))
+  const entries = Object.entries(objectOf(value, 'map')).filter(([, source]) => !isUnset(source))
   return new Map(
     entries.map(([target, source]) => {
       const reason = badFieldName(target)
@@ -155,7 +156,7 @@ function fieldTypes(value: unknown): Pick<ImportSettings, 'ranges' | 'lists'> {
 
 function linkOf(value: unknown, name: string): RowLink | null {
   const { field, value: source } = objectOf(value, name)
-  if (field === undefined && source === undefined) return null
+  if (isUnset(field) && isUnset(source)) return null
   if (typeof field !== 'string' || badFieldName(field) !== null) {
     throw new ExecutionError(`update.${name}.field must be the name of a field`)
   }
@@ -176,7 +177,8 @@ function checkLinker(linker: RowLink | null, { definition, accountFields }: Sett
 }
 
 function listActions(value: unknown): ReadonlyMap<string, ListAction> {
-  const entries = Object.entries(objectOf(value, 'multi_field_action'))
+  const given = Object.entries(objectOf(value, 'multi_field_action'))
+  const entries = given.filter(([, action]) => !isUnset(action))
   return new Map(
     entries.map(([field, action]) => {
       if (action === 'append' || action === 'remove' || action === 'replace') {

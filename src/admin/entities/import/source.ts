@@ -45,6 +45,8 @@ async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
     delimiter: options.delimiter,
     info: true,
     max_record_size: ROW_BYTES_MAX,
+    // Files are mixed by hand: the first line does not speak for the others.
+    record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
     skip_empty_lines: true,
   })

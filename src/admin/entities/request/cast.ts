@@ -82,10 +82,10 @@ function takeNested(
   else if (!takeInside(params, name, value, casting, cast)) cast.dropped.push(name)
 }
 
-/** Null and an empty text say nothing, but where anything may be stored. */
+/** An empty text says nothing; null neither, but where anything may be stored. */
 function isEmptyFor(param: Param, value: unknown): boolean {
   const isStored = param.type === 'json' && param.mandatory !== true
-  return value === undefined || (!isStored && (value === null || value === ''))
+  return value === undefined || value === '' || (!isStored && value === null)
 }
 
 function missing(params: Params, fields: Fields): readonly string[] {

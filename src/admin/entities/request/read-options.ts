@@ -51,7 +51,7 @@ export interface ReadOptions {
 }
 
 const PAGE_MAX = 1_000_000_000
-const SORT_FIELDS_MAX = 8
+const SORT_FIELDS_MAX = 32
 const CHANGES_MAX = 100
 
 /**

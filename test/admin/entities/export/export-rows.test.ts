@@ -194,8 +194,15 @@ describe('CSV of rates', () => {
 describe('what is hidden', () => {
   it('is in no column and no line', async () => {
     await insertEntity(scene.catalog(), 'users', { password: 'secret-hash' })
-    const fields = [{ field_name: 'colour', exportable: false }, { field_name: 'size' }]
-    await insertEntity(scene.catalog(), 'charges', { colour: 'secret-red', size: 'XL' })
+    const fields = [
+      ...[{ field_name: 'colour', exportable: false }, { field_name: 'size' }],
+      ...[
+        { field_name: 'cost', type: 'json' },
+        { field_name: 'cost.buy', exportable: false },
+      ],
+    ]
+    const cost = { buy: 'secret-price', sell: 5 }
+    await insertEntity(scene.catalog(), 'charges', { colour: 'secret-red', size: 'XL', cost })
     for (const format of ['csv', 'jsonl'] as const) {
       const users = await exported('users', { format })
       expect(users).toContain('ops@example.org')
@@ -213,6 +220,8 @@ describe('formulas', () => {
       ['+cmd', "'+cmd"],
       ['-x', "'-x"],
       ['@a', "'@a"],
+      ['\n=1', "'\n=1"],
+      ['＝1', "'＝1"],
       ['\tx', "'\tx"],
     ],
     ...[

@@ -65,7 +65,7 @@ describe('a value', () => {
     ['integer', '9007199254740992', 'update.x must be an integer'],
     ['decimal', '1,5', 'update.x must be a number or decimal text'],
     ['decimal', '0.0000001', 'with at most 6 decimals'],
-    ['boolean', 'yes', 'update.x must be true or false'],
+    ['boolean', 'perhaps', 'update.x must be true or false'],
     ['date', '2026-02-30', 'update.x must be a date'],
     ['date', { sec: 1e300 }, 'update.x must be a date'],
     ['daterange', { from: '2026-02-01', to: '2026-01-01' }, 'must be a range of two dates'],

@@ -32,6 +32,19 @@ describe('CSV', () => {
     expect(await lastnames()).toEqual(['Byron "the\nCountess", Ada', 'Byron 2'])
   })
 
+  it('may have both ends of lines: no row is lost in another', async () => {
+    const text = `${ACCOUNT_HEADER}\r\n${accountLine(1)}\n${accountLine(2)}\r\n`
+    expect((await run(text)).details).toEqual({ 2: true, 3: true })
+    expect(await lastnames()).toEqual(['Byron 1', 'Byron 2'])
+  })
+
+  it('tells of fields that the collection does not have', async () => {
+    const map = { ...ACCOUNT_COLUMNS, phoen: '__csvindex__0', comment: null }
+    const text = [ACCOUNT_HEADER, accountLine(1)].join('\n')
+    const { details, ignored } = await run(text, { map, delimiter: null })
+    expect([details, ignored]).toEqual([{ 2: true }, ['phoen']])
+  })
+
   it('rows may end early, and must not go on behind the header', async () => {
     const text = [ACCOUNT_HEADER, 'Ada', `${accountLine(1)},,`, `${accountLine(2)},more`]
     expect((await run(text.join('\n'))).details).toEqual({
