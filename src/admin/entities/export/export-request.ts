@@ -23,7 +23,9 @@ export function exportRequestOf(sent: RawParameters, context: RequestContext): E
   }
 }
 
-/** Clients encode each parameter of an export as JSON, also those that are texts of JSON already. */
+/**
+ * Clients encode each parameter of an export as JSON, also those that are texts of JSON already.
+ */
 function decodedOnce(raw: RawParameters): RawParameters {
   const decoded = [...raw].map(([name, value]): [string, unknown] => {
     if (typeof value !== 'string' || !/^"[\s\S]*"$/.test(value)) return [name, value]

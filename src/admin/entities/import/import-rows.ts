@@ -58,7 +58,15 @@ export async function importRows(
   const found = await survey({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
   const claims = isDryRun ? new Claims() : null
-  const job: ImportJob = { stores, definition, fields, settings, importId, ignored: new Set(), claims }
+  const job: ImportJob = {
+    stores,
+    definition,
+    fields,
+    settings,
+    importId,
+    ignored: new Set(),
+    claims,
+  }
   const { rows: rowsTotal, checksum } = found
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
   const { name: collection } = definition
