@@ -11,7 +11,7 @@ import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entit
 import { NotAllowedError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import type { CurrentFields } from './fields/current.ts'
-import type { RawParameters } from './request/body.ts'
+import type { RawParameters } from './request/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests.ts'
 import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
 import type { Fields } from './timeline/draft.ts'

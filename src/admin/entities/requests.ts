@@ -7,11 +7,11 @@ import type { ReadRequest, WriteRequest } from './entity-request.ts'
 import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { castField } from './fields/check.ts'
-import type { RawParameters } from './request/body.ts'
 import { castUpdate } from './request/cast.ts'
 import type { TimeContext } from './request/instant.ts'
 import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
 import { castQuery } from './request/query-language.ts'
+import type { RawParameters } from './request/raw-parameters.ts'
 import {
   type FieldChange,
   type RequestOptions,

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
-import type { RawParameters } from '../request/body.ts'
+import type { RawParameters } from '../request/raw-parameters.ts'
 import { exportHeaders, exportRequestOf } from './export-request.ts'
 import { exportRows } from './export-rows.ts'
 

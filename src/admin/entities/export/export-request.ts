@@ -1,8 +1,8 @@
 /** What an export is asked for, from the parameters of a request (spec/entity-api.md 1.2, 2.13). */
 import { localTime } from '../../../domain/time.ts'
 import { ExecutionError } from '../errors.ts'
-import type { RawParameters } from '../request/body.ts'
 import { compoundParameters } from '../request/json-text.ts'
+import type { RawParameters } from '../request/raw-parameters.ts'
 import { readOptions } from '../request/read-options.ts'
 import { type RequestContext, readRequestOf } from '../requests.ts'
 import type { Fields } from '../timeline/draft.ts'

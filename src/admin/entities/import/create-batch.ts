@@ -19,19 +19,13 @@ import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { accountBegins, linkedAccounts } from './accounts.ts'
 import { Claims } from './claims.ts'
-import { documentIdOf, type ImportJob, withCache } from './job.ts'
+import { documentIdOf, type ImportJob, type NewRow, withCache } from './job.ts'
 import { giveNumbers, hasNumbers } from './numbers.ts'
 import { problemOf } from './problems.ts'
 import { createRequest } from './requests.ts'
 import { type TakenValues, takenValues } from './taken-values.ts'
 import { taxCheck } from './taxes.ts'
 import type { GoodUnit } from './unit.ts'
-
-/** A unit on its way to be a document. */
-export interface NewRow {
-  unit: GoodUnit
-  document: RawDocument
-}
 
 /** By unit: why it was not created; those that were are not in it. */
 export type Problems = Map<GoodUnit, string>

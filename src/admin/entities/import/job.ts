@@ -1,6 +1,7 @@
 /** What all rows of one import have in common. */
 import { createHash } from 'node:crypto'
 import { ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
 import type { FieldDefinition } from '../field-definition.ts'
@@ -20,6 +21,12 @@ export interface ImportJob {
   ignored: Set<string>
   /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
   claims: Claims | null
+}
+
+/** A unit on its way to be a document. */
+export interface NewRow {
+  unit: GoodUnit
+  document: RawDocument
 }
 
 /**

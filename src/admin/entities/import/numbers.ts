@@ -3,8 +3,7 @@
 import { takeNumbers } from '../../../catalog/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { RuleError } from '../errors.ts'
-import type { NewRow } from './create-batch.ts'
-import type { ImportJob } from './job.ts'
+import type { ImportJob, NewRow } from './job.ts'
 
 /** What a dry run gives: no number that anybody has. */
 const NO_NUMBER = Number.MAX_SAFE_INTEGER

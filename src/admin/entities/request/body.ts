@@ -9,9 +9,7 @@ import { addForm, FormParameters } from './form-names.ts'
 import { BODY_BYTES_MAX } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
-
-/** By name: a text, or a value that was JSON or nested by brackets. */
-export type RawParameters = ReadonlyMap<string, unknown>
+import type { RawParameters } from './raw-parameters.ts'
 
 export interface RequestParameters extends ReadParts {
   readonly values: RawParameters

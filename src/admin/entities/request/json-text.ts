@@ -1,8 +1,8 @@
 /** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
 import type { Fields } from '../../../catalog/field.ts'
 import { RuleError } from '../errors.ts'
-import type { RawParameters } from './body.ts'
 import { inexactNumber, refusedValue } from './json-limits.ts'
+import type { RawParameters } from './raw-parameters.ts'
 
 const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
 

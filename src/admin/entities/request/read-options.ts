@@ -2,12 +2,12 @@
 import type { Fields } from '../../../catalog/field.ts'
 import { nearest } from '../../../config/nearest.ts'
 import { DISPLAY, RuleError } from '../errors.ts'
-import type { RawParameters } from './body.ts'
 import { booleanOf, integerOf } from './cast-value.ts'
 import type { CompoundParameters } from './json-text.ts'
 import { badFieldName, overlapping } from './names.ts'
 import { Problems, toldName } from './problems.ts'
 import type { Filter } from './query-language.ts'
+import type { RawParameters } from './raw-parameters.ts'
 import { storedValue } from './stored-value.ts'
 
 export interface PageLimits {

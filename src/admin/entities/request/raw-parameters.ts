@@ -1,0 +1,2 @@
+/** By name: a text, or a value that was JSON or nested by brackets. */
+export type RawParameters = ReadonlyMap<string, unknown>
