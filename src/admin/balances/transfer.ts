@@ -67,16 +67,6 @@ export async function runTransfer(
   return { lines }
 }
 
-/** Plans and carries at once; doing that again goes on where it has stopped, too. */
-export async function moveBuckets(
-  ledger: Ledger,
-  asked: TransferAsked,
-  settings: OperationSettings,
-  nowMs: number,
-): Promise<Transferred> {
-  return runTransfer(ledger, await planTransfer(ledger, asked), settings, nowMs)
-}
-
 async function bucketsOf(ledger: Ledger, { fromAid, sid }: TransferAsked): Promise<Bucket[]> {
   const [owner] = await ownersOf(ledger, [{ aid: fromAid, sid }])
   return owner?.buckets ?? []

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { moveBuckets } from '../../../src/admin/balances/transfer.ts'
 import { type BalanceUpdated, updateBalance } from '../../../src/admin/balances/update.ts'
 import { insertEntity } from '../../catalog/store.ts'
-import { AID, openScene, type Scene, SID, seedCatalogue, seedChargingPlan } from './scene.ts'
+import {
+  AID,
+  moveBuckets,
+  openScene,
+  type Scene,
+  SID,
+  seedCatalogue,
+  seedChargingPlan,
+} from './scene.ts'
 
 const OTHER = 21
 

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findBalances } from '../../../src/admin/balances/find.ts'
 import { deleteBalance } from '../../../src/admin/balances/remove.ts'
-import { moveBuckets } from '../../../src/admin/balances/transfer.ts'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
 import { balanceIdOf } from '../../../src/catalog/balance-id.ts'
 import { watchRecording } from '../../../src/cli/audit/recording.ts'
@@ -14,6 +13,7 @@ import { bucketOf } from '../../ledger/fixture.ts'
 import { silent } from '../../recorder/accounts.ts'
 import {
   AID,
+  moveBuckets,
   NOW_MS,
   openScene,
   type Scene,

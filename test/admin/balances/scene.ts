@@ -1,8 +1,15 @@
 /** Subscriber 18 of account 17 with a plan, definitions of buckets, and both stores. */
 import type { BalanceDeps } from '../../../src/admin/balances/loads.ts'
+import {
+  planTransfer,
+  runTransfer,
+  type TransferAsked,
+  type Transferred,
+} from '../../../src/admin/balances/transfer.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { OperationSettings } from '../../../src/ledger/operations.ts'
 import { writeRound } from '../../../src/recorder/write.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { loadOwner, NOW_MS, startTestStores, type TestStores } from '../../recorder/accounts.ts'
@@ -95,3 +102,13 @@ export function dyingAfter(ledger: Ledger, writes: number): Ledger {
 }
 
 export { NOW_MS }
+
+/** Plans and carries at once; doing that again goes on where it has stopped, too. */
+export async function moveBuckets(
+  ledger: Ledger,
+  asked: TransferAsked,
+  settings: OperationSettings,
+  nowMs: number,
+): Promise<Transferred> {
+  return runTransfer(ledger, await planTransfer(ledger, asked), settings, nowMs)
+}

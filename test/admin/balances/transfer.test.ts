@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  moveBuckets,
   planTransfer,
   runTransfer,
   type TransferPlan,
@@ -12,7 +11,7 @@ import { type CreditOperation, creditBucket } from '../../../src/ledger/operatio
 import { releaseSession } from '../../../src/ledger/release.ts'
 import { bucketOf } from '../../ledger/fixture.ts'
 import { DATA_PACK, openSession, topUp } from '../../recorder/accounts.ts'
-import { dyingAfter, NOW_MS, openScene, type Scene } from './scene.ts'
+import { dyingAfter, moveBuckets, NOW_MS, openScene, type Scene } from './scene.ts'
 
 let scene: Scene
 const SID = 18

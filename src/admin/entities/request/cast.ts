@@ -132,20 +132,3 @@ function castList(param: Param, value: unknown, path: string, casting: Casting):
 function withDate(value: unknown): unknown {
   return typeof value === 'string' ? (fullTimestamp(value) ?? value) : value
 }
-
-/** The fields as they are in a document: `params.class` as an object with `class`. */
-export function asDocument(fields: Fields): Record<string, unknown> {
-  const document: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) {
-    const steps = name.split('.')
-    const last = steps.pop() ?? name
-    let at = document
-    for (const step of steps) {
-      const inner = Object.hasOwn(at, step) ? at[step] : {}
-      at[step] = inner
-      at = inner as Record<string, unknown>
-    }
-    at[last] = value
-  }
-  return document
-}

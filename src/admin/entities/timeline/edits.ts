@@ -7,7 +7,7 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { DISPLAY, RuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
-import { type Draft, type Fields, fromOf, toOf } from './draft.ts'
+import { type Draft, fromOf, toOf } from './draft.ts'
 import { type FieldChanges, withChanges } from './set-fields.ts'
 
 export interface EditContext {
@@ -148,10 +148,4 @@ export function permanentChange(
     throw new RuleError(text, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }
-}
-
-/** Fields of a subscriber or account that must not come with a copy of a revision. */
-export function withoutStored(document: Fields): Fields {
-  const { _id, rev, deleted, deleted_at, ...rest } = document
-  return rest
 }
