@@ -114,7 +114,9 @@ describe('replicas that are waited for', () => {
     }
     for (const replica of replicas) await replica.start()
     await cluster.untilWhole(3, 1)
-    expect((await careful.charge(update))[0]?.reason).toBe('granted')
+    await waitUntil('a replica acknowledges', async () => {
+      return (await careful.charge(update))[0]?.reason === 'granted'
+    })
     const [bucket] = (await careful.owner(sid)).state.buckets
     expect(bucket).toMatchObject({ spent: 10_000, reserved: 10_000 })
     await careful.close()
