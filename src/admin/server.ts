@@ -1,6 +1,5 @@
 /** The HTTP server of the control plane: what every answer has in common. */
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
-import { closedReason } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
 
@@ -38,13 +37,9 @@ function errorBody(code: number, desc: string) {
 }
 
 /** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, where: Config['admin']): Promise<number> {
-  const { host, openTo, port } = where
+export async function listen(server: FastifyInstance, where: Pick<Config['admin'], 'host' | 'port'>): Promise<number> {
+  const { host, port } = where
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const reason = closedReason(host, openTo, 'admin.openTo')
-  if (reason !== undefined) {
-    throw new AdminListenError(`cannot listen on ${address}: host ${reason}`)
-  }
   try {
     await server.listen({ host, port })
   } catch (error) {

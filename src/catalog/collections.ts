@@ -1,5 +1,6 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
+import { AUDIT_INDEXES, type AuditDocument } from './audit/audit-document.ts'
 import type { BalanceDocument } from './balance-document.ts'
 import type { LockDocument } from './chains/locks.ts'
 import type { LineDocument } from './documents.ts'
@@ -91,6 +92,8 @@ export interface Collections {
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and the rows of them that failed. */
   readonly imports: Collection<ImportDocument>
+  /** Who did what (audit/). */
+  readonly audit: Collection<AuditDocument>
 }
 
 export interface EntityDocuments {
@@ -140,7 +143,7 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
 }
 
 /** What is recorded, and is no entity. */
-type RecordCollection = 'lines' | 'balances' | 'bills' | 'billrun' | 'cards'
+type RecordCollection = 'lines' | 'balances' | 'bills' | 'billrun' | 'cards' | 'audit'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -155,6 +158,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   bills: BILL_INDEXES,
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
+  audit: AUDIT_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -181,6 +185,7 @@ export function collectionsOf(db: Db): Collections {
     config: db.collection('config'),
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
+    audit: db.collection('audit'),
   }
 }
 

@@ -1,10 +1,7 @@
 /** Addresses to listen on, and who gets in there without authentication. */
 
-/** Who may use a port without authentication: this machine, or everybody who reaches it. */
-export type OpenTo = 'loopback' | 'network'
-
-/** The same where one can authenticate; then it may also be nobody. */
-export type ChargingOpenTo = OpenTo | 'nobody'
+/** Who may use a port without authentication: nobody, this machine, or everybody who reaches it. */
+export type OpenTo = 'nobody' | 'loopback' | 'network'
 
 /** Whether it is an IP address (IPv6 without a zone) or a host name (RFC 1123). */
 export function isHost(host: string): boolean {
@@ -26,18 +23,8 @@ export function isLoopback(host: string): boolean {
  * Whether everybody must authenticate who uses a port. Who listens beyond loopback is reached from
  * there too, but cannot be told from others by the address alone: proxies are on loopback.
  */
-export function mustAuthenticate(host: string, openTo: ChargingOpenTo): boolean {
+export function mustAuthenticate(host: string, openTo: OpenTo): boolean {
   return openTo === 'nobody' || (openTo === 'loopback' && !isLoopback(host))
-}
-
-/**
- * Why a port where nobody can authenticate must not listen on a host, or undefined if it may: it is
- * closed to the network unless the operator has opened it by `setting`.
- */
-export function closedReason(host: string, openTo: OpenTo, setting: string): string | undefined {
-  if (isLoopback(host) || openTo === 'network') return undefined
-  const addresses = 'localhost, ::1 or an address in 127.0.0.0/8'
-  return `must be loopback (${addresses}) unless ${setting} is network: nobody authenticates yet`
 }
 
 /** Why an address is not of the kind that subscribers are to be sent to; undefined if it is. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
-import { closedReason, redirectProblem } from './hosts.ts'
+import { redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
@@ -125,9 +125,6 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
   const { redis, realtime, diameter, session, ledger, shutdown } = config
-  const { host, openTo } = config.admin
-  const reason = closedReason(host, openTo, 'admin.openTo')
-  demand(reason === undefined, 'admin.host', `${reason}, not '${host}'`)
   const needMs = session.validityMs + session.graceMs + ledger.replayMs
   const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
   demand(
@@ -145,12 +142,14 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
       `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
     )
   }
-  const { tls } = diameter
-  for (const key of ['certFile', 'keyFile'] as const) {
-    const reason = `must name a file, for ${named('diameter.tls.enabled')} is true`
-    demand(!tls.enabled || tls[key] !== '', `diameter.tls.${key}`, reason)
+  for (const name of ['realtime', 'diameter', 'admin'] as const) {
+    const { tls } = config[name]
+    for (const key of ['certFile', 'keyFile'] as const) {
+      const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
+      demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
+    }
   }
-  demand(!tls.only || tls.enabled, 'diameter.tls.only', 'needs diameter.tls.enabled')
+  demand(!diameter.tls.only || diameter.tls.enabled, 'diameter.tls.only', 'needs diameter.tls.enabled')
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,

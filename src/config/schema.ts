@@ -56,6 +56,7 @@ export const ConfigSchema = section({
     newSessionsPercent: integer(1, 100),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
     servicesMax: integer(1, 256),
+    tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
     returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),
   diameter: section({
@@ -86,9 +87,16 @@ export const ConfigSchema = section({
   }),
   admin: section({
     host: text('host'),
-    openTo: oneOf('loopback', 'network'),
+    openTo: oneOf('nobody', 'loopback', 'network'),
+    openPaths: Type.Array(oneOf('health', 'docs', 'metrics', 'heartbeat'), { uniqueItems: true }),
+    hostNames: Type.Array(text('host'), { maxItems: 100, uniqueItems: true }),
     port: port(),
+    generatedPassword: oneOf('loopback', 'network'),
+    requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
+    tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
   }),
+  secrets: section({ key: Type.String({ maxLength: 1024 }) }),
+  audit: section({ keepDays: integer(0, 36_500) }),
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),

@@ -5,6 +5,7 @@
 
 /** Classes of errors; the codes of the existing system. */
 const CODE = {
+  notLoggedIn: 17_574,
   notAllowed: 17_575,
   invalidFields: 17_576,
   rule: 17_577,
@@ -78,6 +79,16 @@ export class TargetError extends ApiError {
 
   override body(): object {
     return { status: 0, code: CODE.general, data: { message: this.message } }
+  }
+}
+
+/** Nobody has logged in, or the session has ended (shape A, code 17574). */
+export class NotLoggedInError extends ApiError {
+  override name = 'NotLoggedInError'
+
+  override body(): object {
+    const { message } = this
+    return { status: 0, code: CODE.notLoggedIn, message, display: message }
   }
 }
 

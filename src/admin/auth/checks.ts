@@ -1,0 +1,32 @@
+/** How the gate finds out who calls; each way is a function of its own. */
+import type { SentParameters } from '../entities/request/raw-parameters.ts'
+
+/** A client of machines: by token, or by signature. */
+export interface ClientIdentity {
+  readonly name: string
+  readonly roles: readonly string[]
+}
+
+/** Null: unknown, ended or revoked. Rejects where a store is away. */
+export type TokenCheck = (token: string) => Promise<ClientIdentity | null>
+
+/**
+ * `absent`: the request is not signed. A refusal says why, for the log and the caller; it holds no
+ * secret. A signature that is good is used up.
+ */
+export type SignatureCheck = (
+  sent: SentParameters,
+) => Promise<ClientIdentity | 'absent' | { readonly refused: string }>
+
+/** Of a user of the users collection. */
+export interface UserNow {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly mustChangePassword: boolean
+  /** Never changed since it was generated. */
+  readonly hasGeneratedPassword: boolean
+}
+
+/** As it is now, or half a second ago; null: deleted. */
+export type UserCheck = (id: string) => Promise<UserNow | null>

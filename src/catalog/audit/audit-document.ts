@@ -1,0 +1,28 @@
+/** A record of who did what (spec/entity-api.md 6). */
+import type { IndexDescription } from 'mongodb'
+
+export interface AuditDocument {
+  source: 'audit'
+  /** Name of the collection in the API; `login`, `settings`, `oauth`. */
+  collection: string
+  /** Action: `create`, `closeandnew`, `login`, `set` ... */
+  type: string
+  /** Key of the entity, user, category or client. */
+  key: string
+  urt: Date
+  user: { _id: string; name: string; api: boolean; by: string }
+  /** Address it came from; empty for this machine. */
+  ip: string
+  /** Documents before and after, without secrets; null: there was none. */
+  old: unknown
+  new: unknown
+  /** Unique: the same write is recorded once. */
+  stamp: string
+}
+
+export const AUDIT_INDEXES: readonly IndexDescription[] = [
+  { key: { stamp: 1 }, unique: true },
+  { key: { urt: 1 } },
+  { key: { collection: 1, key: 1, urt: 1 } },
+  { key: { 'user.name': 1, urt: 1 } },
+]

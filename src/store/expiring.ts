@@ -1,0 +1,53 @@
+/** Keys that end by themselves: sessions, tokens, what was seen once, what is counted for a while. */
+import type { RedisConnection } from './redis.ts'
+
+/** Each call rejects with `StoreDownError` where Redis is away. */
+export interface ExpiringKeys {
+  get(key: string): Promise<string | null>
+  set(key: string, value: string, ttlMs: number): Promise<void>
+  /** False: it is there already, and stays as it is. */
+  setOnce(key: string, value: string, ttlMs: number): Promise<boolean>
+  /** False: there is none. */
+  prolong(key: string, ttlMs: number): Promise<boolean>
+  /** Gives it, and removes it: only one of several gets it. */
+  take(key: string): Promise<string | null>
+  remove(key: string): Promise<void>
+  /** One more, from 1 on; it ends `ttlMs` after the first. */
+  count(key: string, ttlMs: number): Promise<number>
+  /** What is left of it, ms; 0: there is none. */
+  leftMs(key: string): Promise<number>
+}
+
+/** `prefix` stands before each key, with a colon. */
+export function openExpiringKeys(
+  { client, guard }: Pick<RedisConnection, 'client' | 'guard'>,
+  prefix: string,
+): ExpiringKeys {
+  const named = (key: string) => `${prefix}:${key}`
+  return {
+    get: (key) => guard(client.get(named(key))),
+    async set(key, value, ttlMs) {
+      await guard(client.set(named(key), value, 'PX', ttlMs))
+    },
+    async setOnce(key, value, ttlMs) {
+      return (await guard(client.set(named(key), value, 'PX', ttlMs, 'NX'))) === 'OK'
+    },
+    async prolong(key, ttlMs) {
+      return (await guard(client.pexpire(named(key), ttlMs))) === 1
+    },
+    take: (key) => guard(client.getdel(named(key))),
+    async remove(key) {
+      await guard(client.del(named(key)))
+    },
+    async count(key, ttlMs) {
+      const pipeline = client.pipeline().set(named(key), 0, 'PX', ttlMs, 'NX').incr(named(key))
+      const replies = (await guard(pipeline.exec())) ?? []
+      const [failure, counted] = replies[1] ?? [null, 0]
+      if (failure !== null) throw failure
+      return Number(counted)
+    },
+    async leftMs(key) {
+      return Math.max(0, await guard(client.pttl(named(key))))
+    },
+  }
+}
