@@ -1,0 +1,19 @@
+/** What authentication works with. */
+import type { Audit } from '../../catalog/audit/audit.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { CurrentSettings } from '../../catalog/current-settings.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { ExpiringKeys } from '../../store/expiring.ts'
+
+export interface AuthDeps {
+  readonly catalog: Catalog
+  /** In Redis, under `auth:`. */
+  readonly keys: ExpiringKeys
+  readonly settings: CurrentSettings
+  readonly audit: Audit
+  readonly clock: Clock
+  readonly config: Pick<Config, 'admin' | 'secrets'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
