@@ -43,10 +43,7 @@ export async function readParameters(
   reply: FastifyReply,
   uploads: UploadLimits = NO_FILES,
 ): Promise<RequestParameters> {
-  const query = new FormParameters()
-  const mark = request.url.indexOf('?')
-  if (mark >= 0) addForm(request.url.slice(mark + 1), query)
-  const values = query.values()
+  const values = queryParameters(request.url)
   if (!request.isMultipart()) {
     const body = (request.body ?? new Map()) as RawParameters
     for (const [name, value] of body) values.set(name, value)
@@ -62,6 +59,14 @@ export async function readParameters(
     reply.header('connection', 'close')
     throw error
   }
+}
+
+/** Those of the query string of a URL alone. Throws `RuleError`. */
+export function queryParameters(url: string): Map<string, unknown> {
+  const query = new FormParameters()
+  const mark = url.indexOf('?')
+  if (mark >= 0) addForm(url.slice(mark + 1), query)
+  return query.values()
 }
 
 /**
