@@ -37,6 +37,7 @@ async function start(env: Record<string, string> = {}, log = silent) {
       TOLLGATE_LEDGER_PARTITIONS: '4',
       TOLLGATE_RECORDER_BLOCK_MS: '20',
       TOLLGATE_ADMIN_PORT: '0',
+      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
       ...env,
     },
   })
