@@ -1,7 +1,7 @@
 /** An admin where everybody must authenticate, on stores of its own, with a clock that tests set. */
 import { createHash } from 'node:crypto'
-import { type Admin, startAdmin } from '../../../src/admin/start.ts'
 import { hashPassword } from '../../../src/admin/auth/passwords.ts'
+import { type Admin, startAdmin } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { SettingCategory } from '../../../src/catalog/stored-config.ts'
 import { writeStoredConfig } from '../../../src/catalog/stored-config.ts'
