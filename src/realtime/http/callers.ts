@@ -1,7 +1,9 @@
 /** Clients of machines that charge with a token or a signature, as peers. */
 import { hash } from 'node:crypto'
+import type { Client } from '../../catalog/clients/clients.ts'
+import type { ClientsNow } from '../../catalog/clients/clients-watch.ts'
 import type { Peer } from '../../catalog/peers.ts'
-import { checkSignature, type Signer } from '../../catalog/signature/check-signature.ts'
+import { checkSignature } from '../../catalog/signature/check-signature.ts'
 import type { SentParameters } from '../../catalog/signature/signed-text.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -16,22 +18,6 @@ export const CHARGE_ROLES: readonly string[] = ['charge', 'admin']
 /** In front of the name of a client, where a peer has its own: no peer has a colon in its name. */
 export const CLIENT_PREFIX = 'client:'
 
-export interface KnownClient {
-  readonly name: string
-  /** Another one when the client is made anew. */
-  readonly fingerprint: string
-  readonly roles: readonly string[]
-}
-
-/** Clients as they were stored a poll ago. */
-export interface ClientsNow {
-  readonly clients: {
-    byName(name: string, nowMs: number): KnownClient | null
-    signers(nowMs: number): readonly Signer[]
-  }
-  readonly signature: { readonly enabled: boolean; readonly windowMs: number }
-}
-
 /** What is kept of tokens and signatures, for all nodes and both ports. */
 export interface CallerStore {
   readonly tokens: Pick<TokenKind, 'find'>
@@ -42,7 +28,7 @@ export interface CallerStore {
 export interface CallersOptions {
   /** Null as long as they were never read. */
   readonly now: () => ClientsNow | null
-  /** Opens it when it is needed first. */
+  /** Opens it when it is needed first; never rejects. */
   readonly open: () => Promise<CallerStore>
   readonly clock: Clock
   /** Never goes back. */
@@ -131,7 +117,7 @@ class StoredCallers implements Callers {
   }
 
   async close(): Promise<void> {
-    await this.#store?.then((store) => store.close()).catch(() => undefined)
+    await (await this.#store)?.close()
   }
 
   async #findToken(token: string, digest: string, field: string): Promise<Peer | Refusal> {
@@ -185,7 +171,7 @@ class StoredCallers implements Callers {
     return true
   }
 
-  #clientOf(name: string, fingerprint: string): KnownClient | null {
+  #clientOf(name: string, fingerprint: string): Client | null {
     const { now, clock } = this.#options
     const client = now()?.clients.byName(name, clock.nowMs()) ?? null
     return client !== null && client.fingerprint === fingerprint ? client : null
@@ -214,7 +200,7 @@ function digestOf(token: string): string {
   return hash('sha256', token)
 }
 
-function mayCharge({ roles }: Pick<KnownClient, 'roles'>): boolean {
+function mayCharge({ roles }: Pick<Client, 'roles'>): boolean {
   return roles.some((role) => CHARGE_ROLES.includes(role))
 }
 
