@@ -38,7 +38,9 @@ export function watchClients(
     const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
     const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
     for (const skipped of clients.skipped) log.error(skipped, 'a client cannot be used')
-    const { enabled, window_seconds: seconds } = SECURITY.read(valueOf(SECURITY.category)).signature
+    const { enabled, window_seconds: seconds } = SECURITY.read(
+      storedValue(SECURITY.category),
+    ).signature
     listener({ clients, signature: { enabled, windowMs: seconds * SECOND_MS } })
     known = revisionOf(stored)
   }

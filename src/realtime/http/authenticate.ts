@@ -76,7 +76,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (head.authorization === null && head.apiKey === null) {
         const stranger = head.query === '' ? null : signedOrNull(head)
         if (stranger !== null) return stranger
-        if (mustAuthenticate) return unlessInBody(head, NOT_AUTHENTICATED)
+        if (mustAuthenticate) return mayHaveParameters(head) ? MAY_BE_SIGNED : NOT_AUTHENTICATED
         // A page that somebody has open on this machine reaches loopback too.
         if (head.isBrowser) return BROWSER
         // Its site can have let its own name stand for this machine; then it need not say so.
@@ -114,12 +114,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 function signedOrNull(head: Head): Undecided | null {
   const has = queryCredentials(head.query)
   if (has === 'none') return null
-  return has === 'token' ? HAS_TOKEN : IS_SIGNED
-}
-
-/** A body is read of whom nobody knows only where it may say who that is. */
-function unlessInBody(head: Head, otherwise: Refusal): Refusal | Undecided {
-  return mayHaveParameters(head) ? { refused: 'undecided', needsBody: true, otherwise } : otherwise
+  return has === 'token' ? HAS_TOKEN : MAY_BE_SIGNED
 }
 
 /** The token of the header; null: it has none. */
@@ -190,6 +185,7 @@ const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use 
 const HAS_TOKEN: Undecided = {
   ...{ refused: 'undecided', needsBody: false, otherwise: BAD_AUTHORIZATION },
 }
-const IS_SIGNED: Undecided = {
+/** Also of somebody unknown, whose body is read only where it may say who that is. */
+const MAY_BE_SIGNED: Undecided = {
   ...{ refused: 'undecided', needsBody: true, otherwise: NOT_AUTHENTICATED },
 }

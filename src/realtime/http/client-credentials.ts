@@ -54,69 +54,62 @@ export function credentialsIn(
   bearer: string | null,
   body: Buffer | null,
 ): ClientCredentials {
+  const inQuery = queryCredentials(head.query)
+  const kind = body === null ? 'none' : bodyKind(head, body)
+  const signs = kind === 'none' || kind === 'other' ? [] : SIGNS[kind]
+  // Nothing is looked into for nothing, nor refused for what else is wrong with it.
+  const isInBody = signs.some((sign) => body?.includes(sign) === true)
+  if (bearer === null && inQuery === 'none' && !isInBody) return null
   try {
-    const query = new FormTree(LIMITS)
-    addForm(head.query, query)
-    const queryToken = query.root.get('access_token')
-    const isQuerySigned = signatureNameOf(query.root) !== null
-    const inBody = body === null ? null : bodyParameters(head, body, isQuerySigned)
-    if (inBody !== null && 'refused' in inBody) return inBody
-    const bodyToken = inBody?.isForm === true ? inBody.sent.get('access_token') : undefined
-    const tokens = [bearer ?? undefined, queryToken, bodyToken].filter((one) => one !== undefined)
-    if (tokens.length > 1) return SEVERAL
-    const [token] = tokens
+    const query = formOf(head.query)
+    const inBody = bodyParameters(kind, body)
+    const bodyToken = kind === 'form' ? inBody?.get('access_token') : undefined
+    const tokens = [bearer ?? undefined, query.get('access_token'), bodyToken]
+    const [token, another] = tokens.filter((one) => one !== undefined)
+    if (another !== undefined) return SEVERAL
     if (token !== undefined) {
       const field = bearer === null ? 'access_token' : 'authorization'
       return typeof token === 'string' && isToken(token) ? { token, field } : BAD_TOKEN
     }
-    const sent = new Map([...query.root, ...(inBody?.sent ?? [])])
-    return signatureNameOf(sent) === null ? null : { sent }
+    const sent = new Map([...query, ...(inBody ?? NOTHING)])
+    if (signatureNameOf(sent) === null) return null
+    return inBody === null ? NOT_COVERED : { sent }
   } catch (error) {
     // No message may end the process, whatever is wrong with it.
     return error instanceof FormError ? refused('parameters', error.text(told)) : UNREADABLE
   }
 }
 
-interface BodyParameters {
-  readonly sent: SentParameters
-  readonly isForm: boolean
+type BodyKind = 'none' | 'form' | 'json' | 'other'
+
+const SIGNS = {
+  form: ['access_token', '_sig_', 'signature'],
+  json: ['"_sig_"', '"signature"'],
+} as const
+
+const NOTHING: SentParameters = new Map()
+
+function bodyKind({ contentType }: Head, body: Buffer): BodyKind {
+  if (body.length === 0) return 'none'
+  const kind = mediaKind(contentType)
+  if (kind === 'form') return isDocument(body) ? 'json' : 'form'
+  return kind === 'json' || kind === 'none' ? 'json' : 'other'
 }
 
-/** Null: there are none that matter. Throws `FormError` or `SyntaxError`. */
-function bodyParameters(
-  head: Head,
-  body: Buffer,
-  isQuerySigned: boolean,
-): BodyParameters | Refusal | null {
-  if (body.length === 0) return null
-  const kind = mediaKind(head.contentType)
-  const isForm = kind === 'form' && !isDocument(body)
-  const isJson = !isForm && (kind === 'form' || kind === 'json' || kind === 'none')
-  if (!isForm && !isJson) return isQuerySigned ? NOT_COVERED : null
-  // A body is not looked into for nothing.
-  const signs = isForm ? FORM_SIGNS : JSON_SIGNS
-  if (!isQuerySigned && !signs.some((sign) => body.includes(sign))) return null
-  const text = textOf(body)
-  if (text === null) return UNREADABLE
-  if (isForm) {
-    const form = new FormTree(LIMITS)
-    addForm(text, form)
-    return { sent: form.root, isForm }
-  }
+/** Null: it has none that a signature would cover. Throws `FormError`, or for what is no JSON. */
+function bodyParameters(kind: BodyKind, body: Buffer | null): SentParameters | null {
+  if (body === null || kind === 'none') return NOTHING
+  if (kind === 'other') return null
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  if (kind === 'form') return formOf(text)
   const value = parseOrdered(text, LIMITS.depthMax)
-  if (value instanceof Map) return { sent: value, isForm }
-  return isQuerySigned ? NOT_COVERED : null
+  return value instanceof Map ? value : null
 }
 
-const FORM_SIGNS = ['access_token', '_sig_', 'signature']
-const JSON_SIGNS = ['"_sig_"', '"signature"']
-
-function textOf(body: Buffer): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return null
-  }
+function formOf(text: string): SentParameters {
+  const form = new FormTree(LIMITS)
+  addForm(text, form)
+  return form.root
 }
 
 function told(name: string): string {
