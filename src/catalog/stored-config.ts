@@ -34,6 +34,9 @@ export const FIELD_CATEGORIES = [
 
 export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 
+/** Categories that neither charging nor the fields of entities know: `shared_secret`, of clients. */
+export type OtherCategory = 'shared_secret'
+
 /**
  * The value of every category as it is stored, an empty list where nothing ever was. Others may
  * have written it: who uses it checks it.
@@ -103,7 +106,7 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
 }
 
 /** What a category holds before anything was stored. */
-function emptyOf(category: ConfigCategory | FieldCategory): unknown {
+function emptyOf(category: ConfigCategory | FieldCategory | OtherCategory): unknown {
   return FIELD_CATEGORIES.some((each) => each === category) ? {} : []
 }
 
@@ -116,7 +119,7 @@ function emptyOf(category: ConfigCategory | FieldCategory): unknown {
  */
 export async function writeStoredConfig<Value>(
   catalog: Catalog,
-  category: ConfigCategory | FieldCategory,
+  category: ConfigCategory | FieldCategory | OtherCategory,
   change: (value: unknown) => Value,
   { nowMs, by }: ConfigChange,
 ): Promise<Value> {

@@ -1,6 +1,9 @@
 /** Keys that end by themselves: sessions, tokens, what was seen once, what is counted for a while. */
 import type { RedisConnection } from './redis.ts'
 
+/** Prefix of all that authentication keeps, on whichever port. */
+export const AUTH_KEYS = 'auth'
+
 /** Each call rejects with `StoreDownError` where Redis is away. */
 export interface ExpiringKeys {
   get(key: string): Promise<string | null>

@@ -30,7 +30,7 @@ export const ROOMS = {
 /** Room to room where only types may pass: the code behind them must not be loaded there. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
 /** But for the parts of such rooms that have no store behind them. */
-const PURE_PARTS = ['src/catalog/file-types/']
+const PURE_PARTS = ['src/catalog/file-types/', 'src/catalog/signature/']
 
 /** Rooms in which nothing from outside the house is known; exceptions by name. */
 const PURE: Readonly<Record<string, readonly string[]>> = {

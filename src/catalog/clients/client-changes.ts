@@ -1,0 +1,180 @@
+/**
+ * Changes of the stored list of clients, for `writeStoredConfig`: what they are given stays as it
+ * is. Each throws `CompileError` for what cannot be done.
+ */
+import { randomBytes } from 'node:crypto'
+import { parseInstant } from '../../domain/time.ts'
+import type { Catalog } from '../connection.ts'
+import { CompileError } from '../errors.ts'
+import type { Sealer } from '../sealing.ts'
+import {
+  CLIENTS_CATEGORY,
+  DEFAULT_GRANTS,
+  DEFAULT_ROLES,
+  type GivenClient,
+  givenClient,
+  type StoredClient,
+  storedClient,
+} from './client-settings.ts'
+import { nameOfClient, usableClients } from './clients.ts'
+import { crc32Hex } from './crc32.ts'
+
+export interface ClientChange {
+  nowMs: number
+  /** Who changes it. */
+  by: string
+  sealer: Sealer
+  /** Of dates without one. */
+  timeZone: string
+  /** Gives as many bytes. */
+  random?: (bytes: number) => Buffer
+}
+
+/** A list with a change, and the key that it brought, which is shown once; null: none. */
+export interface ChangedClients {
+  list: readonly unknown[]
+  secret: string | null
+}
+
+/** A client as everybody may see it who may see settings. */
+export interface ShownClient {
+  name: string
+  from: string | null
+  to: string | null
+  roles: readonly string[]
+  grants: readonly string[]
+  disabled: boolean
+  created_at: string
+  created_by: string
+}
+
+const KEY_BYTES = 16
+
+/** The list as it is stored. Rejects with `CatalogUnavailableError`. */
+export async function readStoredClients(catalog: Catalog): Promise<unknown> {
+  const found = await catalog.run('read the clients', () =>
+    catalog.config.findOne({ _id: CLIENTS_CATEGORY }),
+  )
+  return found?.value ?? []
+}
+
+/**
+ * With a client that is new, or in the place of the one with its name, which keeps what is not
+ * given; an empty date or null takes one away. Without a key a new client gets one.
+ */
+export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
+  const list = listOf(value)
+  const asked = givenClient(given)
+  const index = list.findIndex((each) => nameOfClient(each) === asked.name)
+  const old = index < 0 ? null : storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
+  const secret = asked.key ?? (old === null ? newKey(change) : null)
+  const client = merged(asked, old, secret, change)
+  if (secret !== null) checkKeyIsNew(list, client.name, secret, change.sealer)
+  return { list: old === null ? [...list, client] : list.with(index, client), secret }
+}
+
+/** Without the one of that name, or with that key. Its tokens are good for nothing then. */
+export function withoutClient(
+  value: unknown,
+  which: { name: string } | { key: string },
+  { sealer }: Pick<ClientChange, 'sealer'>,
+): { list: readonly unknown[] } {
+  const list = listOf(value)
+  const index = list.findIndex((each) =>
+    'name' in which ? nameOfClient(each) === which.name : keyOf(each, sealer) === which.key,
+  )
+  if (index < 0) {
+    throw new CompileError('', 'name' in which ? unknown(which.name) : 'no client has that key')
+  }
+  return { list: list.toSpliced(index, 1) }
+}
+
+/** With another key, which holds in the place of the old one. */
+export function withNewKey(value: unknown, name: string, change: ClientChange): ChangedClients {
+  const list = listOf(value)
+  const index = list.findIndex((each) => nameOfClient(each) === name)
+  if (index < 0) throw new CompileError('', unknown(name))
+  const old = storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
+  const secret = newKey(change)
+  return { list: list.with(index, { ...old, ...sealed(secret, change.sealer) }), secret }
+}
+
+/** Those that can be used, without keys and what is made of them. */
+export function shownClients(value: unknown): ShownClient[] {
+  return usableClients(value).used.map(({ settings }) => ({
+    name: settings.name,
+    from: settings.from ?? null,
+    to: settings.to ?? null,
+    roles: settings.roles,
+    grants: settings.grants ?? DEFAULT_GRANTS,
+    disabled: settings.disabled === true,
+    created_at: settings.created_at,
+    created_by: settings.created_by,
+  }))
+}
+
+function merged(
+  asked: GivenClient,
+  old: StoredClient | null,
+  secret: string | null,
+  change: ClientChange,
+): StoredClient {
+  const { nowMs, by, sealer, timeZone } = change
+  const { name, roles = old?.roles ?? [...DEFAULT_ROLES], grants = old?.grants } = asked
+  const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
+  const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new CompileError('to', 'must be later than from')
+  }
+  const disabled = asked.disabled ?? old?.disabled ?? false
+  const made = old ?? {
+    created_at: new Date(nowMs).toISOString(),
+    created_by: by,
+    key: '',
+    crc: '',
+  }
+  const { key, crc } = secret === null ? made : sealed(secret, sealer)
+  return {
+    ...{ name, key, crc, roles },
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(grants === undefined ? {} : { grants }),
+    ...{ created_at: made.created_at, created_by: made.created_by },
+    ...(disabled ? { disabled } : {}),
+  }
+}
+
+/** A signature must tell whose it is. */
+function checkKeyIsNew(list: readonly unknown[], name: string, key: string, sealer: Sealer): void {
+  const taken = list.some((each) => nameOfClient(each) !== name && keyOf(each, sealer) === key)
+  if (taken) throw new CompileError('key', 'is that of another client')
+}
+
+function keyOf(value: unknown, sealer: Sealer): string | null {
+  if (typeof value !== 'object' || value === null || !('key' in value)) return null
+  return typeof value.key === 'string' ? sealer.open(value.key) : null
+}
+
+function sealed(secret: string, sealer: Sealer): Pick<StoredClient, 'key' | 'crc'> {
+  return { key: sealer.seal(secret), crc: crc32Hex(secret) }
+}
+
+function newKey({ random = randomBytes }: ClientChange): string {
+  return random(KEY_BYTES).toString('hex')
+}
+
+function timeAt(text: string | null, path: string, timeZone: string): string | undefined {
+  if (text === null || text === '') return undefined
+  const atMs = parseInstant(text, timeZone)
+  if (atMs === null) throw new CompileError(path, 'must be a date, as in 2030-01-31 or ISO 8601')
+  return new Date(atMs).toISOString()
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw new CompileError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
+}
+
+function unknown(name: string): string {
+  return `there is no client ${name}`
+}

@@ -1,0 +1,101 @@
+/** Clients as they are stored, and what may be asked of one (spec/entity-api.md 5.3, 5.4). */
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { CompileError } from '../errors.ts'
+
+/** Category of the stored configuration. */
+export const CLIENTS_CATEGORY = 'shared_secret'
+
+/** Ways to a token that a client may go. */
+export const CLIENT_GRANTS = ['client_credentials', 'password', 'refresh_token'] as const
+export type ClientGrant = (typeof CLIENT_GRANTS)[number]
+
+/** Of clients that say nothing else: what clients of the existing system may. */
+export const DEFAULT_ROLES: readonly string[] = ['admin']
+export const DEFAULT_GRANTS: readonly ClientGrant[] = ['client_credentials']
+
+/** A name is the id of a client, stands in logs, and is the same text where it is form-encoded. */
+const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
+const Roles = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
+  maxItems: 32,
+  uniqueItems: true,
+})
+const Grants = Type.Array(Type.Union(CLIENT_GRANTS.map((grant) => Type.Literal(grant))), {
+  minItems: 1,
+  uniqueItems: true,
+})
+const Time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
+
+const StoredSchema = Type.Object(
+  {
+    name: Name,
+    /** As `Sealer.seal` gives it. */
+    key: Type.String({ minLength: 1, maxLength: 2048 }),
+    /** CRC-32 of the key itself. */
+    crc: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+    /** It holds from then on, and until before then. */
+    from: Type.Optional(Time),
+    to: Type.Optional(Time),
+    roles: Roles,
+    grants: Type.Optional(Grants),
+    created_at: Time,
+    /** Who has made it. */
+    created_by: Type.String({ maxLength: 256 }),
+    disabled: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+export type StoredClient = Static<typeof StoredSchema>
+
+const Moment = Type.Union([Type.String({ maxLength: 64 }), Type.Null()])
+
+/**
+ * What may be set. Keys are made of characters that are the same text where a client form-encodes
+ * them (RFC 6749 section 2.3.1) and where it does not; generated ones have 32.
+ */
+export const GivenClientSchema = Type.Object(
+  {
+    name: Name,
+    from: Type.Optional(Moment),
+    to: Type.Optional(Moment),
+    key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_.-]{32,256}$' })),
+    roles: Type.Optional(Roles),
+    grants: Type.Optional(Grants),
+    disabled: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+export type GivenClient = Static<typeof GivenClientSchema>
+
+const REASONS: Readonly<Record<string, string>> = {
+  name: 'must be 1 to 64 letters, digits, _, - and .',
+  key: 'must be 32 to 256 letters, digits, _, - and .',
+  roles: 'must be a list of names in small letters, each once',
+  grants: `must be a list of some of ${CLIENT_GRANTS.join(', ')}, each once`,
+  from: 'must be a date',
+  to: 'must be a date',
+  disabled: 'must be true or false',
+}
+
+/** Throws `CompileError` with a path that begins with `path`; it quotes no value. */
+export function storedClient(value: unknown, path: string): StoredClient {
+  return checked(StoredSchema, value, path)
+}
+
+/** Throws `CompileError` that names the field. */
+export function givenClient(value: unknown): GivenClient {
+  return checked(GivenClientSchema, value, '')
+}
+
+function checked<T extends TSchema>(schema: T, value: unknown, path: string): Static<T> {
+  const problem = Value.Errors(schema, value).First()
+  if (problem === undefined) return value as Static<T>
+  const fields = problem.path.slice(1).split('/')
+  const at = [path, ...fields].filter((step) => step !== '').join('.')
+  const [field = ''] = fields
+  if (problem.message === 'Expected required property') throw new CompileError(at, 'is missing')
+  if (problem.message === 'Unexpected property') throw new CompileError(at, 'is not known')
+  throw new CompileError(at, REASONS[field] ?? 'has a value that cannot be used')
+}
