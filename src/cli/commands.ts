@@ -127,6 +127,40 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const passwordStdin = toggle('read the password from standard input; else one is made')
+const mustChange = toggle('it has to be changed at the next login')
+
+const USER_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'user list',
+    help: 'Show the users who may log in.',
+    options: { json, ...common },
+  },
+  {
+    name: 'user add',
+    help: 'Create a user, with a password that is made and shown once.',
+    operands: [{ name: 'NAME', help: 'e-mail address' }],
+    options: {
+      role: text('A,B', 'what the user may do: read, write, admin, reports'),
+      'password-stdin': passwordStdin,
+      'must-change': mustChange,
+      ...common,
+    },
+  },
+  {
+    name: 'user password',
+    help: 'Give a user another password; the sessions of the user end.',
+    operands: [nameOf('user')],
+    options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
+  },
+  {
+    name: 'user remove',
+    help: 'Shut a user out; the last one with role admin stays.',
+    operands: [nameOf('user')],
+    options: common,
+  },
+]
+
 const collection: OperandSpec = {
   name: 'COLLECTION',
   help: 'accounts, subscribers, plans, services, rates, charges, discounts, ...',
@@ -252,6 +286,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
+  ...USER_COMMANDS,
   ...FIELD_COMMANDS,
   ...ENTITY_COMMANDS,
   {

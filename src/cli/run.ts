@@ -6,7 +6,7 @@ import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
 import { UsageError } from './errors.ts'
-import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
+import { type Invocation, type OptionValues, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
 import { versionOf } from './version.ts'
 
@@ -120,6 +120,27 @@ async function dispatch(
     case 'version':
       print(versionOf())
       return 0
+    default:
+      return dispatchAccess(command.name, NAME, options, file)
+  }
+}
+
+/** Commands on who may use the control plane. */
+async function dispatchAccess(
+  command: string,
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<ExitCode> {
+  switch (command) {
+    case 'user list':
+      return (await import('./user.ts')).listUsers(options, file)
+    case 'user add':
+      return (await import('./user.ts')).addUser(name, options, file)
+    case 'user password':
+      return (await import('./user.ts')).setPassword(name, options, file)
+    case 'user remove':
+      return (await import('./user.ts')).removeUser(name, file)
     default:
       print(helpText())
       return 0

@@ -44,10 +44,14 @@ export function openExpiringKeys(
     },
     async count(key, ttlMs) {
       const pipeline = client.pipeline().set(named(key), 0, 'PX', ttlMs, 'NX').incr(named(key))
-      const replies = (await guard(pipeline.exec())) ?? []
-      const [failure, counted] = replies[1] ?? [null, 0]
-      if (failure !== null) throw failure
-      return Number(counted)
+      const counted = async () => {
+        const replies = (await pipeline.exec()) ?? []
+        // A pipeline does not reject: it has the outages among its replies.
+        const failure = replies.find(([error]) => error !== null)?.[0]
+        if (failure) throw failure
+        return Number(replies[1]?.[1])
+      }
+      return guard(counted())
     },
     async leftMs(key) {
       return Math.max(0, await guard(client.pttl(named(key))))

@@ -28,6 +28,8 @@ export interface UserNow {
   readonly passwordChangedMs: number
   /** Never changed since it was generated. */
   readonly hasGeneratedPassword: boolean
+  /** Another one with each change of the password: sessions that began with the old one end. */
+  readonly passwordMark: string
 }
 
 /** As it is now, or half a second ago; null: deleted. */
