@@ -6,7 +6,7 @@ import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
 import { UsageError } from './errors.ts'
-import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
+import { type Invocation, type OptionValues, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
 import { versionOf } from './version.ts'
 
@@ -64,6 +64,7 @@ async function dispatch(
 ): Promise<ExitCode> {
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
+  if (command.name.startsWith('client ')) return dispatchClient(command.name, NAME, options, file)
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
@@ -123,5 +124,24 @@ async function dispatch(
     default:
       print(helpText())
       return 0
+  }
+}
+
+async function dispatchClient(
+  command: string,
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<ExitCode> {
+  const clients = await import('./client.ts')
+  switch (command) {
+    case 'client add':
+      return clients.addClient(name, options, file)
+    case 'client rotate':
+      return clients.rotateClient(name, file)
+    case 'client revoke':
+      return clients.revokeClient(name, file)
+    default:
+      return clients.listClients(options, file)
   }
 }

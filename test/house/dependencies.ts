@@ -4,6 +4,7 @@ import { isTypeScript, type SourceFile } from './tree.ts'
 /** What the product stands on, and why it is worth it. Another one needs a line here. */
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@fastify/multipart': 'uploads and forms in parts, as clients of the entity API send them',
+  '@node-oauth/oauth2-server': 'OAuth 2.0: order and rules of its grants',
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',

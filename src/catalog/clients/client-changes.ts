@@ -127,7 +127,12 @@ function merged(
     throw new CompileError('to', 'must be later than from')
   }
   const disabled = asked.disabled ?? old?.disabled ?? false
-  const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by, key: '', crc: '' }
+  const made = old ?? {
+    created_at: new Date(nowMs).toISOString(),
+    created_by: by,
+    key: '',
+    crc: '',
+  }
   const { key, crc } = secret === null ? made : sealed(secret, sealer)
   return {
     ...{ name, key, crc, roles },
