@@ -129,8 +129,17 @@ function record(
   nowMs: number,
   entry: { type: string; key: string; old: unknown; new: unknown },
 ): Promise<void> {
-  const actor: Actor = { by: 'cli', id: '', name: userInfo().username, address: '' }
+  const actor: Actor = { by: 'cli', id: '', name: personName(), address: '' }
   return createAudit(catalog).record(actor, nowMs, { collection: CLIENTS_CATEGORY, ...entry })
+}
+
+/** In a container the user of a process may have no name. */
+function personName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return ''
+  }
 }
 
 function one(list: unknown, name: string): ShownClient | null {
