@@ -34,7 +34,7 @@ export const FIELD_CATEGORIES = [
 
 export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 
-/** Categories that neither charging nor the fields of entities know: `shared_secret`, of clients. */
+/** Categories of neither charging nor the fields of entities: `shared_secret`, of clients. */
 export type OtherCategory = 'shared_secret'
 
 /**

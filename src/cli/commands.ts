@@ -161,6 +161,38 @@ const USER_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const CLIENT_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'client add',
+    help: 'Let a machine use the control plane: its secret is made, and shown once.',
+    operands: [nameOf('client')],
+    options: {
+      role: text('A,B', 'what it may do: read, write, reports, charge; if not given all (admin)'),
+      grant: text('A,B', 'client_credentials, password, refresh_token; the first if not given'),
+      from: text('TIME', 'begin of its validity; now if not given'),
+      to: text('TIME', 'end of its validity; none if not given'),
+      ...common,
+    },
+  },
+  {
+    name: 'client list',
+    help: 'Show the clients that there are, without their secrets.',
+    options: { json, ...common },
+  },
+  {
+    name: 'client rotate',
+    help: 'Make another secret for a client; the old one and its tokens end at once.',
+    operands: [nameOf('client')],
+    options: common,
+  },
+  {
+    name: 'client revoke',
+    help: 'Shut a client out, with all its tokens.',
+    operands: [nameOf('client')],
+    options: common,
+  },
+]
+
 const collection: OperandSpec = {
   name: 'COLLECTION',
   help: 'accounts, subscribers, plans, services, rates, charges, discounts, ...',
@@ -286,6 +318,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
+  ...CLIENT_COMMANDS,
   ...USER_COMMANDS,
   ...FIELD_COMMANDS,
   ...ENTITY_COMMANDS,

@@ -64,6 +64,7 @@ async function dispatch(
 ): Promise<ExitCode> {
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
+  if (command.name.startsWith('client ')) return dispatchClient(command.name, NAME, options, file)
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
@@ -144,5 +145,24 @@ async function dispatchAccess(
     default:
       print(helpText())
       return 0
+  }
+}
+
+async function dispatchClient(
+  command: string,
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<ExitCode> {
+  const clients = await import('./client.ts')
+  switch (command) {
+    case 'client add':
+      return clients.addClient(name, options, file)
+    case 'client rotate':
+      return clients.rotateClient(name, file)
+    case 'client revoke':
+      return clients.revokeClient(name, file)
+    default:
+      return clients.listClients(options, file)
   }
 }

@@ -5,6 +5,7 @@ import { isTypeScript, type SourceFile } from './tree.ts'
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@fastify/cookie': 'cookies as browsers take them, for sessions of the control plane',
   '@fastify/multipart': 'uploads and forms in parts, as clients of the entity API send them',
+  '@node-oauth/oauth2-server': 'OAuth 2.0: order and rules of its grants',
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',

@@ -56,6 +56,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['admin/'],
   'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
+  '@node-oauth/oauth2-server': ['admin/auth/oauth/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],

@@ -5,6 +5,8 @@ import type { SentParameters } from '../entities/request/raw-parameters.ts'
 export interface ClientIdentity {
   readonly name: string
   readonly roles: readonly string[]
+  /** Of a token that the password of a user gave: for whom the client acts. */
+  readonly user?: { readonly id: string; readonly name: string }
 }
 
 /** Null: unknown, ended or revoked. Rejects where a store is away. */

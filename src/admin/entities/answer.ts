@@ -42,6 +42,6 @@ export function errorHandler(log: Pick<Logger, 'error'>) {
     const known = apiErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
     const told = known ?? INTERNAL_ERROR
-    return reply.code(told.httpStatus).send(told.body())
+    return reply.code(told.httpStatus).headers(told.headers).send(told.body())
   }
 }

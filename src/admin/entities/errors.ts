@@ -29,6 +29,7 @@ export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
 /** An error that is told to the caller as it is: its text holds no secret, and nothing internal. */
 export abstract class ApiError extends Error {
   readonly httpStatus: number = 200
+  readonly headers: Readonly<Record<string, string>> = {}
   /** The whole answer. */
   abstract body(): object
 }

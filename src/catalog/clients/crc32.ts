@@ -1,4 +1,4 @@
-/** CRC-32 (ISO 3309), which tells a mistyped key from a right one. Node has it from version 22 on. */
+/** CRC-32 (ISO 3309), by which a key is told from another one. Node has it from version 22 on. */
 
 const POLYNOMIAL = 0xedb8_8320
 

@@ -1,0 +1,55 @@
+/** How often an address may ask for tokens, and how often a client may be wrong from there. */
+import { createHash } from 'node:crypto'
+import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { ExpiringKeys } from '../../../store/expiring.ts'
+import { tooManyRequests } from './errors.ts'
+
+const MINUTE_MS = 60_000
+
+/** One more request of an address. Throws `OAuthError` 429 when there were too many. */
+export async function countRequest(
+  keys: ExpiringKeys,
+  { rate_limits: limits }: SecuritySettings,
+  address: string,
+): Promise<void> {
+  const key = `token-requests:${address}`
+  if ((await keys.count(key, MINUTE_MS)) <= limits.tokens_per_minute) return
+  throw tooManyRequests('Too many requests from this address', await keys.leftMs(key))
+}
+
+/** Wrong secrets under a name from an address, whether there is such a client or not. */
+export interface Attempts {
+  /** Throws `OAuthError` 429 while the name has to wait there, even with the right secret. */
+  check(): Promise<void>
+  failed(): Promise<void>
+  succeeded(): Promise<void>
+}
+
+export function attemptsOf(
+  keys: ExpiringKeys,
+  { lockout }: SecuritySettings,
+  client: string,
+  address: string,
+): Attempts {
+  const who = createHash('sha256')
+    .update(JSON.stringify([client, address]))
+    .digest('hex')
+  const failures = `client-failures:${who}`
+  const wait = `client-wait:${who}`
+  const longestMs = lockout.seconds_max * 1000
+  return {
+    async check() {
+      const leftMs = await keys.leftMs(wait)
+      if (leftMs > 0) throw tooManyRequests('Too many wrong secrets: wait', leftMs)
+    },
+    async failed() {
+      const keptMs = Math.max(2 * longestMs, MINUTE_MS)
+      const failed = await keys.count(failures, keptMs)
+      await keys.prolong(failures, keptMs)
+      const beyond = failed - lockout.attempts
+      if (beyond < 0) return
+      await keys.set(wait, '1', Math.min(lockout.seconds * 1000 * 2 ** beyond, longestMs))
+    },
+    succeeded: () => keys.remove(failures),
+  }
+}

@@ -1,0 +1,36 @@
+/** Whether a client is who it says. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Client } from '../../../catalog/clients/clients.ts'
+import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { Asked } from './asked.ts'
+import { attemptsOf } from './attempts.ts'
+import { OAuthError } from './errors.ts'
+import type { OAuthDeps } from './oauth-deps.ts'
+
+/** What nobody's key has as its digest. */
+const NOBODYS = randomBytes(32)
+
+/**
+ * Does the same for names that are not known. Throws `OAuthError` `invalid_client`, or 429 after
+ * too many of those.
+ */
+export async function authenticateClient(
+  { keys, settings, clients, clock }: OAuthDeps,
+  { clientId, clientSecret, address }: Asked,
+  security: SecuritySettings,
+): Promise<Client> {
+  if (clientId === '' || clientSecret === '') {
+    throw new OAuthError('invalid_client', 'The client credentials are missing')
+  }
+  const attempts = attemptsOf(keys, security, clientId, address)
+  await attempts.check()
+  const client = (await settings.of(clients)).byName(clientId, clock.nowMs())
+  const given = createHash('sha256').update(clientSecret).digest()
+  const isRight = timingSafeEqual(given, client?.keySha256 ?? NOBODYS)
+  if (client !== null && isRight) {
+    await attempts.succeeded()
+    return client
+  }
+  await attempts.failed()
+  throw new OAuthError('invalid_client', 'The client credentials are not valid')
+}

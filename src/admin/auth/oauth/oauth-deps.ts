@@ -1,0 +1,30 @@
+/** What OAuth 2.0 works with. */
+import type { Clients } from '../../../catalog/clients/clients.ts'
+import type { Setting } from '../../../catalog/current-settings.ts'
+import type { Tokens } from '../../../store/tokens.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import type { UserCheck } from '../checks.ts'
+
+export interface VerifiedUser {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly string[]
+}
+
+/**
+ * Checks the password of a user of the users collection. Null: it is wrong, or there is no such
+ * user. Has to slow down who guesses, and says then how long to wait.
+ */
+export type VerifyUser = (
+  username: string,
+  password: string,
+  address: string,
+) => Promise<VerifiedUser | null | { readonly retryAfterS: number }>
+
+export interface OAuthDeps extends AuthDeps {
+  /** Made once by `clientsSetting`. */
+  readonly clients: Setting<Clients>
+  readonly tokens: Tokens
+  readonly users: UserCheck
+  readonly verifyUser: VerifyUser
+}

@@ -1,0 +1,163 @@
+/** `POST /oauth2/token` (interface section 5.2) and `POST /oauth2/revoke` (RFC 7009). */
+import OAuth2Server from '@node-oauth/oauth2-server'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { SECURITY, type SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { TokenKind } from '../../../store/tokens.ts'
+import { registerBodies } from '../../entities/request/body.ts'
+import { type Asked, readAsked } from './asked.ts'
+import { countRequest } from './attempts.ts'
+import { authenticateClient } from './client-check.ts'
+import { OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
+import { type TokenRequest, tokenModel } from './model.ts'
+import type { OAuthDeps } from './oauth-deps.ts'
+import { recordRefused, recordRevoked } from './trail.ts'
+
+const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
+const GIVEN = 'given'
+const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
+const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+export function addOAuthRoutes(server: FastifyInstance, deps: OAuthDeps): void {
+  server.register(async (routes) => {
+    registerBodies(routes)
+    routes.setErrorHandler(errorAnswer(deps.log))
+    const config = { access: 'public' } as const
+    const [tokenPath, revokePath] = PATHS
+    const answers = [
+      { url: tokenPath, answer: answerToken },
+      { url: revokePath, answer: answerRevocation },
+    ]
+    for (const { url, answer } of answers) {
+      routes.post(url, { config }, async (request, reply) => {
+        const security = await deps.settings.of(SECURITY)
+        await countRequest(deps.keys, security, request.ip)
+        reply.headers(NOT_STORED)
+        return answer(deps, readAsked(request), security)
+      })
+      routes.route({ method: OTHER_METHODS, url, config, handler: refuseMethod })
+    }
+  })
+}
+
+function errorAnswer(log: OAuthDeps['log']) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const known = oauthErrorOf(error)
+    if (known === null) log.error({ err: error, req: request }, 'request failed')
+    const told = known ?? SERVER_ERROR
+    // A body that was not read to its end would be taken for the next request.
+    if (told.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
+    return reply
+      .code(told.httpStatus)
+      .headers({ ...NOT_STORED, ...told.headers })
+      .send(told.body())
+  }
+}
+
+async function refuseMethod(): Promise<never> {
+  throw new OAuthError('invalid_request', 'The method must be POST', {
+    httpStatus: 405,
+    headers: { allow: 'POST, OPTIONS' },
+    uri: 'https://datatracker.ietf.org/doc/html/rfc6749#section-3.2',
+  })
+}
+
+async function answerToken(
+  deps: OAuthDeps,
+  asked: Asked,
+  security: SecuritySettings,
+): Promise<object> {
+  const grant = grantAsked(asked, security)
+  const request: TokenRequest = { deps, asked, grant, security, client: null }
+  return noted(request, async () => {
+    const server = new OAuth2Server({ model: tokenModel(request) })
+    const response = new OAuth2Server.Response()
+    const token = await server.token(libraryRequest(asked, grant), response)
+    const refresh = token.refreshToken === undefined ? {} : { refresh_token: token.refreshToken }
+    return {
+      access_token: token.accessToken,
+      expires_in: security.oauth.access_token_seconds,
+      token_type: 'Bearer',
+      scope: token.scope?.[0] ?? null,
+      ...refresh,
+    }
+  })
+}
+
+function grantAsked(asked: Asked, { oauth }: SecuritySettings): string {
+  const grant = asked.text('grant_type')
+  if (grant === null) throw new OAuthError('invalid_request', 'grant_type is missing')
+  if (oauth.grants.some((each) => each === grant)) return grant
+  const message = `grant_type may be ${oauth.grants.join(', ')}`
+  throw new OAuthError('unsupported_grant_type', message)
+}
+
+/**
+ * As the library reads one. The model takes names, secrets and passwords from what was asked, where
+ * the library refuses some that are allowed: here stands only that they are there.
+ */
+function libraryRequest(asked: Asked, grant: string): OAuth2Server.Request {
+  const text = (name: 'scope' | 'refresh_token') => asked.text(name) ?? undefined
+  const standIn = (name: 'username' | 'password') => (asked.text(name) === null ? undefined : GIVEN)
+  return new OAuth2Server.Request({
+    method: 'POST',
+    query: {},
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1' },
+    body: {
+      grant_type: grant,
+      client_id: GIVEN,
+      client_secret: GIVEN,
+      scope: text('scope'),
+      refresh_token: text('refresh_token'),
+      username: standIn('username'),
+      password: standIn('password'),
+    },
+  })
+}
+
+/** A token that is not known is as good as revoked (RFC 7009 section 2.2). */
+async function answerRevocation(
+  deps: OAuthDeps,
+  asked: Asked,
+  security: SecuritySettings,
+): Promise<object> {
+  const request: TokenRequest = { deps, asked, grant: 'revoke', security, client: null }
+  return noted(request, async () => {
+    request.client = await authenticateClient(deps, asked, security)
+    const token = asked.text('token')
+    if (token === null) throw new OAuthError('invalid_request', 'token is missing')
+    for (const kind of ['access', 'refresh'] as const) {
+      await revoke(request, kind, deps.tokens[kind], token)
+    }
+    return { status: 1 }
+  })
+}
+
+async function revoke(
+  request: TokenRequest,
+  kind: 'access' | 'refresh',
+  tokens: TokenKind,
+  token: string,
+): Promise<void> {
+  const holder = await tokens.find(token)
+  if (holder === null) return
+  if (holder.client !== request.client?.name) {
+    throw new OAuthError('invalid_grant', 'The token is of another client')
+  }
+  // First, so that an outage of the audit leaves it revoked.
+  await tokens.revoke(token)
+  if (kind === 'refresh' && holder.family !== null) {
+    await request.deps.tokens.endFamily(holder.family)
+  }
+  await recordRevoked(request, kind, holder)
+}
+
+/** Who is refused stands in the audit. */
+async function noted<T>(request: TokenRequest, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    const known = oauthErrorOf(error)
+    if (known !== null) await recordRefused(request, known)
+    throw error
+  }
+}

@@ -1,0 +1,173 @@
+/** `tollgate client add`, `list`, `rotate`, `revoke`: machines that use the control plane. */
+import { userInfo } from 'node:os'
+import type { Actor } from '../catalog/actor.ts'
+import { createAudit } from '../catalog/audit/audit.ts'
+import {
+  type ClientChange,
+  readStoredClients,
+  type ShownClient,
+  shownClients,
+  withClient,
+  withNewKey,
+  withoutClient,
+} from '../catalog/clients/client-changes.ts'
+import { CLIENTS_CATEGORY } from '../catalog/clients/client-settings.ts'
+import { compileClients, nameOfClient } from '../catalog/clients/clients.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { createSealer } from '../catalog/sealing.ts'
+import { writeStoredConfig } from '../catalog/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError } from './errors.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+export function addClient(
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const given = {
+    ...ifGiven('roles', optionalList(options, 'role')),
+    ...ifGiven('grants', optionalList(options, 'grant')),
+    ...ifGiven('from', optionalText(options, 'from')),
+    ...ifGiven('to', optionalText(options, 'to')),
+  }
+  return changeClients(name, 'create', file, (list, change) => {
+    if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
+      throw new CommandError(`there is a client ${name} already: see 'tollgate client rotate'`)
+    }
+    return withClient(list, { name, ...given }, change)
+  })
+}
+
+export function rotateClient(name: string, file: string | undefined): Promise<0> {
+  return changeClients(name, 'rotate', file, (list, change) => withNewKey(list, name, change))
+}
+
+export function revokeClient(name: string, file: string | undefined): Promise<0> {
+  return changeClients(name, 'revoke', file, (list, change) => {
+    return { ...withoutClient(list, { name }, change), secret: null }
+  })
+}
+
+/** Also those that cannot be used, with the reason. */
+export async function listClients(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = settings(file)
+  const value = await withCatalog(config, readStoredClients)
+  const { skipped } = compileClients(value, createSealer(config.secrets.key))
+  const unusable = new Set(skipped.map(({ name }) => name))
+  const nowMs = systemClock.nowMs()
+  const clients = shownClients(value).filter(({ name }) => !unusable.has(name))
+  if (options['json'] === true) {
+    const left = skipped.map((each) => ({ ...each, state: 'unusable' }))
+    const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
+    print(JSON.stringify([...shown, ...left]))
+    return 0
+  }
+  if (clients.length + skipped.length === 0) print('there are no clients')
+  if (clients.length > 0) {
+    const head = ['name', 'state', 'roles', 'grants', 'from', 'to', 'made']
+    for (const line of aligned([head, ...clients.map((each) => rowOf(each, nowMs))])) print(line)
+  }
+  for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
+  return 0
+}
+
+type Changed = { list: readonly unknown[]; secret: string | null }
+
+async function changeClients(
+  name: string,
+  type: string,
+  file: string | undefined,
+  make: (list: unknown, change: ClientChange) => Changed,
+): Promise<0> {
+  const config = settings(file)
+  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
+  const sealer = createSealer(config.secrets.key)
+  const change = { ...by, sealer, timeZone: config.rating.timeZone }
+  await withCatalog(config, async (catalog) => {
+    let before: unknown
+    let secret: string | null = null
+    const after = await writeStoredConfig(
+      catalog,
+      CLIENTS_CATEGORY,
+      (list) => {
+        const changed = make(list, change)
+        before = list
+        secret = changed.secret
+        return changed.list
+      },
+      by,
+    )
+    report(name, secret, config)
+    await record(catalog, by.nowMs, {
+      type,
+      key: name,
+      old: one(before, name),
+      new: one(after, name),
+    })
+  })
+  return 0
+}
+
+function report(name: string, secret: string | null, config: Config): void {
+  if (secret === null) {
+    print(`revoked ${name}`)
+    return
+  }
+  print(`The secret of ${name}, which is not shown again:`)
+  print(secret)
+  if (config.secrets.key === '') print('It is stored as it is: secrets.key is not set.')
+}
+
+function record(
+  catalog: Catalog,
+  nowMs: number,
+  entry: { type: string; key: string; old: unknown; new: unknown },
+): Promise<void> {
+  const actor: Actor = { by: 'cli', id: '', name: personName(), address: '' }
+  return createAudit(catalog).record(actor, nowMs, { collection: CLIENTS_CATEGORY, ...entry })
+}
+
+/** In a container the user of a process may have no name. */
+function personName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return ''
+  }
+}
+
+function one(list: unknown, name: string): ShownClient | null {
+  return shownClients(list).find((each) => each.name === name) ?? null
+}
+
+function settings(file: string | undefined): Config {
+  return loadConfig(file === undefined ? {} : { file })
+}
+
+function ifGiven<T>(name: string, value: T | undefined): Record<string, T> {
+  return value === undefined ? {} : { [name]: value }
+}
+
+function stateOf({ disabled, from, to }: ShownClient, nowMs: number): string {
+  if (disabled) return 'disabled'
+  if (from !== null && Date.parse(from) > nowMs) return 'not yet'
+  return to !== null && Date.parse(to) <= nowMs ? 'expired' : 'enabled'
+}
+
+function rowOf(client: ShownClient, nowMs: number): string[] {
+  return [
+    client.name,
+    stateOf(client, nowMs),
+    client.roles.join(' ') || 'none',
+    client.grants.join(' '),
+    client.from ?? 'any time',
+    client.to ?? 'no end',
+    `${client.created_at} by ${client.created_by}`,
+  ]
+}

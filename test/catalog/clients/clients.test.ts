@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import {
+  type ClientChange,
+  shownClients,
+  withClient,
+  withNewKey,
+  withoutClient,
+} from '../../../src/catalog/clients/client-changes.ts'
+import { clientsSetting, compileClients } from '../../../src/catalog/clients/clients.ts'
+import { createSealer } from '../../../src/catalog/sealing.ts'
+
+const sealer = createSealer('test')
+const NOW_MS = Date.UTC(2026, 5, 15, 12)
+const KEY = '00112233445566778899aabbccddeeff'
+const change: ClientChange = { nowMs: NOW_MS, by: 'ops', sealer, timeZone: 'Europe/Berlin' }
+
+function listWith(...given: object[]): readonly unknown[] {
+  return given.reduce<readonly unknown[]>((list, each) => withClient(list, each, change).list, [])
+}
+
+const compiled = (list: unknown) => compileClients(list, sealer)
+
+describe('a new client', () => {
+  it('gets a key of 16 random bytes, which is stored sealed, with its crc', () => {
+    const random = (bytes: number) => Buffer.alloc(bytes, 0xab)
+    const { list, secret } = withClient([], { name: 'crm' }, { ...change, random })
+    expect(secret).toBe('ab'.repeat(16))
+    expect(list).toEqual([
+      {
+        name: 'crm',
+        key: expect.stringMatching(/^v1:/),
+        crc: expect.stringMatching(/^[0-9a-f]{8}$/),
+        roles: ['admin'],
+        created_at: '2026-06-15T12:00:00.000Z',
+        created_by: 'ops',
+      },
+    ])
+    expect(JSON.stringify(list)).not.toContain(secret)
+    const client = compiled(list).byName('crm', NOW_MS)
+    const digest = createHash('sha256').update('ab'.repeat(16)).digest()
+    expect(client).toMatchObject({ roles: ['admin'], grants: ['client_credentials'] })
+    expect(client?.keySha256).toEqual(digest)
+  })
+
+  it('takes a key that is given, and dates in the zone of the node', () => {
+    const dates = { from: '2026-06-01', to: '2026-07-01T00:00:00Z' }
+    const { list, secret } = withClient([], { name: 'crm', key: KEY, ...dates }, change)
+    expect(secret).toBe(KEY)
+    expect(list).toMatchObject([
+      { crc: '90482470', from: '2026-05-31T22:00:00.000Z', to: '2026-07-01T00:00:00.000Z' },
+    ])
+  })
+
+  it.each([
+    [{}, 'name is missing'],
+    [{ name: '' }, 'name must be 1 to 64 letters, digits, _, - and .'],
+    [{ name: 'a b' }, 'name must be'],
+    [{ name: 'a:b' }, 'name must be'],
+    [{ name: 'a'.repeat(65) }, 'name must be'],
+    [{ name: { $ne: '' } }, 'name must be'],
+    [{ name: 'a', key: 'short' }, 'key must be 32 to 256 letters'],
+    [{ name: 'a', key: `${KEY}+` }, 'key must be 32 to 256 letters'],
+    [{ name: 'a', roles: ['Admin'] }, 'roles.0 must be a list of names in small letters'],
+    [{ name: 'a', roles: 'admin' }, 'roles must be a list'],
+    [{ name: 'a', grants: ['implicit'] }, 'grants.0 must be a list of some of client_credentials'],
+    [{ name: 'a', grants: [] }, 'grants must be a list'],
+    [{ name: 'a', from: 'soon' }, 'from must be a date'],
+    [{ name: 'a', to: 5 }, 'to must be a date'],
+    [{ name: 'a', from: '2026-02-01', to: '2026-02-01' }, 'to must be later than from'],
+    [{ name: 'a', disabled: 'no' }, 'disabled must be true or false'],
+    [{ name: 'a', created_by: 'me' }, 'created_by is not known'],
+    [{ name: 'a', crc: '00000000' }, 'crc is not known'],
+    ['a', 'has a value that cannot be used'],
+  ])('%j is refused, without the key in the reason', (given, reason) => {
+    expect(() => withClient([], given, change)).toThrow(reason)
+    expect(() => withClient([], given, change)).not.toThrow('00112233')
+  })
+
+  it('cannot have the key of another one, nor stand in what is no list', () => {
+    const list = listWith({ name: 'a', key: KEY })
+    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
+      'key is that of another client',
+    )
+    expect(() => withClient({}, { name: 'b' }, change)).toThrow('shared_secret is stored as no')
+  })
+})
+
+describe('a client that is set again', () => {
+  it('keeps its key and what is not given', () => {
+    const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' }, { name: 'b' })
+    const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
+    const set = withClient(list, { name: 'a', roles: ['write'], disabled: true }, later)
+    expect(set.secret).toBeNull()
+    expect(set.list).toEqual([
+      { ...(list[0] as object), roles: ['write'], disabled: true },
+      list[1],
+    ])
+    const undone = withClient(set.list, { name: 'a', to: null, disabled: false }, later)
+    expect(undone.list[0]).not.toHaveProperty('to')
+    expect(undone.list[0]).not.toHaveProperty('disabled')
+  })
+
+  it('leaves what it was given as it was', () => {
+    const list = Object.freeze(listWith({ name: 'a' }).map((each) => Object.freeze(each)))
+    withClient(list, { name: 'a', roles: [] }, change)
+    withNewKey(list, 'a', change)
+    withoutClient(list, { name: 'a' }, change)
+    expect(list).toHaveLength(1)
+  })
+})
+
+describe('a new key', () => {
+  it('takes the place of the old one, under another fingerprint', () => {
+    const list = listWith({ name: 'a', key: KEY })
+    const rotated = withNewKey(list, 'a', change)
+    const before = compiled(list)
+    const after = compiled(rotated.list)
+    expect(after.byName('a', NOW_MS)?.fingerprint).not.toBe(before.byName('a', NOW_MS)?.fingerprint)
+    expect(after.signers(NOW_MS)).toEqual([{ name: 'a', key: rotated.secret, roles: ['admin'] }])
+    expect(() => withNewKey(list, 'b', change)).toThrow('there is no client b')
+  })
+
+  it('is not the old client again when it is made anew with the same key', () => {
+    const later = { ...change, nowMs: NOW_MS + 1 }
+    const again = withClient([], { name: 'a', key: KEY }, later).list
+    const [first, second] = [listWith({ name: 'a', key: KEY }), again].map(
+      (list) => compiled(list).byName('a', NOW_MS)?.fingerprint,
+    )
+    expect(first).not.toBe(second)
+  })
+})
+
+describe('a client that is taken away', () => {
+  it('is found by its name or its key', () => {
+    const list = listWith({ name: 'a', key: KEY }, { name: 'b' })
+    expect(withoutClient(list, { key: KEY }, change).list).toEqual([list[1]])
+    expect(withoutClient(list, { name: 'b' }, change).list).toEqual([list[0]])
+    expect(() => withoutClient(list, { name: 'c' }, change)).toThrow('there is no client c')
+    const wrong = 'f'.repeat(32)
+    expect(() => withoutClient(list, { key: wrong }, change)).toThrow('no client has that key')
+    expect(() => withoutClient(list, { key: wrong }, change)).not.toThrow(wrong)
+  })
+})
+
+describe('clients in use', () => {
+  it('hold from `from` until before `to`', () => {
+    const clients = compiled(
+      listWith({ name: 'a', from: '2026-06-01Z', to: '2026-07-01Z' }, { name: 'b' }),
+    )
+    const at = (day: string) => {
+      const nowMs = Date.parse(day)
+      const names = clients.signers(nowMs).map(({ name }) => name)
+      return [clients.byName('a', nowMs) !== null, names]
+    }
+    expect(at('2026-05-31T23:59:59.999Z')).toEqual([false, ['b']])
+    expect(at('2026-06-01')).toEqual([true, ['a', 'b']])
+    expect(at('2026-07-01')).toEqual([false, ['b']])
+  })
+
+  it('are without those that are disabled, and those that cannot be used are listed', () => {
+    const good = listWith({ name: 'good' })
+    const other = withClient([], { name: 'other' }, { ...change, sealer: createSealer('x') }).list
+    const [entry] = listWith({ name: 'crc' }) as [object]
+    const list = [
+      ...[null, { name: 'bad', key: 5 }, ...good, ...good, ...other],
+      ...[{ ...entry, crc: '00000000' }, ...listWith({ name: 'off', disabled: true })],
+    ]
+    const clients = compiled(list)
+    expect(clients.skipped).toEqual([
+      { name: '', path: 'shared_secret.0', reason: 'has a value that cannot be used' },
+      { name: 'bad', path: 'shared_secret.1.crc', reason: 'is missing' },
+      { name: 'good', path: 'shared_secret.3.name', reason: "'good' is there twice" },
+      {
+        name: 'other',
+        path: 'shared_secret.4.key',
+        reason: 'cannot be opened: it was stored with another secrets.key',
+      },
+      { name: 'crc', path: 'shared_secret.5.key', reason: 'does not match its crc' },
+    ])
+    expect(clients.signers(NOW_MS).map(({ name }) => name)).toEqual(['good'])
+    expect(['off', 'crc', 'other', ''].map((name) => clients.byName(name, NOW_MS))).toEqual(
+      Array(4).fill(null),
+    )
+    expect(compiled('none').skipped).toMatchObject([{ reason: 'must be a list' }])
+    expect(clientsSetting(sealer).read(undefined).skipped).toEqual([])
+  })
+
+  it('are shown without keys and what is made of them', () => {
+    const list = listWith(
+      { name: 'a', key: KEY, grants: ['password'] },
+      { name: 'b', disabled: true },
+    )
+    const shown = shownClients([...list, { name: 'bad', key: KEY }])
+    expect(shown).toMatchObject([
+      { name: 'a', grants: ['password'], disabled: false, from: null },
+      { name: 'b', grants: ['client_credentials'], disabled: true },
+    ])
+    expect(Object.keys(shown[0] ?? {})).not.toContain('crc')
+    for (const secret of [KEY, 'v1:', '90482470'])
+      expect(JSON.stringify(shown)).not.toContain(secret)
+  })
+})

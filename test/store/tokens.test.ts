@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openExpiringKeys } from '../../src/store/expiring.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+import { createTokens, newFamily, type TokenHolder, type Tokens } from '../../src/store/tokens.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+
+let server: TestRedis
+let redis: RedisConnection
+let tokens: Tokens
+
+beforeAll(async () => {
+  server = await startTestRedis()
+  const timeouts = { commandTimeoutMs: 2000, connectTimeoutMs: 2000 }
+  redis = openRedis({ url: server.url, ...timeouts }, createLogger({ name: 't', level: 'silent' }))
+  await waitForRedis(redis, 5000)
+  tokens = createTokens(openExpiringKeys(redis, 'auth'))
+})
+afterAll(async () => {
+  await redis.close()
+  await server.close()
+})
+
+const MINUTE_MS = 60_000
+const HOLDER: TokenHolder = {
+  ...{ client: 'crm', fingerprint: 'f', user: null, grant: 'client_credentials' },
+  ...{ scope: null, family: null, expiresMs: 5 },
+}
+const ofUser = (id: string, family: string): TokenHolder => {
+  return { ...HOLDER, user: { id, name: 'ops' }, family }
+}
+
+describe('a token', () => {
+  it('is 40 random hex digits, and Redis has its digest, for as long as it lives', async () => {
+    const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
+    const refresh = await tokens.refresh.issue(HOLDER, 2 * MINUTE_MS)
+    expect([issued, refresh]).toEqual(Array(2).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
+    const keys = await redis.client.keys('*')
+    expect(keys).toHaveLength(2)
+    for (const key of keys) {
+      expect(key).toMatch(/^auth:(token|refresh):[0-9a-f]{64}$/)
+      const value = await redis.client.get(key)
+      for (const token of [issued, refresh]) expect(`${key} ${value}`).not.toContain(token)
+      const leftMs = await redis.client.pttl(key)
+      const lifeMs = key.includes(':token:') ? MINUTE_MS : 2 * MINUTE_MS
+      expect(leftMs > lifeMs / 2 && leftMs <= lifeMs).toBe(true)
+    }
+    expect(await tokens.access.find(issued)).toEqual(HOLDER)
+  })
+
+  it('is no refresh token, and is found only as it is', async () => {
+    const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
+    expect(await tokens.refresh.find(issued)).toBeNull()
+    const others = ['', issued.slice(1), `${issued}0`, issued.toUpperCase(), '*', '0'.repeat(40)]
+    for (const other of others.filter((each) => each !== issued)) {
+      expect(await tokens.access.find(other)).toBeNull()
+    }
+  })
+
+  it('is gone when it was revoked', async () => {
+    const [issued, other] = await Promise.all([
+      tokens.access.issue(HOLDER, MINUTE_MS),
+      tokens.access.issue(HOLDER, MINUTE_MS),
+    ])
+    await tokens.access.revoke(issued)
+    expect(await tokens.access.find(issued)).toBeNull()
+    expect(await tokens.access.find(other)).toEqual(HOLDER)
+  })
+})
+
+describe('the tokens of a login', () => {
+  it('end together, and no others', async () => {
+    const holder = ofUser('1', newFamily())
+    const access = await tokens.access.issue(holder, MINUTE_MS)
+    const refresh = await tokens.refresh.issue(holder, MINUTE_MS)
+    const other = await tokens.access.issue(ofUser('1', newFamily()), MINUTE_MS)
+    await tokens.endFamily(holder.family ?? '')
+    expect(await tokens.access.find(access)).toBeNull()
+    expect(await tokens.refresh.find(refresh)).toBeNull()
+    expect(await tokens.access.find(other)).not.toBeNull()
+  })
+
+  it('end with all of the user, and new ones hold', async () => {
+    const before = await tokens.access.issue(ofUser('7', newFamily()), MINUTE_MS)
+    const other = await tokens.access.issue(ofUser('8', newFamily()), MINUTE_MS)
+    await tokens.endUser('7')
+    const after = await tokens.access.issue(ofUser('7', newFamily()), MINUTE_MS)
+    expect(await tokens.access.find(before)).toBeNull()
+    expect(await tokens.access.find(other)).not.toBeNull()
+    expect(await tokens.access.find(after)).not.toBeNull()
+  })
+})
+
+describe('a refresh token', () => {
+  it('is claimed by one of many, until it is released', async () => {
+    const issued = await tokens.refresh.issue(HOLDER, MINUTE_MS)
+    const claim = () => tokens.claim(issued, MINUTE_MS)
+    const claims = await Promise.all(Array.from({ length: 20 }, claim))
+    expect(claims.filter((isMine) => isMine)).toHaveLength(1)
+    await tokens.release(issued)
+    expect(await claim()).toBe(true)
+  })
+})
