@@ -56,6 +56,8 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['admin/'],
   'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
+  ldapts: ['admin/auth/protocols/'],
+  '@node-saml/node-saml': ['admin/auth/protocols/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],
