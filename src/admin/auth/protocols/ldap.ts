@@ -52,7 +52,7 @@ export function createLdap({ settings, log, sealer }: LdapDeps): Ldap {
     type: 'ldap',
     isConfigured: async () => (await directories()).length > 0,
     async login(username, password, provider) {
-      if (!isUsable(username, USERNAME_CHARACTERS_MAX)) return 'refused'
+      if (!isUsable(username, USERNAME_CHARACTERS_MAX) || !isPlain(username)) return 'refused'
       // A bind without a password is one as nobody, and succeeds.
       if (!isUsable(password, PASSWORD_CHARACTERS_MAX)) return 'refused'
       const all = await directories()
@@ -72,6 +72,15 @@ export function createLdap({ settings, log, sealer }: LdapDeps): Ldap {
 
 function isUsable(text: string, charactersMax: number): boolean {
   return text !== '' && text.length <= charactersMax && !text.includes('\0')
+}
+
+/**
+ * Directories leave blanks, invisible characters and widths aside when they compare (RFC 4518): one
+ * user would have many names, and failed logins of each would be counted by themselves.
+ */
+function isPlain(username: string): boolean {
+  const hasInvisible = /[\p{C}\p{Default_Ignorable_Code_Point}]|^\s|\s$|\s\s/u.test(username)
+  return !hasInvisible && username === username.normalize('NFKC')
 }
 
 interface Service {
