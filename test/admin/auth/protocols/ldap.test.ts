@@ -35,6 +35,7 @@ const ENTRIES = [
   person('twin2', 'same-pass', ['mail: twin@example.net']),
   `dn: uid=o\\,brien,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: o,brien\ncn: o\nsn: x
 userPassword: comma-1\nemployeeType: reader`,
+  person('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
 ].join('\n\n')
 
 const GROUP = `dn: ${ADMINS}\nobjectClass: groupOfNames\ncn: Admins\nmember: uid=ada,${PEOPLE}\n`
@@ -115,6 +116,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('o,brien', 'comma-1')).toMatchObject({ user: { name: 'o,brien' } })
     // Unescaped it would be the entry of ada, by another name.
     const name = `ada,${PEOPLE}+cn=x`
+    expect(await login('key,uid=ada', 'device-1')).toBe('refused')
     for (const attack of [name, 'ada+cn=ada', 'ada,ou=x', '#616461', 'EXTERNAL']) {
       expect(await login(attack, 'engine-1843')).toBe('refused')
     }

@@ -19,9 +19,11 @@ const SCHEMAS = ['/etc/ldap/schema', '/etc/openldap/schema'].find((folder) =>
   existsSync(join(folder, 'inetorgperson.schema')),
 )
 
-/** slapd with its modules and schemas, and openssl for its certificate. */
+const HAS_LDAPADD = FOLDERS.some((folder) => existsSync(join(folder, 'ldapadd')))
+
+/** slapd with its modules and schemas, ldapadd, and openssl for its certificate. */
 export const hasSlapd =
-  SLAPD !== undefined && MODULES !== undefined && SCHEMAS !== undefined && HAS_OPENSSL
+  [SLAPD, MODULES, SCHEMAS].every((path) => path !== undefined) && HAS_LDAPADD && HAS_OPENSSL
 
 export const SUFFIX = 'dc=example,dc=net'
 export const SERVICE = { dn: `cn=tollgate,${SUFFIX}`, password: 'service-s3cret' }
