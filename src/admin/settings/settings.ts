@@ -143,10 +143,14 @@ async function readStored(
     return { details: shownAt(shown(value), address), rev }
   }
   const stored = await readCategory(catalog, category.name)
-  const details = shownAt(shown(stored.value), address, effective !== undefined)
-  if (effective === undefined) return { details, rev: stored.rev }
-  const holds = effectiveOrNot(() => effective(stored.value))
   const steps = stepsIn(address)
+  // Members of a list have other positions among those that come from elsewhere.
+  const isByPosition = steps.some((step) => /^\d+$/.test(step))
+  if (effective === undefined || isByPosition) {
+    return { details: shownAt(shown(stored.value), address), rev: stored.rev }
+  }
+  const details = shownAt(shown(stored.value), address, true)
+  const holds = effectiveOrNot(() => effective(stored.value))
   const there = valueAt(holds, steps)
   if (there === null && details === null) throw notThere(address)
   return { details, rev: stored.rev, effective: there?.value ?? null }
