@@ -219,6 +219,50 @@ const FIELD_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const setting: OperandSpec = {
+  name: 'CATEGORY',
+  help: 'category, with a dotted path behind it: taxation, rates.fields.colour, ...',
+}
+const rev = text('N', 'only if this revision still holds')
+
+const SETTINGS_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'settings list',
+    help: 'Show the categories of the stored configuration.',
+    options: { json, ...common },
+  },
+  {
+    name: 'settings get',
+    help: 'Show what is stored of a category, without secrets, in YAML.',
+    operands: [setting],
+    options: { rev: text('N', 'an older version'), json, ...common },
+  },
+  {
+    name: 'settings set',
+    help: 'Store a value; all processes follow within catalog.pollMs.',
+    operands: [setting, documentFile('the value')],
+    options: { rev, ...common },
+  },
+  {
+    name: 'settings unset',
+    help: 'Take a stored value away; what holds without it holds again.',
+    operands: [setting],
+    options: { rev, ...common },
+  },
+  {
+    name: 'settings history',
+    help: 'Show who has changed a category, and when.',
+    operands: [setting],
+    options: { json, ...common },
+  },
+  {
+    name: 'settings restore',
+    help: 'Store an older version of a category again; secrets stay what they are.',
+    operands: [setting, { name: 'REV', help: 'version, as the history shows it' }],
+    options: { rev, ...common },
+  },
+]
+
 const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'import',
@@ -321,6 +365,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...CLIENT_COMMANDS,
   ...USER_COMMANDS,
   ...FIELD_COMMANDS,
+  ...SETTINGS_COMMANDS,
   ...ENTITY_COMMANDS,
   {
     name: 'diameter send',

@@ -65,6 +65,9 @@ async function dispatch(
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
   if (command.name.startsWith('client ')) return dispatchClient(command.name, NAME, options, file)
+  if (command.name.startsWith('settings ')) {
+    return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
+  }
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
