@@ -89,7 +89,8 @@ export interface Realtime {
 const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
 /**
- * One event loop: starts its threads, then its sockets. Throws `WorkerStartError` or `ListenError`.
+ * One event loop: starts its threads, then its sockets. Throws `WorkerStartError`,
+ * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
   const { config, metrics, place, isRedisFit = () => true, isLedgerThere = () => true } = options
@@ -272,11 +273,12 @@ function startHttp(
   { plain, stored, charge, rateLimits, isReady }: Parts,
   { port, sharing }: Door,
 ): Promise<HttpServer> {
-  const { host, openTo, httpServer, connectionsMax, bodyBytesMax } = config.realtime
+  const { host, openTo, httpServer, tls, connectionsMax, bodyBytesMax } = config.realtime
   return startHttpServer({
     host,
     port,
     sharing,
+    tls: tls.enabled ? tls : null,
     httpServer,
     connectionsMax,
     log,

@@ -107,6 +107,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     host: '127.0.0.1',
     port: 0,
     sharing: null,
+    tls: null,
     httpServer,
     connectionsMax: 1000,
     log: createLogger({ name: 'test', level: 'silent' }),
