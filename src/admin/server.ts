@@ -37,7 +37,10 @@ function errorBody(code: number, desc: string) {
 }
 
 /** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, where: Pick<Config['admin'], 'host' | 'port'>): Promise<number> {
+export async function listen(
+  server: FastifyInstance,
+  where: Pick<Config['admin'], 'host' | 'port'>,
+): Promise<number> {
   const { host, port } = where
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   try {

@@ -149,7 +149,11 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
       demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
     }
   }
-  demand(!diameter.tls.only || diameter.tls.enabled, 'diameter.tls.only', 'needs diameter.tls.enabled')
+  demand(
+    !diameter.tls.only || diameter.tls.enabled,
+    'diameter.tls.only',
+    'needs diameter.tls.enabled',
+  )
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,

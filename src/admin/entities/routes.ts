@@ -1,6 +1,7 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
+import { openActor } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, isRead } from './api.ts'
 import { RequestError, RuleError } from './errors.ts'
@@ -43,7 +44,8 @@ async function answer(
   request: FastifyRequest<Called>,
   reply: FastifyReply,
 ): Promise<object> {
-  const called = calledAction(request.params.collection, request.params.action)
+  const caller = openActor(request.ip)
+  const called = { ...calledAction(request.params.collection, request.params.action), caller }
   if (request.method === 'GET' && !isRead(called.action)) {
     reply.header('allow', 'POST')
     throw new RequestError(405, `${called.action} must be sent by POST`)
