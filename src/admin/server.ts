@@ -139,7 +139,9 @@ function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void
   server.setNotFoundHandler((request, reply) =>
     reply.code(404).send(errorBody(404, `nothing is at ${request.method} ${pathOf(request.url)}`)),
   )
+  const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof ApiError || isOutage(error)) return answerApiError(error, request, reply)
     const status = error.statusCode ?? 500
     const isOurs = status >= 500
     if (isOurs) log.error({ err: error, req: request }, 'request failed')

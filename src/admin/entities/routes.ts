@@ -1,7 +1,7 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
-import type { Caller } from '../auth/caller.ts'
+import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } from './api.ts'
 import { RequestError, RuleError } from './errors.ts'
@@ -67,9 +67,9 @@ async function answer(
   const uploads = { filesMax: 1, fileBytesMax: api.stores.config.entities.importBytesMax }
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
-    await admit(request, parameters.values, null)
-    const called = calledAction(collection, action)
-    const caller = await admit(request, parameters.values, called)
+    await admit(request, parameters.sent, null)
+    const wanted = calledAction(collection, action)
+    const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
     if (request.method === 'GET' && !isRead(called.action)) {
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
