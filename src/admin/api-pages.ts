@@ -1,11 +1,13 @@
 /** The description of the API: `/openapi.json` for programs, `/docs` for people. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/stored-config.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Access } from './auth/access.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { DEFINITIONS } from './entities/definitions/collections.ts'
 import type { FieldDefinition } from './entities/field-definition.ts'
+import { fieldsOf } from './entities/fields/configured.ts'
 import { openApiDocument } from './entities/openapi/document.ts'
 import { apiPage } from './entities/openapi/page.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
@@ -36,14 +38,18 @@ export interface ApiPages {
   isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
+const NOTHING_STORED = Object.fromEntries(
+  FIELD_CATEGORIES.map((category) => [category, {}]),
+) as FieldSettings
+
 function addPages(server: FastifyInstance, { fields, access, isKnown }: ApiPages): void {
   const config = { access }
   const document = async (request: FastifyRequest, reply: FastifyReply) => {
     const byCollection = new Map<string, readonly FieldDefinition[]>()
-    if (await isKnown(request, reply)) {
-      for (const definition of DEFINITIONS.values()) {
-        byCollection.set(definition.name, await fields.of(definition))
-      }
+    const isShown = await isKnown(request, reply)
+    for (const definition of DEFINITIONS.values()) {
+      const shown = isShown ? await fields.of(definition) : fieldsOf(definition, NOTHING_STORED)
+      byCollection.set(definition.name, shown)
     }
     return openApiDocument(DEFINITIONS, byCollection, INTERFACE_VERSION)
   }

@@ -3,6 +3,7 @@ import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify }
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
+import { apiErrorOf, errorHandler } from './entities/answer.ts'
 import { AdminResponse } from './headers.ts'
 import { readAdminTls } from './listening.ts'
 
@@ -141,7 +142,7 @@ function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void
   )
   const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {
-    if (error instanceof ApiError || isOutage(error)) return answerApiError(error, request, reply)
+    if (apiErrorOf(error) !== null) return answerApiError(error, request, reply)
     const status = error.statusCode ?? 500
     const isOurs = status >= 500
     if (isOurs) log.error({ err: error, req: request }, 'request failed')

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { openCatalog } from '../catalog/connection.ts'
+import { resolve } from 'node:path'
+import { createAudit } from '../catalog/audit/audit.ts'
+import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/current-settings.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
@@ -8,16 +10,17 @@ import { type Recorder, startRecorder } from '../recorder/start.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
-import { addApiPages } from './api-pages.ts'
+import { startAuditRetention } from './audit/retention.ts'
+import { createAuth } from './auth/auth.ts'
+import { hasGeneratedPassword } from './auth/first-admin.ts'
+import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
-import { addEntityApi } from './entities/routes.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
-import { addHealth } from './health.ts'
-import { addHeartbeat } from './heartbeat.ts'
-import { listen } from './listening.ts'
-import { addMetrics } from './metrics.ts'
+import { checkListening, listen } from './listening.ts'
+import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
 export interface AdminOptions {
@@ -39,7 +42,7 @@ export interface Admin {
 
 const TOKEN_MAX = 2 ** 47
 
-const OPEN = 'the control plane is open to the network, and nobody authenticates'
+const OPEN = 'the control plane is open to the network, and nobody has to authenticate'
 
 /**
  * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need
@@ -47,38 +50,64 @@ const OPEN = 'the control plane is open to the network, and nobody authenticates
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock, isRedisFit = () => true } = options
-  // First: there is nothing to close yet where its files cannot be used.
-  const server = createServer(config.admin, log)
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
-  const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
-  let repairs: Repairs | undefined
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
-  refuseOtherSites(server, config.admin, listedOrigins(settings))
-  addHeartbeat(server, { redis, catalog })
-  addEntityApi(server, entityApi, log)
-  addApiPages(server, entityApi, log)
-  const { partitions } = config.ledger
-  const areChangesFinished = () => repairs?.hasRun() === true
-  addHealth(server, { redis, catalog, partitions, isRedisFit, areChangesFinished })
-  addMetrics(server, { redis, metrics, log })
+  const audit = createAudit(catalog)
+  const keys = openExpiringKeys(redis, 'auth')
+  const dataDir = resolve(config.data.dir)
+  const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
+  const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
+  const ends: { stop(): Promise<void> | void }[] = []
+  let repairs: Repairs | undefined
   let recorder: Recorder | undefined
+  const server = createServer(config.admin, log)
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()
-    await repairs?.stop()
+    for (const end of ends) await end.stop()
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
+    auth.gate.guard(server)
+    refuseOtherSites(server, config.admin, listedOrigins(settings))
+    const areChangesFinished = () => repairs?.hasRun() === true
+    const health = { isRedisFit, areChangesFinished }
+    addRoutes(server, {
+      ...{ config, catalog, redis, clock, metrics, log, audit },
+      auth,
+      entityApi,
+      health,
+    })
+    const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
+    ends.push(first)
+    await mayListen(config, catalog, clock, first)
     repairs = startRepairs(entityApi.stores, log)
+    ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
-    const { host } = config.admin
-    if (!isLoopback(host)) log.warn({ host, port }, OPEN)
+    const { host, openTo } = config.admin
+    if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
     if (config.recorder.enabled) recorder = await startRecorder(options)
     return { port, close }
   } catch (error) {
     await close(0)
     throw error
   }
+}
+
+/** Where others reach the port it must be known that nobody has the first password. */
+async function mayListen(
+  config: Config,
+  catalog: Catalog,
+  clock: Clock,
+  first: FirstAdminWatch,
+): Promise<void> {
+  await checkListening({
+    config,
+    async hasGeneratedPassword() {
+      await first.tried
+      return hasGeneratedPassword(catalog, clock.nowMs())
+    },
+  })
 }

@@ -6,11 +6,11 @@ import { NotAllowedError, NotLoggedInError } from '../entities/errors.ts'
 import { queryParameters } from '../entities/request/body.ts'
 import type { SentParameters } from '../entities/request/raw-parameters.ts'
 import type { Access } from './access.ts'
-import { ADMIN, type Caller, mayDo } from './caller.ts'
-import type { ClientIdentity, SignatureCheck, TokenCheck, UserCheck } from './checks.ts'
+import { ADMIN, type Caller, mayDo, openActor } from './caller.ts'
+import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
 import { InvalidTokenError } from './oauth/errors.ts'
-import type { Sessions } from './sessions.ts'
+import type { SessionCheck } from './session-check.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,11 +25,12 @@ export interface GateOptions {
   readonly admin: Pick<Config['admin'], 'host' | 'openTo'>
   readonly token: TokenCheck
   readonly signature: SignatureCheck
-  readonly sessions: Sessions
-  readonly user: UserCheck
+  readonly session: SessionCheck
 }
 
 export interface Gate {
+  /** Whether the operator has opened the port to who does not authenticate. */
+  readonly isOpen: boolean
   /** Before any route is added. */
   guard(server: FastifyInstance): void
   /**
@@ -56,6 +57,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   return {
+    isOpen,
     guard(server) {
       server.decorateRequest('caller', null)
       server.decorateRequest('refusal', null)
@@ -76,7 +78,7 @@ export function createGate(options: GateOptions): Gate {
 
 /** Whom the head of a request names, by a token or the cookie of a session. */
 export async function identify(
-  options: Pick<GateOptions, 'token' | 'sessions' | 'user'>,
+  options: Pick<GateOptions, 'token' | 'session'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -127,35 +129,29 @@ async function callerIn(
 }
 
 async function sessionCaller(
-  { sessions, user }: Pick<GateOptions, 'sessions' | 'user'>,
+  { session }: Pick<GateOptions, 'session'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Caller | null> {
-  const cookie = sessionCookieOf(request)
-  if (cookie === null) return null
-  const found = await sessions.find(cookie)
+  const found = await session(sessionCookieOf(request))
   if (found === null) return null
-  const { session, renewed } = found
-  if (renewed !== null) setSessionCookie(reply, request, renewed)
-  const { id, name, roles } = session.user
-  const who = { by: 'session', id, name, address: request.ip } as const
-  if (roles !== null) return { ...who, roles, mustChangePassword: false }
-  const now = await user(id)
-  if (now === null || now.passwordChangedMs > session.createdMs) return null
-  return { ...who, roles: now.roles, mustChangePassword: now.mustChangePassword }
+  if (found.renewed !== null) setSessionCookie(reply, found.renewed)
+  const { id, name, roles, mustChangePassword } = found.user
+  return { by: 'session', id, name, address: request.ip, roles, mustChangePassword }
 }
 
 function clientCaller(
   by: 'token' | 'signature',
-  { name, roles }: ClientIdentity,
+  { name, roles, user }: ClientIdentity,
   request: FastifyRequest,
 ): Caller {
-  return { by, id: name, name, address: request.ip, roles, mustChangePassword: false }
+  const who = user ?? { id: name, name }
+  return { by, ...who, address: request.ip, roles, mustChangePassword: false }
 }
 
 /** Where the operator has opened the port by name. */
 function openCaller({ ip }: FastifyRequest): Caller {
-  return { by: 'open', id: '', name: '', address: ip, roles: [ADMIN], mustChangePassword: false }
+  return { ...openActor(ip), roles: [ADMIN], mustChangePassword: false }
 }
 
 /** Clients of the interface know it by its code; others by the status of HTTP. */

@@ -1,5 +1,5 @@
 /** The fields of a login: plain texts, in the body, and nothing else. */
-import { addForm, FormParameters } from '../entities/request/form-names.ts'
+import { queryParameters } from '../entities/request/body.ts'
 import type { RawParameters } from '../entities/request/raw-parameters.ts'
 import { badText, PASSWORD_CHARACTERS_MAX } from './password-rules.ts'
 import { AuthRefusal } from './refusal.ts'
@@ -63,11 +63,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_p
 
 /** The first credential in an address, where logs and histories keep it; null: none. */
 export function credentialIn(url: string): string | null {
-  const mark = url.indexOf('?')
-  if (mark < 0) return null
-  const query = new FormParameters()
-  addForm(url.slice(mark + 1), query)
-  const names = [...query.values().keys()].map((name) => name.toLowerCase().trim())
+  const names = [...queryParameters(url).keys()].map((name) => name.toLowerCase().trim())
   return names.find((name) => CREDENTIALS.has(name.replace(/\[.*$/s, ''))) ?? null
 }
 

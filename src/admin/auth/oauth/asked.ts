@@ -1,6 +1,6 @@
 /** What a request to the token or revocation endpoint asks, before anything is believed. */
 import type { FastifyRequest } from 'fastify'
-import { addForm, FormParameters } from '../../entities/request/form-names.ts'
+import { bodyParameters, queryParameters } from '../../entities/request/body.ts'
 import type { RawParameters } from '../../entities/request/raw-parameters.ts'
 import { OAuthError } from './errors.ts'
 
@@ -35,18 +35,14 @@ const LENGTH_MAX = 1024
 export function readAsked(request: FastifyRequest): Asked {
   if (request.isMultipart()) throw invalid('The parameters must come in a form or in JSON')
   refuseQuery(request.url)
-  const body = (request.body ?? new Map()) as RawParameters
+  const body = bodyParameters(request)
   const texts = new Map(PARAMETERS.map((name) => [name, textOf(body, name)]))
   const text = (name: ParameterName) => texts.get(name) ?? null
   return { ...credentialsOf(request.headers.authorization, text), text, address: request.ip }
 }
 
 function refuseQuery(url: string): void {
-  const mark = url.indexOf('?')
-  if (mark < 0) return
-  const query = new FormParameters()
-  addForm(url.slice(mark + 1), query)
-  const values = query.values()
+  const values = queryParameters(url)
   const given = PARAMETERS.find((name) => values.has(name))
   if (given !== undefined) throw invalid(`${given} must come in the body, not in the address`)
 }

@@ -78,10 +78,16 @@ export function queryParameters(url: string): SentParameters {
   return merged(queryOf(url), NO_PARAMETERS).sent
 }
 
+/** Those of a body that is no form in parts. */
+export function bodyParameters({ body }: FastifyRequest): RawParameters {
+  return ((body ?? NO_PARAMETERS) as Parameters).values
+}
+
 function queryOf(url: string): Parameters {
   const mark = url.indexOf('?')
   return formOf(mark < 0 ? '' : url.slice(mark + 1))
 }
+
 const NO_PARAMETERS: Parameters = { values: new Map(), sent: () => new Map() }
 
 /** Who is in both has the place of the first, and the value of the second. */

@@ -1,0 +1,91 @@
+/** Authentication of the control plane, in one piece. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AUTH, providersShown } from '../../catalog/auth-settings.ts'
+import { clientsSetting } from '../../catalog/clients/clients.ts'
+import { createSealer } from '../../catalog/sealing.ts'
+import { createTokens } from '../../store/tokens.ts'
+import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
+import type { Access } from './access.ts'
+import { createAttempts } from './attempts.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { Caller } from './caller.ts'
+import { setSessionCookie } from './cookies.ts'
+import { createGate, type Gate, identify } from './gate.ts'
+import { tooMany } from './login.ts'
+import { addOAuthRoutes } from './oauth/routes.ts'
+import { createTokenCheck } from './oauth/token-check.ts'
+import { PASSWORDS } from './passwords.ts'
+import { createLdap } from './protocols/ldap.ts'
+import { addSamlRoutes } from './protocols/saml-routes.ts'
+import { createSessionCheck } from './session-check.ts'
+import { addSessionRoutes } from './session-routes.ts'
+import { createSessions } from './session-store.ts'
+import { createSignatureCheck } from './signature-check.ts'
+import { createUsers } from './users.ts'
+import { createUserVerifier } from './verify-user.ts'
+
+export interface Auth {
+  readonly gate: Gate
+  /** As `Gate.admit`, with the rules of the operator in the place of the usual roles. */
+  admitAction(
+    request: FastifyRequest,
+    sent: Parameters<Gate['admit']>[1],
+    action: { readonly collection: string; readonly name: string; readonly usual: Access },
+  ): Promise<Caller>
+  /** Whether the head of a request names somebody; for routes that are open to all. */
+  isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  addRoutes(server: FastifyInstance): void
+}
+
+export interface AuthOptions extends AuthDeps {
+  /** Folder in which the generated password of the first admin may stand. */
+  readonly dataDir: string
+}
+
+export function createAuth(options: AuthOptions): Auth {
+  const { keys, settings, clock, config } = options
+  const clients = clientsSetting(createSealer(config.secrets.key))
+  const tokens = createTokens(keys)
+  const sessions = createSessions(options)
+  const users = createUsers(options)
+  const oauth = { ...options, clients, tokens, users: users.check }
+  const checks = {
+    token: createTokenCheck(oauth),
+    signature: createSignatureCheck({ keys, settings, clock, clients: () => settings.of(clients) }),
+    session: createSessionCheck({ sessions, users }),
+  }
+  const gate = createGate({ admin: config.admin, ...checks })
+  return {
+    gate,
+    async admitAction(request, sent, { collection, name, usual }) {
+      const caller = await gate.admit(request, sent, 'user')
+      if (typeof usual === 'string') return caller
+      const rules = await settings.of(PERMISSIONS)
+      return gate.admit(request, sent, rolesFor(rules, collection, name, usual))
+    },
+    async isKnown(request, reply) {
+      if (gate.isOpen) return true
+      await identify(checks, request, reply)
+      return request.caller !== null
+    },
+    addRoutes(server) {
+      const attempts = createAttempts(options)
+      const saml = addSamlRoutes(server, options, {
+        sessions,
+        setCookie: (reply, _, value) => setSessionCookie(reply, value),
+        async limit(request) {
+          const refused = await attempts.admit(request.ip)
+          if (refused !== null) throw tooMany(refused)
+        },
+      })
+      const protocols = {
+        password: [createLdap({ ...options, sealer: createSealer(config.secrets.key) })],
+        redirect: [{ type: 'saml', begin: saml.begin }],
+        options: async () => providersShown(await settings.of(AUTH)),
+      }
+      const login = { ...options, sessions, users, protocols, passwords: PASSWORDS, attempts }
+      addSessionRoutes(server, login)
+      addOAuthRoutes(server, { ...oauth, verifyUser: createUserVerifier(login) })
+    },
+  }
+}

@@ -1,0 +1,25 @@
+/** Names and passwords that programs hand in for a user (grant `password`, RFC 6749 4.3). */
+import type { LoginDeps } from './login.ts'
+import { tried } from './login.ts'
+import type { VerifyUser } from './oauth/oauth-deps.ts'
+import { internalLogin } from './protocols/internal.ts'
+import { AuthRefusal } from './refusal.ts'
+
+/** Counts and slows down as a login does. */
+export function createUserVerifier(deps: LoginDeps): VerifyUser {
+  return async (username, password, address) => {
+    try {
+      const who = { username, address }
+      const user = await tried(deps, who, () => internalLogin(deps, username, password))
+      // Who has to change the password first gets nothing for the old one.
+      if (user === null || user.mustChangePassword) return null
+      const { id, name, roles } = user
+      return { id, name, roles }
+    } catch (error) {
+      if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {
+        return { retryAfterS: error.retryAfterSeconds }
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/** All routes of the control plane, and who may use each. */
+import type { FastifyInstance } from 'fastify'
+import type { Audit } from '../catalog/audit/audit.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { createSealer } from '../catalog/sealing.ts'
+import type { Config } from '../config/schema.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import type { RedisConnection } from '../store/redis.ts'
+import { addApiPages } from './api-pages.ts'
+import type { Access } from './auth/access.ts'
+import type { Auth } from './auth/auth.ts'
+import type { EntityApi } from './entities/api.ts'
+import { addEntityApi } from './entities/routes.ts'
+import { addHealth, type HealthOptions } from './health.ts'
+import { addHeartbeat } from './heartbeat.ts'
+import { addMetrics } from './metrics.ts'
+import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
+import { addPlanned } from './planned.ts'
+import { createCategories } from './settings/categories.ts'
+import { addSettingsRoutes } from './settings/routes.ts'
+import { secretCategories } from './settings/secret-categories.ts'
+
+export interface RouteParts {
+  readonly config: Config
+  readonly catalog: Catalog
+  readonly redis: RedisConnection
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly audit: Audit
+  readonly auth: Auth
+  readonly entityApi: EntityApi
+  readonly health: Pick<HealthOptions, 'isRedisFit' | 'areChangesFinished'>
+}
+
+export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
+  const { config, catalog, redis, clock, metrics, log, audit, auth, entityApi } = parts
+  const accessTo = (name: Config['admin']['openPaths'][number]): Access =>
+    config.admin.openPaths.includes(name) ? 'public' : NODE_ENDPOINTS[name].access
+  addHeartbeat(server, { redis, catalog, access: accessTo('heartbeat') })
+  const { partitions } = config.ledger
+  const health = { ...parts.health, redis, catalog, partitions }
+  addHealth(server, { ...health, access: accessTo('health') })
+  addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
+  const { fields } = entityApi
+  addApiPages(server, { fields, access: accessTo('docs'), isKnown: auth.isKnown }, log)
+  auth.addRoutes(server)
+  const sealer = createSealer(config.secrets.key)
+  const secrets = secretCategories(sealer, config.rating.timeZone)
+  const categories = createCategories(config, secrets)
+  const admit = auth.gate.admit
+  addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })
+  addEntityApi(
+    server,
+    entityApi,
+    async (request, sent, called) => {
+      if (called === null) return admit(request, sent, 'user')
+      const { definition, action } = called
+      const usual = definition.actions[action]?.roles ?? []
+      const wanted = { collection: definition.name, name: action, usual }
+      return auth.admitAction(request, sent, wanted)
+    },
+    log,
+  )
+  addPlanned(
+    server,
+    (request, sent, name, usual) =>
+      auth.admitAction(request, sent, { collection: 'api', name, usual }),
+    log,
+  )
+}
