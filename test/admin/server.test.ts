@@ -6,6 +6,7 @@ import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
 import { bareServer, sendRaw } from './bare.ts'
 
 const HEAD = 'Host: 127.0.0.1\r\n'
+const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
 /** What every answer must have, whoever gives it. */
 function expectError(answer: RawAnswer | null, code: number): void {
@@ -89,11 +90,7 @@ describe('what is too large', () => {
     ['a head', 431, `GET /here HTTP/1.1\r\n${HEAD}X-Much: ${'x'.repeat(33_000)}\r\n\r\n`],
     ['the number of headers', 431, `GET /here HTTP/1.1\r\n${HEAD}${'A: b\r\n'.repeat(200)}\r\n`],
     ['the sum of headers', 431, `GET /here HTTP/1.1\r\n${HEAD}${'A: bcd\r\n'.repeat(9000)}\r\n`],
-    [
-      'a body',
-      413,
-      `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 999999\r\n\r\n{`,
-    ],
+    ['a body', 413, `${JSON_POST}Content-Length: 999999\r\n\r\n{`],
   ])('%s is refused', async (_, code, text) => {
     const { port } = await bareServer((server) => {
       routes(server)
@@ -105,9 +102,8 @@ describe('what is too large', () => {
   it('a body without a length is refused when it has grown too long', async () => {
     const { port } = await bareServer(routes)
     const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`
-    const head = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
     const socket = openSocket(port)
-    await socket.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)
+    await socket.send(`${JSON_POST}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)
     expectError(await socket.answer(), 413)
     socket.destroy()
   })
@@ -118,7 +114,7 @@ describe('what is too slow', () => {
 
   it('is answered 408 where a head, a body or all does not come, and nothing is held', async () => {
     const { server, port } = await bareServer(routes, { requestTimeoutMs })
-    const body = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    const body = `${JSON_POST}Content-Length: 9\r\n\r\n{`
     const late = ['GET /here HTTP/1.1\r\nHost: x\r\nX-Slow', body, ''].map(async (text) => {
       const socket = openSocket(port)
       if (text !== '') await socket.send(text)
@@ -168,22 +164,24 @@ describe('connections', () => {
 })
 
 describe('what can be read in two ways', () => {
-  const post = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
   const inner = 'GET /fails HTTP/1.1\r\nHost: x\r\n\r\n'
 
   it.each([
     [
       'a length and an encoding',
-      `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+      `${JSON_POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
     ],
-    ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}${inner}`],
-    ['a length that is no number', `${post}Content-Length: +2\r\n\r\n{}${inner}`],
+    ['two lengths', `${JSON_POST}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}${inner}`],
+    ['a length that is no number', `${JSON_POST}Content-Length: +2\r\n\r\n{}${inner}`],
     [
       'an encoding that is not the last',
-      `${post}Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n${inner}`,
+      `${JSON_POST}Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n${inner}`,
     ],
-    ['a header that goes on', `${post} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
-    ['a blank before the colon', `${post}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`],
+    ['a header that goes on', `${JSON_POST} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
+    [
+      'a blank before the colon',
+      `${JSON_POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
+    ],
     ['lines that end in LF', `GET /here HTTP/1.1\nHost: x\nX: y\n\n`],
     ['a NUL in a header', `GET /here HTTP/1.1\r\n${HEAD}X: a\0b\r\n\r\n`],
     ['an address with a host', `GET http://evil.test/here HTTP/1.1\r\n${HEAD}\r\n`],
