@@ -24,6 +24,9 @@ COPY --from=build /app/bin bin
 COPY --from=build /app/dist/config dist/config
 COPY --from=build /app/dist/src dist/src
 COPY LICENSE LICENSE
+# What the control plane leaves for its operator: the first password.
+RUN install -d -o node -g node -m 700 /data
+ENV TOLLGATE_DATA_DIR=/data
 USER node
 # Charging, and the control plane. Both listen on loopback unless their host says otherwise.
 EXPOSE 8181 8182 3868

@@ -26,8 +26,8 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
 export type AnswerClientError = (error: NodeJS.ErrnoException, socket: Duplex) => void
 
 /**
- * Answers in JSON and ends the connection. Where an answer is due to a request before, or has begun,
- * it only ends the connection: the error would be taken for that answer, or for a part of it.
+ * Answers in JSON and ends the connection. Where an answer is due to a request before, or has
+ * begun, it only ends the connection: the error would be taken for that answer, or a part of it.
  */
 export function clientErrors(isSecure: boolean): {
   readonly answer: AnswerClientError

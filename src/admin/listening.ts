@@ -20,9 +20,9 @@ export interface ListeningRule {
 }
 
 /**
- * Throws `AdminListenError` where others reach the port, what they say there is read on the way, and
- * somebody might get in with the first password. Rejects with what `hasGeneratedPassword` throws,
- * unless that is that MongoDB is away.
+ * Throws `AdminListenError` where others reach the port, what they say there can be read on the
+ * way, and somebody might get in with the first password. Rejects with what `hasGeneratedPassword`
+ * throws, unless that is that MongoDB is away.
  */
 export async function checkListening({
   config,
@@ -49,7 +49,7 @@ async function reasonAgainst(
       : null
   } catch (error) {
     if (!(error instanceof CatalogUnavailableError)) throw error
-    return 'MongoDB is unavailable, so nobody can tell whether a user still has a generated password'
+    return 'MongoDB is unavailable, and does not tell whether a password is still the generated one'
   }
 }
 

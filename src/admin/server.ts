@@ -18,7 +18,7 @@ const URL_LENGTH_MAX = 16 * 1024
 const HEADERS_MAX = 200
 /** The head of a request is short, and comes at once. */
 const HEAD_MS_MAX = 10_000
-/** Longer than balancers keep idle connections, a minute mostly, so that they end them and not we. */
+/** Longer than balancers keep idle connections (a minute): they end them then, and not we. */
 const KEEP_ALIVE_MS = 72_000
 /** Between two looks at what is late, unless that may be less late. */
 const LOOK_MS_MAX = 1_000

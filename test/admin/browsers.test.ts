@@ -145,7 +145,7 @@ describe('the name that is addressed', () => {
     expect(await statusOf({ ...admin, openTo: 'network' }, host)).toBe(status)
   })
 
-  it('may be any where others reach it and none is listed, or it is opened on loopback', async () => {
+  it('may be any where others reach it and none is listed, or loopback is opened', async () => {
     expect(await statusOf({ host: '0.0.0.0' }, 'whatever.test')).toBe(200)
     expect(await statusOf({ openTo: 'network' }, 'whatever.test')).toBe(200)
     expect(await statusOf({ hostNames: ['crm.example.net'] }, 'crm.example.net')).toBe(200)

@@ -6,6 +6,9 @@ import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
 import { bareServer, sendRaw } from './bare.ts'
 
 const HEAD = 'Host: 127.0.0.1\r\n'
+const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
+
+const PATIENT = { timeout: 10_000 }
 
 /** What every answer must have, whoever gives it. */
 function expectError(answer: RawAnswer | null, code: number): void {
@@ -89,11 +92,7 @@ describe('what is too large', () => {
     ['a head', 431, `GET /here HTTP/1.1\r\n${HEAD}X-Much: ${'x'.repeat(33_000)}\r\n\r\n`],
     ['the number of headers', 431, `GET /here HTTP/1.1\r\n${HEAD}${'A: b\r\n'.repeat(200)}\r\n`],
     ['the sum of headers', 431, `GET /here HTTP/1.1\r\n${HEAD}${'A: bcd\r\n'.repeat(9000)}\r\n`],
-    [
-      'a body',
-      413,
-      `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 999999\r\n\r\n{`,
-    ],
+    ['a body', 413, `${JSON_POST}Content-Length: 999999\r\n\r\n{`],
   ])('%s is refused', async (_, code, text) => {
     const { port } = await bareServer((server) => {
       routes(server)
@@ -105,9 +104,8 @@ describe('what is too large', () => {
   it('a body without a length is refused when it has grown too long', async () => {
     const { port } = await bareServer(routes)
     const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`
-    const head = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
     const socket = openSocket(port)
-    await socket.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)
+    await socket.send(`${JSON_POST}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)
     expectError(await socket.answer(), 413)
     socket.destroy()
   })
@@ -118,7 +116,7 @@ describe('what is too slow', () => {
 
   it('is answered 408 where a head, a body or all does not come, and nothing is held', async () => {
     const { server, port } = await bareServer(routes, { requestTimeoutMs })
-    const body = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    const body = `${JSON_POST}Content-Length: 9\r\n\r\n{`
     const late = ['GET /here HTTP/1.1\r\nHost: x\r\nX-Slow', body, ''].map(async (text) => {
       const socket = openSocket(port)
       if (text !== '') await socket.send(text)
@@ -126,7 +124,7 @@ describe('what is too slow', () => {
       await socket.closed()
     })
     await Promise.all(late)
-    await expect.poll(() => connectionsOf(server.server)).toBe(0)
+    await expect.poll(() => connectionsOf(server.server), PATIENT).toBe(0)
   })
 
   it('a client that does not read its answer is cut off', async () => {
@@ -139,7 +137,7 @@ describe('what is too slow', () => {
     client.pause()
     client.write(`GET /much HTTP/1.1\r\n${HEAD}\r\n`)
     await once(server.server, 'request')
-    await expect.poll(() => connectionsOf(server.server), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => connectionsOf(server.server), PATIENT).toBe(0)
     client.destroy()
   })
 })
@@ -163,27 +161,31 @@ describe('connections', () => {
     for (const socket of [openSocket(port), openSocket(port)]) await socket.closed()
     expect(lines).toEqual([[{ connectionsMax: 2 }, 'too many connections to the control plane']])
     for (const socket of first) socket.destroy()
-    await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/here`)).status).toBe(200)
+    const statusNow = async () =>
+      (await fetch(`http://127.0.0.1:${port}/here`).catch(() => null))?.status
+    await expect.poll(statusNow, PATIENT).toBe(200)
   })
 })
 
 describe('what can be read in two ways', () => {
-  const post = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
   const inner = 'GET /fails HTTP/1.1\r\nHost: x\r\n\r\n'
 
   it.each([
     [
       'a length and an encoding',
-      `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+      `${JSON_POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
     ],
-    ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}${inner}`],
-    ['a length that is no number', `${post}Content-Length: +2\r\n\r\n{}${inner}`],
+    ['two lengths', `${JSON_POST}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}${inner}`],
+    ['a length that is no number', `${JSON_POST}Content-Length: +2\r\n\r\n{}${inner}`],
     [
       'an encoding that is not the last',
-      `${post}Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n${inner}`,
+      `${JSON_POST}Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n${inner}`,
     ],
-    ['a header that goes on', `${post} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
-    ['a blank before the colon', `${post}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`],
+    ['a header that goes on', `${JSON_POST} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
+    [
+      'a blank before the colon',
+      `${JSON_POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
+    ],
     ['lines that end in LF', `GET /here HTTP/1.1\nHost: x\nX: y\n\n`],
     ['a NUL in a header', `GET /here HTTP/1.1\r\n${HEAD}X: a\0b\r\n\r\n`],
     ['an address with a host', `GET http://evil.test/here HTTP/1.1\r\n${HEAD}\r\n`],

@@ -72,11 +72,10 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   })
 
   it('speaks nothing else', async () => {
-    const { port, server } = await secure()
+    const { port } = await secure()
     const socket = openSocket(port)
     await socket.send('GET /here HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(await socket.answer()).toBeNull()
-    await expect.poll(() => server.server.connections ?? 0).toBe(0)
   })
 
   it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('of versions: %s', async (version) => {

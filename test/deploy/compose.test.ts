@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { checkListening } from '../../src/admin/listening.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { environmentFor, findRedis } from '../../src/embedded/redis/find.ts'
 import { createLogger } from '../../src/runtime/log.ts'
@@ -66,13 +67,16 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
     expect(command).toEqual([name])
     const sections = name === 'admin' ? (['admin'] as const) : (['realtime', 'diameter'] as const)
+    const openTo = name === 'admin' ? 'nobody' : 'network'
     for (const section of sections) {
-      expect(config[section]).toMatchObject({ host: '0.0.0.0', openTo: 'network' })
+      expect(config[section]).toMatchObject({ host: '0.0.0.0', openTo })
     }
     const open = sections.map((section) => config[section].port)
     expect(ports).toEqual(open.map((port) => `127.0.0.1:${port}:${port}`))
     // What it does not run is not opened either.
-    expect(config[name === 'admin' ? 'realtime' : 'admin'].openTo).toBe('loopback')
+    const other = name === 'admin' ? config.realtime : config.admin
+    expect(other).toMatchObject({ host: '127.0.0.1' })
+    expect(other.openTo).not.toBe('network')
     expect(new URL(config.redis.url).hostname).toBe('redis')
     expect(new URL(config.mongo.url).hostname).toBe('mongo')
     expect(Number.parseInt(stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown.timeoutMs)
@@ -96,11 +100,29 @@ describe('docker-compose.yml', () => {
     }
     const mounted = STORES.flatMap((store) => services[store].volumes ?? [])
     expect(mounted).toEqual(['redis:/data', 'mongo:/data/db', 'mongo-config:/data/configdb'])
-    expect(Object.keys(volumes)).toEqual(mounted.map((one) => one.split(':')[0]))
+    const kept = [...(services.admin.volumes ?? []), ...mounted]
+    expect(Object.keys(volumes)).toEqual(kept.map((one) => one.split(':')[0]))
+  })
+
+  it('keeps the first password where the image says, and reaches no further with it', async () => {
+    const { environment = {}, volumes: own, ports } = services.admin
+    const image = readFileSync(join(HOUSE, 'Dockerfile'), 'utf8')
+    const folder = /^ENV TOLLGATE_DATA_DIR=(\S+)$/m.exec(image)?.[1]
+    expect(own).toEqual([`admin:${folder}`])
+    expect(text).toContain(`exec admin cat ${folder}/admin-password`)
+    // It would not listen else; what is published is for this machine.
+    const config = loadConfig({ env: environment })
+    const hasGeneratedPassword = async () => true
+    await checkListening({ config, hasGeneratedPassword })
+    const { TOLLGATE_ADMIN_GENERATED_PASSWORD: _, ...without } = environment
+    const stricter = { config: loadConfig({ env: without }), hasGeneratedPassword }
+    await expect(checkListening(stricter)).rejects.toThrow('generatedPassword')
+    for (const port of ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
   })
 
   it('has no secrets in it, and no variable without a default', () => {
-    expect(text).not.toMatch(/\/\/[^/\s]*:[^/\s]*@|passw?o?r?d?[:=]\s*\S/i)
+    const settings = text.replace('TOLLGATE_ADMIN_GENERATED_PASSWORD: network', '')
+    expect(settings).not.toMatch(/\/\/[^/\s]*:[^/\s]*@|passw?o?r?d?[:=]\s*\S/i)
     expect(() => interpolated('a: $' + '{B}')).toThrow('B has no default')
   })
 

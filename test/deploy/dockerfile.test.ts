@@ -71,8 +71,9 @@ describe('the image', () => {
 
   it('runs as a user who is not root, and opens no port by itself', () => {
     expect(textsOf(final, 'USER')).toEqual(['node'])
-    expect(textsOf(final, 'RUN')).toEqual([])
-    expect(textsOf(final, 'ENV')).toEqual(['NODE_ENV=production'])
+    expect(textsOf(final, 'ENV')).toEqual(['NODE_ENV=production', 'TOLLGATE_DATA_DIR=/data'])
+    // Its user may write there, and nowhere else; nobody but it may read there.
+    expect(textsOf(final, 'RUN')).toEqual(['install -d -o node -g node -m 700 /data'])
     expect(textsOf(final, 'EXPOSE')).toEqual(['8181 8182 3868'])
   })
 

@@ -43,7 +43,7 @@ export async function startNativeServer(
   }
 }
 
-/** The library reads the files itself, and says of none what is wrong with it: so they are checked. */
+/** The library reads the files itself, and does not say what is wrong: so they are checked. */
 function createApp(uws: Uws, options: ListenOptions): App {
   const { tls } = options
   if (tls === null) return uws.App() as App
