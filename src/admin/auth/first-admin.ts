@@ -22,6 +22,7 @@ export interface FirstAdmin {
 }
 
 const USERNAME = 'admin'
+const ROLES = ['read', 'write', 'admin'] as const
 /** The node itself. */
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
@@ -47,6 +48,8 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
   if (id === null) return null
   try {
     const path = await writePasswordFile(dataDir, password)
+    const what = { collection: 'users', type: 'create', key: USERNAME, new: { roles: ROLES } }
+    await deps.audit.record(NODE, clock.nowMs(), what)
     log.info({ user: USERNAME, path }, 'created the first user')
     return { username: USERNAME, password, path }
   } catch (error) {
@@ -56,20 +59,16 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
 }
 
 /** Null: another process was faster. */
-async function created({ catalog, clock, audit }: FirstAdminDeps, hash: string) {
-  const nowMs = clock.nowMs()
-  const now = new Date(nowMs)
+async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
+  const now = new Date(clock.nowMs())
   const user = {
-    ...{ username: USERNAME, roles: ['read', 'write', 'admin'], password: hash },
+    ...{ username: USERNAME, roles: ROLES, password: hash },
     ...{ password_generated: true, password_changed_at: now },
     ...{ from: now, to: new Date(FOREVER_MS), creation_time: now },
   }
   try {
     const options = { mode: 'insert', timeZone: 'UTC' } as const
     const stored = await writeEntity(catalog, 'users', user, options)
-    const { username, roles } = user
-    const what = { collection: 'users', type: 'create', key: USERNAME, new: { username, roles } }
-    await audit.record(NODE, nowMs, what)
     return stored._id
   } catch (error) {
     if (error instanceof DuplicateEntityError) return null

@@ -1,0 +1,101 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  ensureFirstAdmin,
+  generatedPassword,
+  hasGeneratedPassword,
+} from '../../../src/admin/auth/first-admin.ts'
+import { passwordFileIn } from '../../../src/admin/auth/password-file.ts'
+import { createPasswords } from '../../../src/admin/auth/passwords.ts'
+import { addUser, BEGIN_MS, logIn, useAuth } from './auth-world.ts'
+
+const auth = useAuth()
+let dataDir: string
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'tg-first-'))
+})
+afterEach(() => rmSync(dataDir, { recursive: true }))
+
+function ensure(folder = dataDir) {
+  const world = auth.world()
+  const deps = { ...world.deps, passwords: createPasswords(), dataDir: folder }
+  return { world, made: ensureFirstAdmin(deps) }
+}
+
+describe('the first admin', () => {
+  it('is there where nobody is, with a password in a file of its own', async () => {
+    const { world, made } = ensure()
+    const { username, password, path } = (await made) ?? { username: '', password: '', path: '' }
+    expect(username).toBe('admin')
+    expect(readFileSync(path, 'utf8')).toBe(`${password}\n`)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dataDir)).toEqual(['admin-password'])
+    const { body } = await logIn(world, 'admin', password)
+    expect(body).toMatchObject({ details: { permissions: ['read', 'write', 'admin'] } })
+    expect(await hasGeneratedPassword(auth.catalog(), BEGIN_MS)).toBe(true)
+    expect(world.logged()).not.toContain(password)
+    const audit = JSON.stringify(await auth.catalog().audit.find().toArray())
+    expect(audit).toContain('"create"')
+    expect(audit).not.toMatch(new RegExp(`${password}|argon2`))
+  })
+
+  it('is made once, by several processes that begin together', async () => {
+    const made = await Promise.all(Array.from({ length: 4 }, () => ensure().made))
+    const [one, ...others] = made.filter((each) => each !== null)
+    expect(others).toEqual([])
+    expect(await auth.catalog().users.countDocuments()).toBe(1)
+    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toBe(`${one?.password}\n`)
+  })
+
+  it('is not made where there are users; a file that says nothing any more goes', async () => {
+    await addUser(auth.catalog())
+    writeFileSync(passwordFileIn(dataDir), 'old')
+    expect(await ensure().made).toBeNull()
+    expect(existsSync(passwordFileIn(dataDir))).toBe(false)
+    expect(await hasGeneratedPassword(auth.catalog(), BEGIN_MS)).toBe(false)
+  })
+
+  it('keeps the file while its password holds', async () => {
+    await ensure().made
+    expect(await ensure().made).toBeNull()
+    expect(existsSync(passwordFileIn(dataDir))).toBe(true)
+  })
+
+  it('replaces what stands there, and follows no link', async () => {
+    const elsewhere = join(dataDir, 'elsewhere')
+    writeFileSync(elsewhere, 'precious')
+    symlinkSync(elsewhere, passwordFileIn(dataDir))
+    await ensure().made
+    expect(readFileSync(elsewhere, 'utf8')).toBe('precious')
+    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toMatch(/^[a-z2-9-]{24}\n$/)
+  })
+
+  it('is not there either where the file cannot be written', async () => {
+    const taken = join(dataDir, 'file')
+    writeFileSync(taken, '')
+    await expect(ensure(taken).made).rejects.toThrow(/EEXIST|ENOTDIR/)
+    expect(await auth.catalog().users.countDocuments()).toBe(0)
+    expect(await ensure().made).not.toBeNull()
+  })
+})
+
+describe('a generated password', () => {
+  it('is long, easy to type, and each time another one', () => {
+    const made = Array.from({ length: 200 }, generatedPassword)
+    for (const password of made) {
+      expect(password).toMatch(/^([a-hjkmnp-z2-9]{4}-){4}[a-hjkmnp-z2-9]{4}$/)
+    }
+    expect(new Set(made).size).toBe(200)
+  })
+})

@@ -1,0 +1,84 @@
+/** What the entity API lets be done to users, beyond its own rules. */
+import { verify } from '@node-rs/argon2'
+import { describe, expect, it } from 'vitest'
+import { make } from '../entities/api/creators.ts'
+import { idOf, stored, useWorld } from '../entities/api/world.ts'
+import { setSecurity } from './auth-world.ts'
+
+const world = useWorld()
+
+async function one(username: unknown) {
+  const [user] = await stored(world, 'users', { username })
+  return user ?? {}
+}
+
+describe('what only the node knows of a user', () => {
+  it.each(['password_generated', 'password_changed_at', 'last_login', 'deleted', 'rev'])(
+    '%s is set by nobody',
+    async (field) => {
+      const { entity } = await make(world, 'users')
+      const query = { _id: entity._id.$id }
+      const before = await one(entity['username'])
+      const update = { roles: ['read'], [field]: true }
+      await world.call('users', 'update', { query, update })
+      const after = await one(entity['username'])
+      expect(after[field]).toEqual(field === 'rev' ? expect.any(Number) : before[field])
+      expect(after[field]).not.toBe(true)
+      const username = `${field.replace('_', '-')}@example.org`
+      const created = { username, password: 'correct horse', roles: ['read'], [field]: true }
+      await world.call('users', 'create', { update: created })
+      expect((await one(username))[field]).not.toBe(true)
+    },
+  )
+
+  it('is not shown, neither is the hash', async () => {
+    const { entity } = await make(world, 'users')
+    const [row] = await world.rows('users', { query: { username: entity['username'] } })
+    for (const shown of [entity, row]) {
+      expect(shown).not.toHaveProperty('password')
+      expect(shown).not.toHaveProperty('password_generated')
+    }
+  })
+
+  it('is not set by lists, paths or operators either', async () => {
+    const { entity } = await make(world, 'users', { roles: ['read'] })
+    const query = { _id: entity._id.$id }
+    const field_values = ['admin']
+    const options = { push_fields: [{ field_name: 'roles', field_values }] }
+    await world.refused('users', 'update', { query, update: {}, options })
+    for (const update of [{ 'roles.0': 'admin' }, { $set: { roles: ['admin'] } }]) {
+      await world.call('users', 'update', { query, update })
+      expect((await one(entity['username']))['roles']).toEqual(['read'])
+    }
+  })
+})
+
+describe('a password that an admin sets', () => {
+  it('follows the settings, and no longer counts as generated', async () => {
+    await setSecurity(world.stores().catalog, { password: { characters_min: 20 } })
+    const { entity } = await make(world, 'users')
+    const query = { _id: idOf({ entity }) }
+    await world.stores().catalog.users.updateMany({}, { $set: { password_generated: true } })
+    const short = { query, update: { password: 'nineteen characters' } }
+    const { message } = await world.refused('users', 'update', short)
+    expect(message).toBe('password must have 20 to 256 characters')
+    const password = 'more than twenty characters'
+    await world.ok('users', 'update', { query, update: { password } })
+    const user = await one(entity['username'])
+    expect(await verify(String(user['password']), password)).toBe(true)
+    expect(user).toMatchObject({ password_generated: false, must_change_password: false })
+    expect(user['password_changed_at']).toEqual(new Date(world.now()))
+  })
+
+  it('is not the user name, and may have to be changed', async () => {
+    await setSecurity(world.stores().catalog, {})
+    const { entity } = await make(world, 'users', { must_change_password: true })
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
+    const query = { _id: idOf({ entity }) }
+    const update = { password: String(entity['username']) }
+    const { message } = await world.refused('users', 'update', { query, update })
+    expect(message).toBe('password must not be the user name')
+    await world.ok('users', 'update', { query, update: { must_change_password: false } })
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: false })
+  })
+})
