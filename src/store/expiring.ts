@@ -41,10 +41,13 @@ export function openExpiringKeys(
     },
     async count(key, ttlMs) {
       const pipeline = client.pipeline().set(named(key), 0, 'PX', ttlMs, 'NX').incr(named(key))
-      const replies = (await guard(pipeline.exec())) ?? []
-      const [failure, counted] = replies[1] ?? [null, 0]
-      if (failure !== null) throw failure
-      return Number(counted)
+      // The errors of single commands stand in the replies.
+      const counted = async () => {
+        const [, [failure, count] = [null, 0]] = (await pipeline.exec()) ?? []
+        if (failure !== null) throw failure
+        return Number(count)
+      }
+      return guard(counted())
     },
     async leftMs(key) {
       return Math.max(0, await guard(client.pttl(named(key))))
