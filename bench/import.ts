@@ -90,7 +90,8 @@ async function measure(api: EntityApi, empty: Catalog, folder: string, kind: Kin
   const fields = await api.fields.of(definition)
   const file = { path, name: 'rows.csv' }
   const startedMs = performance.now()
-  const request = { definition, fields, settings, file, importId: null }
+  const actor = { by: 'cli', id: '', name: 'bench', address: '' } as const
+  const request = { actor, definition, fields, settings, file, importId: null }
   const { succeeded, details } = await importRows(api.stores, request)
   const tookMs = performance.now() - startedMs
   if (succeeded !== kind.rows) throw new Error(JSON.stringify(Object.entries(details).at(-1)))

@@ -222,6 +222,7 @@ class RunningProduct implements Product {
         TOLLGATE_MONGO_DATABASE: this.database,
         TOLLGATE_REALTIME_PORT: String(this.realtimePort),
         TOLLGATE_ADMIN_PORT: String(this.adminPort),
+        TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
         TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.options.queueMsMax ?? QUEUE_MS_MAX),

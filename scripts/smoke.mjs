@@ -145,6 +145,7 @@ async function main() {
     TOLLGATE_REALTIME_PORT: '0',
     TOLLGATE_DIAMETER_PORT: '0',
     TOLLGATE_ADMIN_PORT: '0',
+    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     TOLLGATE_REALTIME_WORKERS: '1',
   }
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TOLLGATE_'))

@@ -53,7 +53,7 @@ async function chargingOf(config: Config, log: Logger): Promise<Wiring> {
   return {
     rules: { keptFields, identifyingFields: identification.fieldsNeeded(), identifies },
     defaults: fileTypeDefaultsOf(config),
-    follow: (listener) => followStoredConfig(config, log, listener),
+    follow: (onStored, onClients) => followStoredConfig(config, log, onStored, onClients),
   }
 }
 

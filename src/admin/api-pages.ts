@@ -1,6 +1,7 @@
 /** The description of the API: `/openapi.json` for programs, `/docs` for people. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/log.ts'
+import type { Access } from './auth/access.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { DEFINITIONS } from './entities/definitions/collections.ts'
@@ -10,44 +11,47 @@ import { apiPage } from './entities/openapi/page.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 
 /** Nothing is loaded and nothing runs in the page; its style is its own. */
-const PAGE_HEADERS = {
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'",
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-}
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
  * Made anew each time: configured fields may have changed. Where these cannot be read or used, that
- * is the answer.
+ * is the answer. Who has not authenticated sees none of them.
  */
 export function addApiPages(
   server: FastifyInstance,
-  { fields }: Pick<EntityApi, 'fields'>,
+  pages: ApiPages,
   log: Pick<Logger, 'error'>,
 ): void {
   server.register(async (routes) => {
     routes.setErrorHandler(errorHandler(log))
-    addPages(routes, fields)
+    addPages(routes, pages)
   })
 }
 
-function addPages(server: FastifyInstance, fields: EntityApi['fields']): void {
-  const document = async () => {
+export interface ApiPages {
+  readonly fields: EntityApi['fields']
+  readonly access: Access
+  /** Whether the caller may see what this installation has configured. */
+  isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+}
+
+function addPages(server: FastifyInstance, { fields, access, isKnown }: ApiPages): void {
+  const config = { access }
+  const document = async (request: FastifyRequest, reply: FastifyReply) => {
     const byCollection = new Map<string, readonly FieldDefinition[]>()
-    for (const definition of DEFINITIONS.values()) {
-      byCollection.set(definition.name, await fields.of(definition))
+    if (await isKnown(request, reply)) {
+      for (const definition of DEFINITIONS.values()) {
+        byCollection.set(definition.name, await fields.of(definition))
+      }
     }
     return openApiDocument(DEFINITIONS, byCollection, INTERFACE_VERSION)
   }
-  server.get('/openapi.json', async (_, reply) =>
-    reply.header('cache-control', 'no-store').send(await document()),
-  )
-  server.get('/docs', async (request, reply) =>
+  server.get('/openapi.json', { config }, async (request, reply) => document(request, reply))
+  server.get('/docs', { config }, async (request, reply) =>
     reply
-      .headers(PAGE_HEADERS)
+      .header('content-security-policy', PAGE_POLICY)
       .type('text/html; charset=utf-8')
-      .send(apiPage(await document(), `${request.protocol}://${request.host}`)),
+      .send(apiPage(await document(request, reply), `${request.protocol}://${request.host}`)),
   )
 }

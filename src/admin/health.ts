@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
 import type { RedisConnection } from '../store/redis.ts'
+import type { Access } from './auth/access.ts'
 
 export interface HealthOptions {
   redis: RedisConnection
@@ -13,6 +14,7 @@ export interface HealthOptions {
   isRedisFit: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
+  access: Access
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured'
@@ -24,9 +26,10 @@ type Check = 'ok' | 'unavailable' | 'misconfigured'
  * done, because a process has died and nobody has looked since (`unfinished`).
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, isRedisFit, areChangesFinished } = options
-  server.get('/health/live', async () => ({ status: 'live' }))
-  server.get('/health/ready', async (_, reply) => {
+  const { redis, partitions, catalog, isRedisFit, areChangesFinished, access } = options
+  const config = { access }
+  server.get('/health/live', { config }, async () => ({ status: 'live' }))
+  server.get('/health/ready', { config }, async (_, reply) => {
     const [redisAnswer, mongoCheck, ledgerCheck] = await Promise.all([
       checkOf(redis.onEachMaster((master) => master.ping())),
       checkOf(catalog.ping()),

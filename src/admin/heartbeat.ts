@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import type { RedisConnection } from '../store/redis.ts'
+import type { Access } from './auth/access.ts'
 
 /** Of the interface, section 9. */
 export const INTERFACE_VERSION = '6.0'
@@ -13,14 +14,17 @@ const WAIT_MS = 1000
 export interface HeartbeatOptions {
   catalog: Pick<Catalog, 'ping'>
   redis: Pick<RedisConnection, 'onEachMaster'>
+  access: Access
 }
 
 /**
  * Status 1 if both stores answer, else 503 with status 0 and which one does not. With `simple` the
  * answer is the word SUCCESS, or FAILURE.
  */
-export function addHeartbeat(server: FastifyInstance, { catalog, redis }: HeartbeatOptions): void {
-  server.get<{ Querystring: { simple?: unknown } }>('/api', async (request, reply) => {
+export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions): void {
+  const { catalog, redis, access } = options
+  const config = { access }
+  server.get<{ Querystring: { simple?: unknown } }>('/api', { config }, async (request, reply) => {
     const [mongo, ledger] = await Promise.all([
       answers(catalog.ping()),
       answers(redis.onEachMaster((master) => master.ping())),

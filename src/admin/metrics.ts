@@ -4,17 +4,19 @@ import type { Logger } from '../runtime/log.ts'
 import { METRICS_CONTENT_TYPE, type Metrics, mergeSnapshots } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
+import type { Access } from './auth/access.ts'
 
 export interface MetricsRouteOptions {
   redis: RedisConnection
   metrics: Pick<Metrics, 'snapshot'>
   log: Pick<Logger, 'debug'>
+  access: Access
 }
 
 /** `/metrics`. Without Redis it gives the figures of this process alone. */
 export function addMetrics(server: FastifyInstance, options: MetricsRouteOptions): void {
-  const { redis, metrics, log } = options
-  server.get('/metrics', async (_, reply) => {
+  const { redis, metrics, log, access } = options
+  server.get('/metrics', { config: { access } }, async (_, reply) => {
     const own = await metrics.snapshot()
     const others = await readSnapshots(redis).catch((error: unknown) => {
       log.debug({ err: error }, 'figures of other processes cannot be read')

@@ -5,9 +5,11 @@
 
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
+import { type OperationTrail, recordDone } from './balances/trail.ts'
 import { runTransfer, type TransferPlan } from './balances/transfer.ts'
 import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
+import { type RecordTrail, recordIfDone } from './entities/records/trail.ts'
 
 /** A prepaid group that a subscriber is given. */
 export interface Renewal {
@@ -20,6 +22,8 @@ export interface Renewal {
 export type Sequel =
   | { kind: 'transfer'; plan: TransferPlan }
   | { kind: 'renewal'; renewal: Renewal }
+  | { kind: 'balances'; trail: OperationTrail }
+  | { kind: 'record'; trail: RecordTrail }
 
 /** Throws what the stores throw: then it is tried again. What is refused is left, and logged. */
 export async function followSequel(
@@ -32,6 +36,8 @@ export async function followSequel(
     await runTransfer(deps.ledger, sequel.plan, settings, deps.clock.nowMs())
     return
   }
+  if (sequel.kind === 'balances') return recordDone(deps, sequel.trail)
+  if (sequel.kind === 'record') return recordIfDone(deps.catalog, sequel.trail)
   const { sid, aid, group, operationId } = sequel.renewal
   const query = { sid, aid, charging_plan: group }
   try {

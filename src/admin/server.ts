@@ -1,56 +1,153 @@
-/** The HTTP server of the control plane: what every answer has in common. */
-import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
+/** The HTTP server of the control plane: what every request and every answer has in common. */
+import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
+import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
+import { AdminResponse } from './headers.ts'
+import { readAdminTls } from './listening.ts'
 
-/** The address cannot be listened on; the message says why. */
-export class AdminListenError extends Error {
-  override name = 'AdminListenError'
-}
+export type ServerSettings = Pick<
+  Config['admin'],
+  'tls' | 'trustedProxies' | 'connectionsMax' | 'requestTimeoutMs'
+>
 
 const BODY_BYTES_MAX = 256 * 1024
+/** Characters of an address with its query. */
+const URL_LENGTH_MAX = 16 * 1024
+const HEADERS_MAX = 200
+/** The head of a request is short, and comes at once. */
+const HEAD_MS_MAX = 10_000
+/** Longer than balancers keep idle connections, a minute mostly, so that they end them and not we. */
+const KEEP_ALIVE_MS = 72_000
+/** Between two looks at what is late, unless that may be less late. */
+const LOOK_MS_MAX = 1_000
+const LOOKS = 4
 
-/** A server without routes. Every error is JSON, and none tells of what the server is made. */
-export function createServer(log: Pick<Logger, 'error'>): FastifyInstance {
-  const server = fastify({
+/**
+ * A server without routes. Every error is JSON, and none tells of what the server is made. Throws
+ * `AdminListenError` for files of TLS that cannot be used.
+ */
+export function createServer(
+  settings: ServerSettings,
+  log: Pick<Logger, 'warn' | 'error'>,
+): FastifyInstance {
+  const { trustedProxies, connectionsMax, requestTimeoutMs } = settings
+  const tls = readAdminTls(settings, log)
+  const refusals = clientErrors(tls !== null)
+  const common = {
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     forceCloseConnections: true,
-    return503OnClosing: true,
+    // It would be answered in another shape.
+    return503OnClosing: false,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    clientErrorHandler: refusals.answer,
+    frameworkErrors: refuseAddress,
+  }
+  const limits = limitsOf(requestTimeoutMs)
+  const server: FastifyInstance =
+    tls === null
+      ? fastify({ ...common, http: limits })
+      : (fastify({
+          ...common,
+          https: { ...limits, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HEAD_MS_MAX },
+        }) as unknown as FastifyInstance)
+  refusals.follow(server.server)
+  limitConnections(server, connectionsMax, log)
+  refuseDoubtful(server)
+  cutStalled(server, requestTimeoutMs)
+  answerErrors(server, log)
+  return server
+}
+
+function limitsOf(requestTimeoutMs: number) {
+  return {
+    ServerResponse: AdminResponse,
+    maxHeaderSize: HEAD_BYTES_MAX,
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(HEAD_MS_MAX, requestTimeoutMs),
+    connectionsCheckingInterval: Math.min(LOOK_MS_MAX, requestTimeoutMs / LOOKS),
+    // Refused below, in the shape of all errors.
+    requireHostHeader: false,
+  }
+}
+
+/** An address that is none, or a part of it that is too long: no route was looked for. */
+function refuseAddress(
+  { statusCode = 400 }: FastifyError,
+  _request: FastifyRequest,
+  reply: Parameters<FastifyInstance['errorHandler']>[2],
+): void {
+  const desc =
+    statusCode === 414 ? 'a part of the address is too long' : 'the address is not a path'
+  void reply.code(statusCode).send(errorBody(statusCode, desc))
+}
+
+/** Says once, until there is room again, that connections are refused. */
+function limitConnections(
+  { server }: FastifyInstance,
+  connectionsMax: number,
+  log: Pick<Logger, 'warn'>,
+): void {
+  server.maxConnections = connectionsMax
+  let isFull = false
+  server.on('drop', () => {
+    if (!isFull) log.warn({ connectionsMax }, 'too many connections to the control plane')
+    isFull = true
   })
+  server.on('connection', () => {
+    isFull = false
+  })
+}
+
+/** Before all else: what could be read in two ways is not read at all. */
+function refuseDoubtful(server: FastifyInstance): void {
+  let isClosing = false
+  server.addHook('preClose', async () => {
+    isClosing = true
+  })
+  server.addHook('onRequest', async (request, reply) => {
+    const refuse = (code: number, desc: string) => reply.code(code).send(errorBody(code, desc))
+    if (isClosing) return refuse(503, 'the control plane is stopping')
+    const { url, headers, raw } = request
+    if (url.length > URL_LENGTH_MAX) {
+      return refuse(414, `an address has at most ${URL_LENGTH_MAX} characters`)
+    }
+    // Of many more Node would leave some out.
+    if (raw.rawHeaders.length > 2 * HEADERS_MAX) {
+      return refuse(431, `a request has at most ${HEADERS_MAX} headers`)
+    }
+    // The form for proxies names a host beside the one in the header.
+    if (!url.startsWith('/')) return refuse(400, 'the address is not a path')
+    if (headers.host === undefined && raw.httpVersion === '1.1') {
+      return refuse(400, 'host is missing')
+    }
+  })
+}
+
+/** Who does not read the answer does not hold it, and what it is made from, for ever. */
+function cutStalled(server: FastifyInstance, stalledMs: number): void {
+  server.addHook('onSend', async (_, reply, payload) => {
+    reply.raw.setTimeout(stalledMs)
+    return payload
+  })
+}
+
+function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void {
   server.setNotFoundHandler((request, reply) =>
     reply.code(404).send(errorBody(404, `nothing is at ${request.method} ${pathOf(request.url)}`)),
   )
+  const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof ApiError || isOutage(error)) return answerApiError(error, request, reply)
     const status = error.statusCode ?? 500
     const isOurs = status >= 500
     if (isOurs) log.error({ err: error, req: request }, 'request failed')
     const text = isOurs ? 'internal error' : error.message
     return reply.code(status).send(errorBody(status, text))
   })
-  return server
-}
-
-/** As the deprecated calls have it (interface section 7): `status` 0 and a text. */
-function errorBody(code: number, desc: string) {
-  return { status: 0, code, desc }
-}
-
-/** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(
-  server: FastifyInstance,
-  where: Pick<Config['admin'], 'host' | 'port'>,
-): Promise<number> {
-  const { host, port } = where
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  try {
-    await server.listen({ host, port })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new AdminListenError(`cannot listen on ${address}: ${code}`, { cause: error })
-  }
-  const bound = server.server.address()
-  return typeof bound === 'object' && bound !== null ? bound.port : port
 }
 
 function pathOf(url: string): string {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { openCatalog } from '../catalog/connection.ts'
+import { createCurrentSettings } from '../catalog/current-settings.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger } from '../ledger/ledger.ts'
@@ -10,12 +11,14 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis } from '../store/redis.ts'
 import { addApiPages } from './api-pages.ts'
 import { refuseOtherSites } from './browsers.ts'
+import { listedOrigins } from './cors.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { addHealth } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
+import { listen } from './listening.ts'
 import { addMetrics } from './metrics.ts'
-import { createServer, listen } from './server.ts'
+import { createServer } from './server.ts'
 
 export interface AdminOptions {
   /** With the real addresses of both stores. */
@@ -44,13 +47,15 @@ const OPEN = 'the control plane is open to the network, and nobody authenticates
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock, isRedisFit = () => true } = options
+  // First: there is nothing to close yet where its files cannot be used.
+  const server = createServer(config.admin, log)
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
   let repairs: Repairs | undefined
-  const server = createServer(log)
-  refuseOtherSites(server, config.admin)
+  const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
+  refuseOtherSites(server, config.admin, listedOrigins(settings))
   addHeartbeat(server, { redis, catalog })
   addEntityApi(server, entityApi, log)
   addApiPages(server, entityApi, log)

@@ -9,3 +9,8 @@ export interface Actor {
   /** Address it came from; empty for this machine. */
   readonly address: string
 }
+
+/** Without whatever else is known of a caller. */
+export function plainActor({ by, id, name, address }: Actor): Actor {
+  return { by, id, name, address }
+}

@@ -1,8 +1,10 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
+import type { Actor } from './actor.ts'
 import { AUDIT_INDEXES, type AuditDocument } from './audit/audit-document.ts'
 import type { BalanceDocument } from './balance-document.ts'
 import type { LockDocument } from './chains/locks.ts'
+import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './config-history.ts'
 import type { LineDocument } from './documents.ts'
 import { type AccountDocument, AccountEntity } from './entities/account.ts'
 import { type AutorenewDocument, AutorenewEntity } from './entities/autorenew.ts'
@@ -60,6 +62,8 @@ export interface ConfigDocument {
   changed: Date
   /** Who has changed it last: `cli`, or a user. */
   changed_by: string
+  /** The same in full, where it is known. */
+  actor?: Actor
 }
 
 export interface Collections {
@@ -88,6 +92,7 @@ export interface Collections {
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
+  readonly confighistory: Collection<ConfigVersionDocument>
   /** Locks of entities that are being changed (chains/). */
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and the rows of them that failed. */
@@ -143,7 +148,14 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
 }
 
 /** What is recorded, and is no entity. */
-type RecordCollection = 'lines' | 'balances' | 'bills' | 'billrun' | 'cards' | 'audit'
+type RecordCollection =
+  | 'lines'
+  | 'balances'
+  | 'bills'
+  | 'billrun'
+  | 'cards'
+  | 'audit'
+  | 'confighistory'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -159,6 +171,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
   audit: AUDIT_INDEXES,
+  confighistory: CONFIG_HISTORY_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -183,6 +196,7 @@ export function collectionsOf(db: Db): Collections {
     counters: db.collection('counters'),
     installation: db.collection('installation'),
     config: db.collection('config'),
+    confighistory: db.collection('confighistory'),
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
     audit: db.collection('audit'),

@@ -1,8 +1,10 @@
 /** The stored configuration for the thread that has the sockets. */
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
+import { type ClientsNow, watchClients } from './clients/clients-watch.ts'
 import { openCatalog } from './connection.ts'
 import { compilePeers, type Peers } from './peers.ts'
+import { createSealer } from './sealing.ts'
 import { watchStoredConfig } from './stored-config-watch.ts'
 
 /** What operators change while the node runs. */
@@ -14,12 +16,13 @@ export interface StoredNow {
 
 /**
  * Reads it on a connection of its own, and goes on reading. Without MongoDB it resolves all the
- * same; `listener`, which must not throw, is told once it has been read, and of every change.
+ * same; the listeners, which must not throw, are told once it has been read, and of every change.
  */
 export async function followStoredConfig(
-  { mongo, catalog: { pollMs } }: Config,
+  { mongo, catalog: { pollMs }, secrets }: Config,
   log: Logger,
-  listener: (stored: StoredNow) => void,
+  onStored: (stored: StoredNow) => void,
+  onClients: (clients: ClientsNow) => void,
 ): Promise<{ close(): Promise<void> }> {
   const catalog = await openCatalog({
     ...mongo,
@@ -28,12 +31,14 @@ export async function followStoredConfig(
   const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
     const peers = compilePeers(stored.peers)
     for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
-    listener({ fileTypes: stored.file_types, peers })
+    onStored({ fileTypes: stored.file_types, peers })
   })
-  await watch.start()
+  const sealer = createSealer(secrets.key)
+  const clients = watchClients({ catalog, sealer, pollMs, log }, onClients)
+  await Promise.all([watch.start(), clients.start()])
   return {
     async close() {
-      await watch.stop()
+      await Promise.all([watch.stop(), clients.stop()])
       await catalog.close()
     },
   }

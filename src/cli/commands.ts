@@ -127,6 +127,40 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const passwordStdin = toggle('read the password from standard input; else one is made')
+const mustChange = toggle('it has to be changed at the next login')
+
+const USER_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'user list',
+    help: 'Show the users who may log in.',
+    options: { json, ...common },
+  },
+  {
+    name: 'user add',
+    help: 'Create a user, with a password that is made and shown once.',
+    operands: [{ name: 'NAME', help: 'e-mail address' }],
+    options: {
+      role: text('A,B', 'what the user may do: read, write, admin, reports'),
+      'password-stdin': passwordStdin,
+      'must-change': mustChange,
+      ...common,
+    },
+  },
+  {
+    name: 'user password',
+    help: 'Give a user another password; the sessions of the user end.',
+    operands: [nameOf('user')],
+    options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
+  },
+  {
+    name: 'user remove',
+    help: 'Shut a user out; the last one with role admin stays.',
+    operands: [nameOf('user')],
+    options: common,
+  },
+]
+
 const CLIENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'client add',
@@ -182,6 +216,50 @@ const FIELD_COMMANDS: readonly CommandSpec[] = [
     help: 'Remove a stored field; what is there from the start under its name holds again.',
     operands: [collection, nameOf('field')],
     options: common,
+  },
+]
+
+const setting: OperandSpec = {
+  name: 'CATEGORY',
+  help: 'category, with a dotted path behind it: taxation, rates.fields.colour, ...',
+}
+const rev = text('N', 'only if this revision still holds')
+
+const SETTINGS_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'settings list',
+    help: 'Show the categories of the stored configuration.',
+    options: { json, ...common },
+  },
+  {
+    name: 'settings get',
+    help: 'Show what is stored of a category, without secrets, in YAML.',
+    operands: [setting],
+    options: { rev: text('N', 'an older version'), json, ...common },
+  },
+  {
+    name: 'settings set',
+    help: 'Store a value; all processes follow within catalog.pollMs.',
+    operands: [setting, documentFile('the value')],
+    options: { rev, ...common },
+  },
+  {
+    name: 'settings unset',
+    help: 'Take a stored value away; what holds without it holds again.',
+    operands: [setting],
+    options: { rev, ...common },
+  },
+  {
+    name: 'settings history',
+    help: 'Show who has changed a category, and when.',
+    operands: [setting],
+    options: { json, ...common },
+  },
+  {
+    name: 'settings restore',
+    help: 'Store an older version of a category again; secrets stay what they are.',
+    operands: [setting, { name: 'REV', help: 'version, as the history shows it' }],
+    options: { rev, ...common },
   },
 ]
 
@@ -285,7 +363,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
   ...CLIENT_COMMANDS,
+  ...USER_COMMANDS,
   ...FIELD_COMMANDS,
+  ...SETTINGS_COMMANDS,
   ...ENTITY_COMMANDS,
   {
     name: 'diameter send',

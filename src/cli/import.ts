@@ -15,6 +15,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withStores } from './stores.ts'
 
@@ -48,7 +49,8 @@ export async function importFile(
       const fields = await api.fields.of(definition)
       const importId = optionalText(options, 'resume') ?? null
       const source = { path: file, name: basename(file) }
-      const request = { definition, fields, settings, file: source, importId }
+      const who = { actor: operator(), definition, fields }
+      const request = { ...who, settings, file: source, importId }
       return importRows(api.stores, request, status)
     })
     status.end()

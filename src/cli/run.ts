@@ -65,6 +65,9 @@ async function dispatch(
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
   if (command.name.startsWith('client ')) return dispatchClient(command.name, NAME, options, file)
+  if (command.name.startsWith('settings ')) {
+    return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
+  }
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
@@ -121,6 +124,27 @@ async function dispatch(
     case 'version':
       print(versionOf())
       return 0
+    default:
+      return dispatchAccess(command.name, NAME, options, file)
+  }
+}
+
+/** Commands on who may use the control plane. */
+async function dispatchAccess(
+  command: string,
+  name: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<ExitCode> {
+  switch (command) {
+    case 'user list':
+      return (await import('./user.ts')).listUsers(options, file)
+    case 'user add':
+      return (await import('./user.ts')).addUser(name, options, file)
+    case 'user password':
+      return (await import('./user.ts')).setPassword(name, options, file)
+    case 'user remove':
+      return (await import('./user.ts')).removeUser(name, file)
     default:
       print(helpText())
       return 0

@@ -159,8 +159,8 @@ async function prepareStores({ config, log }: Supervisor): Promise<void> {
 }
 
 async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
-  const realtime = addressOf(config.realtime.host, ports.get('realtime.port') ?? 0)
-  const admin = addressOf(config.admin.host, ports.get('admin.port') ?? 0)
+  const realtime = addressOf(config.realtime, ports.get('realtime.port') ?? 0)
+  const admin = addressOf(config.admin, ports.get('admin.port') ?? 0)
   const more = await withStores(config, async ({ catalog, lost }) => [
     ...(lost.length > 0 ? lostLines() : []),
     ...(await demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs())),
@@ -177,8 +177,8 @@ function diameterAddress({ diameter }: Config, port: number | undefined, kind: s
   return port === undefined ? null : `${authorityOf(diameter.host, port)}${kind}`
 }
 
-function addressOf(host: string, port: number): string {
-  return `http://${authorityOf(host, port)}`
+function addressOf({ host, tls }: Config['realtime' | 'admin'], port: number): string {
+  return `${tls.enabled ? 'https' : 'http'}://${authorityOf(host, port)}`
 }
 
 function authorityOf(host: string, port: number): string {

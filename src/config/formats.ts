@@ -1,5 +1,5 @@
 import { FormatRegistry } from '@sinclair/typebox'
-import { isHost } from './hosts.ts'
+import { isAddressRange, isHost } from './hosts.ts'
 
 /** What a text setting must look like beyond being text: a test, and the words for the error. */
 type Format = { readonly test: (text: string) => boolean; readonly expects: string }
@@ -8,6 +8,10 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set(['usaget', 'USAGET', 'rating_g
 
 export const FORMATS = {
   host: { test: isHost, expects: 'must be an IP address or a host name' },
+  'address-range': {
+    test: isAddressRange,
+    expects: 'must be a list of different IP addresses, or ranges as in 10.0.0.0/8',
+  },
   'redis-url': {
     test: (text) =>
       text === 'embedded' ||

@@ -13,6 +13,20 @@ export function isHost(host: string): boolean {
   return host.length <= 253 && labels.every(isLabel)
 }
 
+/** Whether it is an IP address, and no name. */
+export function isAddress(host: string): boolean {
+  return host.includes(':') ? ipv6Of(host) !== undefined : isIpv4(host)
+}
+
+/** Whether it is an IP address, or a range as in `10.0.0.0/8`; not the range of all addresses. */
+export function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  if (!isAddress(address) || rest.length > 0) return false
+  if (bits === undefined) return true
+  const bitsMax = address.includes(':') ? 128 : 32
+  return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax
+}
+
 /** Whether only this machine reaches it, without asking anybody what a name stands for. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true

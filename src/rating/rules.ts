@@ -1,7 +1,7 @@
 /** The rules of the configuration, compiled once (spec/realtime.md 1.3, 1.4). */
 import { compileIdentification, type Identification } from './identify.ts'
 import { type Calculators, compileCalculators } from './match/calculators.ts'
-import { compileTaxMapping, type TaxPriorities } from './tax-mapping.ts'
+import { compileTaxMapping } from './tax-mapping.ts'
 
 /** As the configuration has them. */
 export interface RuleSettings {
@@ -14,7 +14,6 @@ export interface RuleSettings {
 export interface Rules {
   readonly calculators: Calculators
   readonly identification: Identification
-  readonly taxPriorities: TaxPriorities
   /** Names of all the request's fields that a decoder must keep. */
   readonly keptFields: readonly string[]
 }
@@ -25,6 +24,7 @@ export function compileRules(settings: RuleSettings): Rules {
   const { customerIdentification, countryPrefix } = settings
   const identification = compileIdentification(customerIdentification, countryPrefix)
   const kept = new Set([...calculators.fieldsNeeded(), ...identification.fieldsNeeded()])
-  const taxPriorities = compileTaxMapping(settings.taxMapping)
-  return { calculators, identification, taxPriorities, keptFields: [...kept].sort() }
+  // Another one may be stored while the node runs; this one must be of use all the same.
+  compileTaxMapping(settings.taxMapping)
+  return { calculators, identification, keptFields: [...kept].sort() }
 }

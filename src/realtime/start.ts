@@ -1,3 +1,4 @@
+import type { ClientsNow } from '../catalog/clients/clients-watch.ts'
 import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
 import type { StoredNow } from '../catalog/follow-stored-config.ts'
 import type { Peers } from '../catalog/peers.ts'
@@ -7,6 +8,9 @@ import type { SessionNews } from '../domain/worker-task.ts'
 import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
+import { openRedis } from '../store/redis.ts'
+import { createTokens } from '../store/tokens.ts'
 import { type Admission, type AdmissionOptions, BEAT_MS, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
@@ -15,6 +19,7 @@ import { createDialects, type Dialects, isDialect } from './dialects.ts'
 import { identityOf } from './diameter/identity.ts'
 import { type DiameterService, startDiameterService } from './diameter/service.ts'
 import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
+import { type CallerStore, type Callers, createCallers } from './http/callers.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
@@ -42,14 +47,15 @@ export interface RealtimeOptions {
   readonly place?: Place
 }
 
-/** Calls the listener at once if it can be read, and upon every change. */
+/** Calls the listeners at once if it can be read, and upon every change. */
 export type FollowStored = (
-  listener: (stored: StoredNow) => void,
+  onStored: (stored: StoredNow) => void,
+  onClients: (clients: ClientsNow) => void,
 ) => Promise<{ close(): Promise<void> }>
 
-const NOTHING_STORED: FollowStored = async (listener) => {
+const NOTHING_STORED: FollowStored = async (onStored) => {
   const nobody = { byKey: () => null, byOriginHost: () => null, all: [], skipped: [] }
-  listener({ fileTypes: [], peers: nobody })
+  onStored({ fileTypes: [], peers: nobody })
   return { close: async () => undefined }
 }
 
@@ -83,7 +89,8 @@ export interface Realtime {
 const OPEN = 'charging is open to the network, and nobody has to authenticate'
 
 /**
- * One event loop: starts its threads, then its sockets. Throws `WorkerStartError` or `ListenError`.
+ * One event loop: starts its threads, then its sockets. Throws `WorkerStartError`,
+ * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
   const { config, metrics, place, isRedisFit = () => true, isLedgerThere = () => true } = options
@@ -128,6 +135,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       isReady = false
       server.stop()
       diameter?.stop()
+      await stored.callers.idle()
       await admission.close()
       clearInterval(beating)
       await diameter?.close()
@@ -185,27 +193,45 @@ interface Stored {
   readonly dialects: Dialects
   /** Null as long as they were never read. */
   readonly peers: () => Peers | null
+  readonly callers: Callers
   close(): Promise<void>
 }
 
 /** The plain dialect is always spoken; everything else once it has been read. */
 async function readStored(
-  { config, log, defaults, follow = NOTHING_STORED }: RealtimeOptions,
+  { config, log, clock, defaults, follow = NOTHING_STORED }: RealtimeOptions,
   plain: JsonCodec,
 ): Promise<Stored> {
   const { defaultFileType: defaultName } = config.realtime
   const identity = identityOf(config)
   const dialects = createDialects({ defaultName, plain, defaults, identity })
   let peers: Peers | null = null
-  const { close } = await follow((stored) => {
+  let clients: ClientsNow | null = null
+  const take = (stored: StoredNow) => {
     for (const { name, why } of dialects.take(stored.fileTypes)) {
       log.error({ fileType: name, why }, 'a file type cannot be used')
     }
     peers = stored.peers
     const problem = config.diameter.enabled ? diameterProblem(config, dialects) : null
     if (problem !== null) log.error(problem, 'Diameter cannot be charged by its file type')
+  }
+  const following = await follow(take, (stored) => {
+    clients = stored
   })
-  return { dialects, peers: () => peers, close }
+  const open = () => openCallerStore(config, log)
+  const callers = createCallers({ now: () => clients, open, clock, elapsedMs: monotonicMs, log })
+  const close = async () => {
+    await Promise.all([following.close(), callers.close()])
+  }
+  return { dialects, peers: () => peers, callers, close }
+}
+
+/** Only where somebody comes with a token or a signature: most nodes have no use for it. */
+async function openCallerStore({ redis }: Config, log: Logger): Promise<CallerStore> {
+  const connection = openRedis(redis, log)
+  await connection.untilReady(redis.connectTimeoutMs)
+  const keys = openExpiringKeys(connection, AUTH_KEYS)
+  return { tokens: createTokens(keys).access, used: keys, close: () => connection.close() }
 }
 
 function diameterProblem({ diameter: { fileType } }: Config, dialects: Dialects) {
@@ -247,11 +273,12 @@ function startHttp(
   { plain, stored, charge, rateLimits, isReady }: Parts,
   { port, sharing }: Door,
 ): Promise<HttpServer> {
-  const { host, openTo, httpServer, connectionsMax, bodyBytesMax } = config.realtime
+  const { host, openTo, httpServer, tls, connectionsMax, bodyBytesMax } = config.realtime
   return startHttpServer({
     host,
     port,
     sharing,
+    tls: tls.enabled ? tls : null,
     httpServer,
     connectionsMax,
     log,
@@ -261,6 +288,7 @@ function startHttp(
       mustAuthenticate: mustAuthenticate(host, openTo),
       isForThisMachine: openTo === 'loopback',
       rateLimits,
+      callers: stored.callers,
     }),
     dialects: stored.dialects,
     charge,

@@ -12,6 +12,8 @@ export type RefusalCause =
   | 'address'
   | 'file_type'
   | 'rate'
+  /** A client that may not charge. */
+  | 'role'
   /** A page in a browser, without credentials. */
   | 'browser'
   /** Credentials that cannot be told from others, because none were read yet. */

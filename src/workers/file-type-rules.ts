@@ -1,4 +1,4 @@
-/** Keeps a worker's rules those of the file types that are stored. */
+/** Keeps a worker's rules those of the file types and of the taxation that are stored. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../catalog/connection.ts'
 import { fileTypeDefaultsOf } from '../catalog/file-types/defaults.ts'
@@ -8,12 +8,14 @@ import { watchStoredConfig } from '../catalog/stored-config-watch.ts'
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { NamedRules, RuleBook } from './rule-book.ts'
+import type { TaxRules } from './tax-rules.ts'
 
 export interface FileTypeRulesOptions {
   readonly catalog: Catalog
   readonly config: Config
   readonly log: Logger
   readonly rules: Pick<RuleBook, 'follow'>
+  readonly taxes: Pick<TaxRules, 'follow'>
   /** Called when other rules have been taken over. Must not throw. */
   readonly onRules: () => void
 }
@@ -23,13 +25,16 @@ export interface FileTypeRulesWatch {
   start(): Promise<void>
   /** Looks at once; resolves when what is stored now is known. */
   look(): Promise<void>
+  /** Whether it was ever read. Until then nobody knows which taxes hold. */
+  loaded(): boolean
 }
 
 export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRulesWatch {
-  const { catalog, config, log, rules, onRules } = options
+  const { catalog, config, log, rules, taxes, onRules } = options
   const defaults = fileTypeDefaultsOf(config)
   let taken: Promise<void> = Promise.resolve()
   const watch = watchStoredConfig({ catalog, pollMs: config.catalog.pollMs, log }, (stored) => {
+    taxes.follow(stored.taxation)
     const named = installedFileTypes(stored.file_types, defaults).flatMap(({ fileType }) =>
       fileType === null ? [] : namedRules(fileType, defaults),
     )
@@ -47,6 +52,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
       await watch.pollNow()
       await taken
     },
+    loaded: watch.loaded,
   }
 }
 

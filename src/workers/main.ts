@@ -17,7 +17,6 @@ import { createLedger } from '../ledger/ledger.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
-import { createTaxMappings } from '../rating/tax-mapping.ts'
 import { processMs, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
@@ -29,6 +28,7 @@ import { type ProfileReader, Profiles } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { serve } from './serve.ts'
 import { watchSessionNews } from './session-news.ts'
+import { createTaxRules } from './tax-rules.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -48,7 +48,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
   const { url, database, timeoutMs } = config.mongo
   const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
-  const { calculators, identification, taxPriorities } = compileRules(config.rating)
+  const { calculators, identification } = compileRules(config.rating)
   const { rateKeys, countryPrefix } = config.rating
   const finder = new RateFinder(calculators, rateKeys)
   const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
@@ -63,8 +63,9 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
+  const taxes = createTaxRules(config.rating, log)
   const fileTypes = watchFileTypeRules({
-    ...{ catalog, config, log, rules },
+    ...{ catalog, config, log, rules, taxes },
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
   if (worker === 0) tellOfSessions({ feed, catalog, redis, pollMs: config.catalog.pollMs, log })
@@ -73,7 +74,6 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config)
-  const mappingOf = createTaxMappings(taxPriorities)
   return createProcessor({
     ledger,
     profiles,
@@ -84,10 +84,9 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     elapsedMs: processMs,
     context: (nowMs) => {
       const catalogue = feed.current()
-      const { taxes } = catalogue
-      return { ...context, catalogue, finder, mapTax: mappingOf(taxes), profile: null, nowMs }
+      return { ...context, ...taxes.now(catalogue.taxes), catalogue, finder, profile: null, nowMs }
     },
-    isCatalogueLoaded: () => feed.loaded(),
+    isCatalogueLoaded: () => feed.loaded() && fileTypes.loaded(),
     refusal: backlog.refusal,
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
@@ -147,7 +146,6 @@ function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     zone: rating.timeZone,
-    defaultTax: rating.defaultTax,
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
   }

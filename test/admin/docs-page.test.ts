@@ -27,6 +27,7 @@ beforeAll(async () => {
       TOLLGATE_MONGO_DATABASE: stores.mongo.database,
       TOLLGATE_LEDGER_PARTITIONS: '4',
       TOLLGATE_ADMIN_PORT: '0',
+      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
       TOLLGATE_RECORDER_ENABLED: 'false',
     },
   })

@@ -33,13 +33,13 @@ describe('a watch of the stored configuration', () => {
     expect(watch.loaded()).toBe(false)
     expect(await watch.start()).toBe(true)
     expect(watch.loaded()).toBe(true)
-    expect(told).toEqual([{ file_types: [], peers: [] }])
+    expect(told).toEqual([{ file_types: [], peers: [], taxation: {} }])
     await watch.pollNow()
     expect(told).toHaveLength(1)
     await write(catalog, ['a'])
     await watch.pollNow()
     await watch.pollNow()
-    expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'] }])
+    expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
   })
 
   it('reads no values where nothing has changed', async () => {

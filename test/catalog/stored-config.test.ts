@@ -21,8 +21,8 @@ function append(catalog: Catalog, item: unknown, category: ConfigCategory = 'pee
 describe('the stored configuration', () => {
   it('is empty lists where nothing was ever written', async () => {
     const catalog = await store.open()
-    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [] })
-    expect(await readConfigRevision(catalog)).toBe('0 0')
+    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [], taxation: {} })
+    expect(await readConfigRevision(catalog)).toBe('0 0 0')
   })
 
   it('is what a change makes of the value before, with who made it and when', async () => {
@@ -33,6 +33,7 @@ describe('the stored configuration', () => {
     expect(await readStoredConfig(catalog)).toEqual({
       file_types: [{ file_type: 'X' }],
       peers: ['a', 'b'],
+      taxation: {},
     })
     const stored = await catalog.config.findOne({ _id: 'peers' })
     expect(stored).toMatchObject({ changed: new Date(change.nowMs), changed_by: 'test' })

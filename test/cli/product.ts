@@ -50,6 +50,7 @@ export function createProduct(): Product {
     TOLLGATE_REALTIME_PORT: '0',
     TOLLGATE_DIAMETER_PORT: '0',
     TOLLGATE_ADMIN_PORT: '0',
+    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     TOLLGATE_REALTIME_WORKERS: '1',
     TOLLGATE_REDIS_APPENDFSYNC: 'always',
   }

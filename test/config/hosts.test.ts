@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/config/error.ts'
-import { closedReason, isHost, isLoopback, mustAuthenticate } from '../../src/config/hosts.ts'
+import {
+  isAddress,
+  isAddressRange,
+  isHost,
+  isLoopback,
+  mustAuthenticate,
+} from '../../src/config/hosts.ts'
 import { loadConfig } from '../../src/config/load.ts'
 
 const LOOPBACK = ['localhost', '::1', '0:0:0:0:0:0:0:1', '127.0.0.1', '127.255.0.9']
@@ -65,33 +71,7 @@ describe('a host', () => {
   })
 })
 
-describe('a port where nobody can authenticate', () => {
-  it.each(LOOPBACK)('is on %s without being opened', (host) => {
-    expect(loadConfig({ env: { TOLLGATE_ADMIN_HOST: host } }).admin.host).toBe(host)
-  })
-
-  it.each(REACHED)('is on %s only if it was opened by name', (host) => {
-    const env = { TOLLGATE_REALTIME_HOST: host, TOLLGATE_ADMIN_HOST: host }
-    expect(refusals({ ...env, TOLLGATE_REALTIME_OPEN_TO: 'network' })).toEqual([
-      'admin.host must be loopback (localhost, ::1 or an address in 127.0.0.0/8) unless ' +
-        `admin.openTo is network: nobody authenticates yet, not '${host}' (TOLLGATE_ADMIN_HOST)`,
-    ])
-    expect(refusals({ ...env, TOLLGATE_ADMIN_OPEN_TO: 'network' })).toEqual([])
-  })
-
-  it('that was opened may stay on loopback', () => {
-    expect(closedReason('127.0.0.1', 'network', 'admin.openTo')).toBeUndefined()
-    expect(refusals({ TOLLGATE_ADMIN_OPEN_TO: 'network' })).toEqual([])
-  })
-
-  it('cannot be open to nobody', () => {
-    expect(refusals({ TOLLGATE_ADMIN_OPEN_TO: 'nobody' })[0]).toContain(
-      'admin.openTo must be one of',
-    )
-  })
-})
-
-describe('charging, where one can authenticate', () => {
+describe('a port where one can authenticate', () => {
   it.each([
     ['loopback', [], REACHED],
     ['network', [], []],
@@ -101,9 +81,44 @@ describe('charging, where one can authenticate', () => {
     expect(LOOPBACK.filter(must)).toEqual(here)
     expect(REACHED.filter(must)).toEqual(there)
     for (const host of [...LOOPBACK, ...REACHED]) {
-      expect(refusals({ TOLLGATE_REALTIME_HOST: host, TOLLGATE_REALTIME_OPEN_TO: openTo })).toEqual(
-        [],
-      )
+      for (const port of ['REALTIME', 'ADMIN']) {
+        const env = { [`TOLLGATE_${port}_HOST`]: host, [`TOLLGATE_${port}_OPEN_TO`]: openTo }
+        expect(refusals(env)).toEqual([])
+      }
     }
   })
+
+  it('is open to nobody at first, where money is made', () => {
+    expect(loadConfig({ env: {} }).admin.openTo).toBe('nobody')
+  })
+})
+
+describe('an address', () => {
+  it('is no name', () => {
+    for (const address of ['127.0.0.1', '10.2.3.4', '::', '2001:db8::7', '::ffff:127.0.0.1']) {
+      expect(isAddress(address), address).toBe(true)
+    }
+    for (const name of ['localhost', 'node-1', '1.2.3', '127.0.0.1.example.com', '', ...NONE]) {
+      expect(isAddress(name), name).toBe(false)
+    }
+  })
+
+  it.each(['10.0.0.0/8', '127.0.0.1', '127.0.0.1/32', '0.0.0.0/1', '::1', '2001:db8::/32', '::/1'])(
+    'and a range may be %s',
+    (range) => {
+      expect(isAddressRange(range)).toBe(true)
+      const env = { TOLLGATE_ADMIN_TRUSTED_PROXIES: `${range},192.0.2.1` }
+      expect(loadConfig({ env }).admin.trustedProxies).toEqual([range, '192.0.2.1'])
+    },
+  )
+
+  it.each(['0.0.0.0/0', '::/0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '/8', '*'])(
+    'and a range is not %s',
+    (range) => {
+      expect(isAddressRange(range)).toBe(false)
+      expect(refusals({ TOLLGATE_ADMIN_TRUSTED_PROXIES: range })[0]).toContain(
+        'admin.trustedProxies must be a list of different IP addresses, or ranges',
+      )
+    },
+  )
 })

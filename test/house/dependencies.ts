@@ -3,9 +3,11 @@ import { isTypeScript, type SourceFile } from './tree.ts'
 
 /** What the product stands on, and why it is worth it. Another one needs a line here. */
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
+  '@fastify/cookie': 'cookies as browsers take them, for sessions of the control plane',
   '@fastify/multipart': 'uploads and forms in parts, as clients of the entity API send them',
   '@node-oauth/oauth2-server': 'OAuth 2.0: order and rules of its grants',
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
+  '@node-saml/node-saml': 'login by SAML: requests, and signatures of XML that hold',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   bson: 'documents of the MongoDB wire protocol, for the embedded store',
   'csv-parse': 'CSV of imports as a stream: quotes, line ends and all',
@@ -14,6 +16,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   diameter: 'dictionary of AVPs, and the independent peer in tests',
   fastify: 'HTTP of the control plane',
   ioredis: 'Redis client with cluster, pipelines and scripts',
+  ldapts: 'login by directories: the protocol LDAP, and TLS over it',
   lmdb: 'durable storage of the embedded MongoDB store',
   mongodb: 'the official MongoDB driver',
   msgpackr: 'packed values where they measure better than JSON',

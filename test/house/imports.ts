@@ -30,7 +30,7 @@ export const ROOMS = {
 /** Room to room where only types may pass: the code behind them must not be loaded there. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
 /** But for the parts of such rooms that have no store behind them. */
-const PURE_PARTS = ['src/catalog/file-types/']
+const PURE_PARTS = ['src/catalog/file-types/', 'src/catalog/signature/']
 
 /** Rooms in which nothing from outside the house is known; exceptions by name. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
@@ -46,9 +46,9 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   piscina: ['realtime/worker-thread.ts'],
   re2js: ['rating/rule-regex.ts'],
   'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
-  'node:tls': ['realtime/diameter/', 'embedded/'],
-  'node:http': ['external/', 'realtime/http/javascript-'],
-  'node:https': ['external/'],
+  'node:tls': ['realtime/diameter/', 'embedded/', 'runtime/tls-files.ts'],
+  'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
+  'node:https': ['external/', 'realtime/http/javascript-'],
   'node:http2': ['external/'],
   undici: ['external/'],
   fastify: ['admin/'],
@@ -57,6 +57,8 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
   '@node-oauth/oauth2-server': ['admin/auth/oauth/'],
+  ldapts: ['admin/auth/protocols/'],
+  '@node-saml/node-saml': ['admin/auth/protocols/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],

@@ -1,5 +1,5 @@
 /** Who calls the control plane, and what it may do (interface section 5; spec/entity-api.md 5.2). */
-import type { Actor } from '../../catalog/actor.ts'
+import { type Actor, plainActor } from '../../catalog/actor.ts'
 
 /** Who has one of the roles that are asked for may; who has this one always may. */
 export const ADMIN = 'admin'
@@ -14,7 +14,12 @@ export function mayDo({ roles }: Pick<Caller, 'roles'>, needed: readonly string[
   return roles.includes(ADMIN) || needed.some((role) => roles.includes(role))
 }
 
+/** Of a port that is open to whoever reaches it. */
+export function openActor(address: string): Actor {
+  return { by: 'open', id: '', name: '', address }
+}
+
 /** As what is written down: without what it may do. */
-export function actorOf({ by, id, name, address }: Caller): Actor {
-  return { by, id, name, address }
+export function actorOf(caller: Caller): Actor {
+  return plainActor(caller)
 }

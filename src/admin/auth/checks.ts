@@ -26,8 +26,12 @@ export interface UserNow {
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
+  /** Sessions that were opened before it are over; 0: never. */
+  readonly passwordChangedMs: number
   /** Never changed since it was generated. */
   readonly hasGeneratedPassword: boolean
+  /** Another one with each change of the password: sessions that began with the old one end. */
+  readonly passwordMark: string
 }
 
 /** As it is now, or half a second ago; null: deleted. */

@@ -7,6 +7,8 @@ export interface SessionUser {
   readonly name: string
   /** Roles that a directory gave at login; null: those that the users collection has now. */
   readonly roles: readonly string[] | null
+  /** `UserNow.passwordMark` at login; absent where no password is stored here. */
+  readonly passwordMark?: string
 }
 
 export interface Session {

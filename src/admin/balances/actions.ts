@@ -1,12 +1,18 @@
 /** Balances as a collection of the entity API (spec/entity-api.md 3.6). */
 import { randomUUID } from 'node:crypto'
-import { type ChangeStores, whileUnchanged } from '../../catalog/chains/change.ts'
+import { plainActor } from '../../catalog/actor.ts'
+import { type ChangeStores, whileNoted } from '../../catalog/chains/change.ts'
+import type { OperationLine } from '../../domain/line.ts'
 import { chainOf } from '../entities/actions/revisions.ts'
-import type { OwnActions } from '../entities/api.ts'
+import type { OwnActions, OwnWrite } from '../entities/api.ts'
+import type { ActionName } from '../entities/definition.ts'
+import type { Sequel } from '../sequels.ts'
+import { cardOperationIds } from './card.ts'
 import { findBalances } from './find.ts'
 import { placeOf } from './live.ts'
 import { type BalanceDeps, isNamed } from './loads.ts'
 import { deleteBalance } from './remove.ts'
+import { type OperationTrail, recordOperations } from './trail.ts'
 import { updateBalance } from './update.ts'
 
 /** Writes without an operation id get one of their own: repeating them is another operation. */
@@ -16,14 +22,16 @@ export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
       const found = await findBalances(deps, filter, { sort, skip: page * size, limit: size })
       return { rows: found.balances.map((one) => projected(one, project)), hasMore: found.hasMore }
     },
-    async write(action, { query, update, additional, operationId: given }) {
-      const operationId = given ?? `api-${randomUUID()}`
+    async write(action, write) {
+      const operationId = write.operationId ?? `api-${randomUUID()}`
+      const { query, update, additional } = write
       if (action === 'delete') {
-        const { details, line } = await deleteBalance(deps, { id: query['_id'], operationId })
+        const remove = () => deleteBalance(deps, { id: query['_id'], operationId })
+        const { details, line } = await recorded(deps, { action, operationId, write }, remove)
         return { details, entity: null, ...(line && { more: { line } }) }
       }
       const load = () => updateBalance(deps, { query, update, additional, operationId })
-      const done = await inItsAccount(deps, query, load)
+      const done = await recorded(deps, { action, operationId, write }, load)
       return { details: done.details, entity: done.entity, more: { line: done.line } }
     },
   }
@@ -31,19 +39,43 @@ export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
 
 type Fields = Readonly<Record<string, unknown>>
 
+interface Named {
+  action: ActionName
+  operationId: string
+  write: OwnWrite
+}
+
 /**
- * Whom credit is for must not go to another account meanwhile: what was loaded behind a move of the
- * balances would stay where nobody uses it.
+ * Does it, and records it, also if it is cut off in between. Whom credit is for must not go to
+ * another account meanwhile: what was loaded behind a move of the balances would stay where nobody
+ * uses it.
  */
-async function inItsAccount<T>(
-  stores: ChangeStores,
-  { sid: named, _id: id }: Fields,
-  load: () => Promise<T>,
+async function recorded<T extends { operations: readonly OperationLine[] }>(
+  deps: BalanceDeps & ChangeStores,
+  { action, operationId, write: { actor, query } }: Named,
+  act: () => Promise<T>,
 ): Promise<T> {
-  const place = isNamed(id) ? await placeOf(stores.catalog, String(id)) : null
-  const sid = place?.sid ?? named
-  if (!isNamed(sid) || sid === 0) return load()
-  return whileUnchanged(stores, [chainOf({ name: 'subscribers' }, Number(sid))], load)
+  const { _id: id, secret } = query
+  const place = isNamed(id) ? await placeOf(deps.catalog, String(id)) : null
+  const sid = place?.sid ?? numberOf(query['sid'])
+  const aid = place?.aid ?? numberOf(query['aid'])
+  const cards = isNamed(secret) ? await cardOperationIds(deps, secret) : []
+  const trail: OperationTrail = {
+    actor: plainActor(actor),
+    ...{ type: action, operationIds: [operationId, ...cards], aid, sid },
+  }
+  const isLoad = action !== 'delete' && sid !== null && sid !== 0
+  const chain = isLoad ? chainOf({ name: 'subscribers' }, sid) : `balances/${operationId}`
+  const sequel: Sequel = { kind: 'balances', trail }
+  return whileNoted(deps, chain, sequel, async () => {
+    const done = await act()
+    await recordOperations(deps.catalog, trail, done.operations)
+    return done
+  })
+}
+
+function numberOf(value: unknown): number | null {
+  return isNamed(value) ? Number(value) : null
 }
 
 /** Whole fields only: a balance is small, and its parts are read together. */

@@ -36,8 +36,8 @@ export async function findCard(
   { secret, whom, operationId }: { secret: unknown; whom: Whom; operationId: string },
   nowMs: number,
 ): Promise<FoundCard> {
-  const hash = createHash('sha512').update(String(secret)).digest('hex')
-  const found = await catalog.run('find card', () => catalog.cards.find({ secret: hash }).toArray())
+  const filter = { secret: hashOf(secret) }
+  const found = await catalog.run('find card', () => catalog.cards.find(filter).toArray())
   const active = found.find(({ status }) => statusOf(status) === 'active')
   if (active !== undefined) {
     if (active.to instanceof Date && active.to.getTime() <= nowMs) {
@@ -86,6 +86,17 @@ export async function finishCard({ catalog }: BalanceDeps, { document }: FoundCa
   await catalog.run('finish card', () =>
     catalog.cards.updateOne({ _id: document._id }, { $set: { 'used_by.credited': true } }),
   )
+}
+
+/** Under which the cards with this secret are credited. */
+export async function cardOperationIds({ catalog }: BalanceDeps, secret: unknown) {
+  const filter = { secret: hashOf(secret) }
+  const found = await catalog.run('find card', () => catalog.cards.find(filter).toArray())
+  return found.map(idOf)
+}
+
+function hashOf(secret: unknown): string {
+  return createHash('sha512').update(String(secret)).digest('hex')
 }
 
 function idOf({ _id }: WithId<CardDocument>): string {

@@ -31,7 +31,7 @@ export async function doneElsewhere(
 }
 
 /** All in which the subscriber is, was or will be. */
-async function accountsOf(catalog: Catalog, sid: number): Promise<Set<number>> {
+export async function accountsOf(catalog: Catalog, sid: number): Promise<Set<number>> {
   const filter = { type: 'subscriber' as const, sid }
   const found = await catalog.run('find accounts of a subscriber', () =>
     catalog.subscribers.find(filter, { projection: { _id: 0, aid: 1 } }).toArray(),

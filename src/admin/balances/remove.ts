@@ -23,7 +23,11 @@ export interface BalanceDeleted {
   /** False: there is no such balance. */
   details: boolean
   line: BalanceLineDocument | null
+  /** What the ledger did. */
+  operations: readonly OperationLine[]
 }
+
+const NONE: BalanceDeleted = { details: false, line: null, operations: [] }
 
 /** Sessions may reserve anew as fast as they are released; their network elements are told. */
 const ROUNDS_MAX = 8
@@ -41,13 +45,13 @@ export async function deleteBalance(
 ): Promise<BalanceDeleted> {
   const { ledger, catalog } = deps
   const place = await placeOf(catalog, String(id ?? ''))
-  if (place === null) return { details: false, line: null }
+  if (place === null) return NONE
   const held = await heldAt(ledger, place)
   if (held === null) {
     // Perhaps it was this very call that has deleted it.
     const done = await ledger.findOperation(place.aid, operationId)
     const isSame = done?.operation === 'close' && done.bucketId === place.bucketId
-    return isSame && done.sid === place.sid ? deleted(deps, done) : { details: false, line: null }
+    return isSame && done.sid === place.sid ? deleted(deps, done) : NONE
   }
   if (held.bucket.counter !== '') {
     throw new RuleError(`balance ${String(id)} counts usage: it ends with its period`)
@@ -72,7 +76,8 @@ export async function deleteBalance(
 
 async function deleted({ catalog }: BalanceDeps, line: OperationLine): Promise<BalanceDeleted> {
   const nameOf = await includeNames(catalog, [line.prepaidIncludeId])
-  return { details: true, line: balanceLineDocument(line, nameOf(line.prepaidIncludeId)) }
+  const shown = balanceLineDocument(line, nameOf(line.prepaidIncludeId))
+  return { details: true, line: shown, operations: [line] }
 }
 
 async function releaseHolders(

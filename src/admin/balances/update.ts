@@ -57,9 +57,11 @@ export interface BalanceUpdated {
   entity: LiveBalance | LiveBalance[] | null
   /** As it will be recorded; of several the line that stands above theirs. */
   line: BalanceLineDocument | null
+  /** What the ledger did, balance by balance. */
+  operations: readonly OperationLine[]
 }
 
-const REFUSED: BalanceUpdated = { details: false, entity: null, line: null }
+const REFUSED: BalanceUpdated = { details: false, entity: null, line: null, operations: [] }
 const ADDITIONAL_CHARACTERS_MAX = 16_384
 const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
@@ -197,7 +199,8 @@ async function loadOne(
   const line = await commit(deps, operation, nowMs)
   if (line === null) return REFUSED
   const [entity = null] = await balancesAfter(deps, [line])
-  return { details: true, entity, line: balanceLineDocument(line, load.name) }
+  const shown = balanceLineDocument(line, load.name)
+  return { details: true, entity, line: shown, operations: [line] }
 }
 
 function operationOf(load: Load, operationId: string, note: OperationNote): CreditOperation {
@@ -290,7 +293,7 @@ async function loadAll(
     lines.push(line)
   }
   const entity = await balancesAfter(deps, lines)
-  return { details: true, entity, line: balanceLineDocument(head, '') }
+  return { details: true, entity, line: balanceLineDocument(head, ''), operations: lines }
 }
 
 async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {

@@ -1,4 +1,5 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
+import type { Actor } from '../../catalog/actor.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
@@ -23,6 +24,7 @@ export interface OwnActions {
 }
 
 export interface OwnWrite {
+  actor: Actor
   query: Fields
   update: Fields
   /** Free data of the caller. */
@@ -40,6 +42,8 @@ export interface EntityCall {
   definition: CollectionDefinition
   action: ActionName
   raw: RawParameters
+  /** Who calls: what is written is recorded under this name. */
+  caller: Actor
   /** Of `Idempotency-Key`. */
   operationId: string | null
 }
@@ -120,22 +124,22 @@ function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: numb
 
 /** Of records `uniqueget` is a `get` by key. */
 function isRecord({ store }: CollectionDefinition): boolean {
-  return store === 'lines' || store === 'bills' || store === 'balances'
+  return store === 'lines' || store === 'bills' || store === 'balances' || store === 'audit'
 }
 
 async function answerWrite(
   { stores, own }: EntityApi,
-  { definition, action, raw, operationId }: EntityCall,
+  { definition, action, raw, caller: actor, operationId }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
-  const { request, ignored } = writeRequestOf(raw, context)
+  const { request, ignored } = writeRequestOf(raw, context, actor)
   const { from, to, target, changes } = request
   const ownWrite = own[definition.name]?.write
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
   const result =
     ownWrite !== undefined
-      ? await ownWrite(action, { query: target, update, additional, operationId })
+      ? await ownWrite(action, { actor, query: target, update, additional, operationId })
       : action === 'create'
         ? await create(stores, request)
         : await change(stores, action, request)
@@ -168,6 +172,7 @@ function additionalOf(raw: RawParameters): unknown {
 const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
   autorenew: ['next_renew', 'last_renew'],
+  audit: ['urt'],
 }
 
 function dateFieldsOf(

@@ -76,7 +76,7 @@ export interface CollectionDefinition {
   /** As in the path. */
   readonly name: string
   /** Collection of the store. */
-  readonly store: EntityCollection | 'lines' | 'balances' | 'bills'
+  readonly store: EntityCollection | 'lines' | 'balances' | 'bills' | 'audit'
   /** Fields that every document of it has. */
   readonly fixed: Readonly<Record<string, unknown>>
   /** Field that tells which entity a revision belongs to; it never changes. */

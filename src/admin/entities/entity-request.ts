@@ -1,5 +1,6 @@
 /** A request of the entity API that was read, cast, and checked by the definition of its action. */
 
+import type { Actor } from '../../catalog/actor.ts'
 import type { ChangeStores } from '../../catalog/chains/change.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
@@ -52,6 +53,8 @@ export interface ReadResult {
 
 export interface WriteRequest {
   definition: CollectionDefinition
+  /** Who writes. */
+  actor: Actor
   /** `_id`, key fields and `effective_date` of `query`. */
   target: Fields
   /** Declared fields, and members of lists. */

@@ -86,6 +86,12 @@ export class TargetError extends ApiError {
 /** Nobody has logged in, or the session has ended (shape A, code 17574). */
 export class NotLoggedInError extends ApiError {
   override name = 'NotLoggedInError'
+  override readonly httpStatus: number
+
+  constructor(message: string, httpStatus = 200) {
+    super(message)
+    this.httpStatus = httpStatus
+  }
 
   override body(): object {
     const { message } = this

@@ -1,4 +1,5 @@
 /** From the parameters of a request to what the actions take (spec/entity-api.md 1.2 to 1.5). */
+import type { Actor } from '../../catalog/actor.ts'
 import { isUnset } from '../../catalog/field.ts'
 import type { Config } from '../../config/schema.ts'
 import type { ActionDefinition, ActionName, CollectionDefinition, Params } from './definition.ts'
@@ -49,7 +50,11 @@ export interface ReadWrite {
 }
 
 /** Throws `RuleError` or `InvalidFieldsError`. */
-export function writeRequestOf(raw: RawParameters, context: RequestContext): ReadWrite {
+export function writeRequestOf(
+  raw: RawParameters,
+  context: RequestContext,
+  actor: Actor,
+): ReadWrite {
   const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
@@ -66,7 +71,7 @@ export function writeRequestOf(raw: RawParameters, context: RequestContext): Rea
   const { fields: cast, dropped } = castUpdate(updateParams(context, update), update, context)
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
-  const request = { definition, target, changes, raw: update, fields }
+  const request = { definition, actor, target, changes, raw: update, fields }
   return {
     request: { ...request, from: from as Date | null, to: to as Date | null },
     ignored: dropped.filter((name) => !isKnown(name, definition, fields)),

@@ -1,32 +1,46 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
+import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
-import { answerCall, calledAction, type EntityApi, isRead } from './api.ts'
+import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } from './api.ts'
 import { RequestError, RuleError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
-import { readParameters, registerBodies } from './request/body.ts'
+import { queryParameters, readParameters, registerBodies } from './request/body.ts'
+import type { SentParameters } from './request/raw-parameters.ts'
 
 interface Called {
   Params: { collection: string; action: string }
 }
+
+/** Lets a caller in, or throws; `called`: null before it is known what is called. */
+export type AdmitCall = (
+  request: FastifyRequest,
+  sent: SentParameters,
+  called: Pick<EntityCall, 'definition' | 'action'> | null,
+) => Promise<Caller>
 
 const OPERATION_ID_LENGTH_MAX = 128
 
 export function addEntityApi(
   server: FastifyInstance,
   api: EntityApi,
+  admit: AdmitCall,
   log: Pick<Logger, 'error'>,
 ): void {
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(log))
     const handle = (request: FastifyRequest<Called>, reply: FastifyReply) =>
-      answer(api, request, reply)
+      answer(api, admit, request, reply)
     for (const url of ['/billapi/:collection/:action', '/billapi/:collection/:action/:id']) {
-      routes.route<Called>({ method: ['GET', 'POST'], url, handler: handle })
-      routes.route({ method: OTHER_METHODS, url, handler: refuseMethod })
+      const config = { access: 'asked' } as const
+      routes.route<Called>({ method: ['GET', 'POST'], url, config, handler: handle })
+      routes.route({
+        ...{ method: OTHER_METHODS, url, handler: refuseMethod },
+        config: { access: 'public' },
+      })
     }
   })
 }
@@ -40,19 +54,27 @@ async function refuseMethod({ method }: FastifyRequest, reply: FastifyReply): Pr
 
 async function answer(
   api: EntityApi,
+  admit: AdmitCall,
   request: FastifyRequest<Called>,
   reply: FastifyReply,
 ): Promise<object> {
-  const called = calledAction(request.params.collection, request.params.action)
-  if (request.method === 'GET' && !isRead(called.action)) {
-    reply.header('allow', 'POST')
-    throw new RequestError(405, `${called.action} must be sent by POST`)
+  const { collection, action } = request.params
+  const isImport = action.toLowerCase() === 'import'
+  // Files are stored while they are read: only of those who may.
+  if (isImport) {
+    await admit(request, queryParameters(request.url), calledAction(collection, action))
   }
-  const operationId = operationIdOf(request)
-  const isImport = called.action === 'import'
   const uploads = { filesMax: 1, fileBytesMax: api.stores.config.entities.importBytesMax }
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
+    await admit(request, parameters.sent, null)
+    const wanted = calledAction(collection, action)
+    const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
+    if (request.method === 'GET' && !isRead(called.action)) {
+      reply.header('allow', 'POST')
+      throw new RequestError(405, `${called.action} must be sent by POST`)
+    }
+    const operationId = operationIdOf(request)
     if (isImport) return await answerImport(api, called, parameters)
     if (called.action === 'export') return await sendExport(api, called, parameters.values, reply)
     return await answerCall(api, { ...called, raw: parameters.values, operationId })

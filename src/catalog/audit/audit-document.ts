@@ -16,13 +16,17 @@ export interface AuditDocument {
   /** Documents before and after, without secrets; null: there was none. */
   old: unknown
   new: unknown
+  /** Of the ledger: under which the balance was changed. */
+  operation_id?: string
   /** Unique: the same write is recorded once. */
   stamp: string
 }
 
+/** All but the first are read from the newest on. */
 export const AUDIT_INDEXES: readonly IndexDescription[] = [
   { key: { stamp: 1 }, unique: true },
-  { key: { urt: 1 } },
-  { key: { collection: 1, key: 1, urt: 1 } },
-  { key: { 'user.name': 1, urt: 1 } },
+  { key: { urt: 1, _id: 1 } },
+  { key: { key: 1, urt: 1, _id: 1 } },
+  { key: { collection: 1, urt: 1, _id: 1 } },
+  { key: { 'user.name': 1, urt: 1, _id: 1 } },
 ]

@@ -1,16 +1,21 @@
 /** Writes down who did what. */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { MongoBulkWriteError } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
+import { isDuplicate } from '../revisions.ts'
 import type { AuditDocument } from './audit-document.ts'
+import { bounded, textBounded } from './bounded.ts'
+import { withoutSecrets } from './secrets.ts'
 
-/** What was done; `old` and `new` without secrets. */
+/** What was done; secrets in `old` and `new` are left out. */
 export interface AuditEntry {
   readonly collection: string
   readonly type: string
   readonly key: string
   readonly old?: unknown
   readonly new?: unknown
+  readonly operationId?: string
 }
 
 export interface Audit {
@@ -21,22 +26,72 @@ export interface Audit {
 export function createAudit(catalog: Catalog): Audit {
   return {
     async record(actor, nowMs, ...entries) {
-      if (entries.length === 0) return
       const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
-      await catalog.run('write the audit', () => catalog.audit.insertMany(documents))
+      await insertRecords(catalog, documents)
     },
   }
 }
 
+/** Writes those that are not there yet, by their stamps. Rejects with `CatalogUnavailableError`. */
+export async function insertRecords(
+  catalog: Catalog,
+  documents: readonly AuditDocument[],
+): Promise<void> {
+  if (documents.length === 0) return
+  await catalog.run('write the audit', async () => {
+    try {
+      await catalog.audit.insertMany([...documents], { ordered: false })
+    } catch (error) {
+      if (!isOnlyDuplicates(error)) throw error
+    }
+  })
+}
+
+function isOnlyDuplicates(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError)) return isDuplicate(error)
+  const failures = [error.writeErrors].flat()
+  return failures.length > 0 && failures.every(({ code }) => code === 11_000)
+}
+
+/** Names beyond it are no names of ours, and too long for an index. */
+const NAME_LENGTH_MAX = 256
+
+/** `seed`: the same one for the same write, however often it is recorded. */
 export function auditDocument(
   actor: Actor,
   nowMs: number,
   entry: AuditEntry,
-  stamp: string,
+  seed: string,
 ): AuditDocument {
   const { id, name, by, address } = actor
-  const { collection, type, key, old = null } = entry
-  const user = { _id: id, name, api: by === 'token' || by === 'signature', by }
-  const what = { collection, type, key, urt: new Date(nowMs), user, ip: address }
-  return { source: 'audit', ...what, old, new: entry.new ?? null, stamp }
+  const { collection, type, key, operationId } = entry
+  const isApi = by === 'token' || by === 'signature'
+  const user = { _id: shortened(id), name: shortened(name), api: isApi, by }
+  const stamp = createHash('sha256').update(seed).digest('hex').slice(0, 32)
+  return {
+    source: 'audit',
+    ...{ collection: shortened(collection), type: shortened(type), key: shortened(key) },
+    ...{ urt: new Date(nowMs), user, ip: shortened(address) },
+    old: recorded(collection, entry.old),
+    new: recorded(collection, entry.new, entry.old),
+    ...(operationId !== undefined && { operation_id: shortened(operationId) }),
+    stamp,
+  }
+}
+
+function shortened(text: string): string {
+  return textBounded(text, NAME_LENGTH_MAX)
+}
+
+/** Of the whole document: what only the node needs. */
+const INTERNAL = ['rev', 'deleted', 'deleted_at'] as const
+
+/** What is no document is looked at as the value of one. */
+function recorded(collection: string, value: unknown, before?: unknown): unknown {
+  if (value === undefined || value === null) return null
+  const isDocument = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)
+  const document: Record<string, unknown> = isDocument ? { ...value } : { value }
+  if (isDocument) for (const name of INTERNAL) delete document[name]
+  const shown = bounded(withoutSecrets(collection, document, isDocument ? before : undefined))
+  return isDocument || !('value' in shown) ? shown : shown['value']
 }

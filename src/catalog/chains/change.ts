@@ -1,15 +1,19 @@
 /** Changes of entities that are done whole, or not at all, whatever dies in between. */
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
+import { insertRecords } from '../audit/audit.ts'
+import { auditNote, type ChangeAudit, recordsOf } from '../audit/change-audit.ts'
 import type { Collection, EntityCollection, ObjectId } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
 import { STEPS_MAX, type Step, type Stored, storeSteps } from '../store-steps.ts'
 import { ownerOf, type ProfileFence, type ProfileOwner } from '../write.ts'
 import {
+  dropNote,
   type HeldLocks,
   holding,
   isAbandoned,
+  keepNote,
   keepSequel,
   type LockOptions,
   type NotedChange,
@@ -40,6 +44,8 @@ export interface Decision<T> {
   isNew?: boolean
   /** Chains that must be held for what was decided. */
   needs?: readonly string[]
+  /** Each of its steps that has a step of this becomes a record. Absent: none is made. */
+  audit?: ChangeAudit
   result: T
 }
 
@@ -81,13 +87,28 @@ export async function changeChains<T>(
   throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
 }
 
-/** Does something while nobody changes the chains. Rejects as `changeChains`, or as it does. */
-export function whileUnchanged<T>(
+/**
+ * Does something elsewhere, while nobody changes the chain. If it is cut off, the `sequel` finds out
+ * what was done; so it does of what fails. Rejects as `changeChains`, or as `act` does.
+ */
+export function whileNoted<T>(
   stores: ChangeStores,
-  chains: readonly string[],
+  chain: string,
+  sequel: unknown,
   act: () => Promise<T>,
 ): Promise<T> {
-  return holding(lockOptionsOf(stores), chains, act)
+  const change: NotedChange = { collection: 'subscribers', steps: [], owners: [], sequel }
+  const acting = async (held: HeldLocks) => {
+    try {
+      return await act()
+    } catch (error) {
+      if (isOutage(error)) await keepSequel(stores, change)
+      else await follow(stores, change)
+      await withdrawChange(stores.catalog, held)
+      throw error
+    }
+  }
+  return holding(lockOptionsOf(stores), [chain], acting, change)
 }
 
 /**
@@ -127,28 +148,69 @@ async function perform<T>(
 ): Promise<RawDocument[] | null> {
   const { steps, sequel, isMany = false } = decision
   if (steps.length === 0 && sequel === undefined) return []
-  const change = noted(decision)
+  const change = noted(stores, decision)
+  if (isMany) return performMany(stores, held, change)
+  const isGuard = isGuarded(decision)
   const isHolding = held.first !== ''
-  const isNoted = isHolding && !isMany && !isGuarded(decision)
-  if (isNoted && !(await noteChange(stores, held, change))) return null
-  if (isHolding && isMany && !(await stillHolds(stores, held))) return null
-  const isOurs = () => stillHolds(stores, held)
-  const stored = await apply(stores, change, isOurs).catch(async (error: unknown) => {
-    // What the store refuses it would refuse for ever, and the entity would stay locked.
-    const isRefused = isNoted && !isOutage(error)
-    if (isRefused && (await isUntouched(stores, change))) {
-      await withdrawChange(stores.catalog, held)
-    }
-    throw error
-  })
-  // Only a writer without locks can have been faster.
-  if (!isNoted && stored.includes(false)) return null
+  const isNoted = change.audit !== undefined || (isHolding && !isGuard)
+  const note = isNoted ? await noteDown(stores, held, change) : held
+  if (note === null) return null
+  const isOurs = () => stillHolds(stores, note)
+  const stored = await apply(stores, { ...change, isGuard }, isOurs).catch(
+    async (error: unknown) => {
+      // What the store refuses it would refuse for ever, and the entity would stay locked.
+      const isRefused = isNoted && !isOutage(error)
+      if (isRefused && (await isUntouched(stores, change))) {
+        await (isHolding ? withdrawChange(stores.catalog, note) : dropNote(stores.catalog, note))
+      }
+      throw error
+    },
+  )
+  // What does not go away now goes with the next repair.
+  if (isNoted && !isHolding) await dropNote(stores.catalog, note).catch(() => {})
+  // Only a writer without locks can have been faster, or who has taken the note over.
+  const isLost = stored.includes(false) && (isGuard || !isNoted)
+  if (isLost && !(isNoted && !(await withdrawChange(stores.catalog, note)))) return null
   return Promise.all(stored.map((one, index) => one || reread(stores, change, index)))
 }
 
+/** Null: the locks are somebody else's by now. */
+async function noteDown(
+  stores: ChangeStores,
+  held: HeldLocks,
+  change: NotedChange,
+): Promise<HeldLocks | null> {
+  if (held.first === '') return keepNote(stores, change)
+  return (await noteChange(stores, held, change)) ? held : null
+}
+
 /**
- * Whether a change need not be noted: one replacement in the same period. It does nothing if
- * anybody has changed the revision since it was read, and can contradict no other one.
+ * Inserts that stand each for itself. They are not noted, only which ones they are: of those that
+ * are there is a record.
+ */
+async function performMany(
+  stores: ChangeStores,
+  held: HeldLocks,
+  change: NotedChange,
+): Promise<RawDocument[] | null> {
+  if (held.first !== '' && !(await stillHolds(stores, held))) return null
+  const { audit } = change
+  const which = { ...change, steps: [], owners: [] }
+  const note = audit === undefined ? null : await keepNote(stores, which)
+  const isOurs = () => stillHolds(stores, held)
+  const stored = await apply(stores, change, isOurs).catch(async (error: unknown) => {
+    if (note === null || isOutage(error)) throw error
+    await record(stores, which)
+    await dropNote(stores.catalog, note)
+    throw error
+  })
+  if (note !== null) await dropNote(stores.catalog, note).catch(() => {})
+  return stored.filter((one) => one !== false)
+}
+
+/**
+ * One replacement in the same period. It does nothing if anybody has changed the revision since it
+ * was read, and can contradict no other one: only for its record it is noted.
  */
 function isGuarded<T>({ steps, before = [], sequel }: Decision<T>): boolean {
   const [step] = steps
@@ -163,8 +225,8 @@ function isOutage(error: unknown): boolean {
   return error instanceof CatalogUnavailableError || error instanceof StoreDownError
 }
 
-function noted<T>(decision: Decision<T>): NotedChange {
-  const { collection, steps, before = [], sequel, isNew = false } = decision
+function noted<T>({ clock }: ChangeStores, decision: Decision<T>): NotedChange {
+  const { collection, steps, before = [], sequel, isNew = false, audit } = decision
   const inserts = steps.filter(({ mode }) => mode === 'insert')
   const ordered = [...inserts, ...steps.filter(({ mode }) => mode !== 'insert')]
   const owners = new Map<string, ProfileOwner>()
@@ -172,13 +234,19 @@ function noted<T>(decision: Decision<T>): NotedChange {
     const owner = ownerOf(collection, document)
     if (owner !== null && !isNew) owners.set(`${owner.aid} ${owner.sid}`, owner)
   }
-  return { collection, steps: ordered, owners: [...owners.values()], sequel: sequel ?? null }
+  return {
+    ...{ collection, steps: ordered, owners: [...owners.values()], sequel: sequel ?? null },
+    ...(audit && { audit: auditNote(audit, clock.nowMs()) }),
+  }
 }
 
-/** `isOurs`: whether what follows is still for us to do; else somebody else does it. */
+/**
+ * `isGuard`: what finds nothing to replace has not happened. `isOurs`: whether what follows is still
+ * for us to do; else somebody else does it.
+ */
 async function apply(
   stores: ChangeStores,
-  change: NotedChange,
+  change: NotedChange & { isGuard?: boolean },
   isOurs: () => Promise<boolean>,
 ): Promise<Stored[]> {
   const { catalog, fence } = stores
@@ -194,11 +262,36 @@ async function apply(
       const part = steps.slice(from, from + STEPS_MAX)
       stored.push(...(await storeSteps(catalog, collection, part)))
     }
+    if (!(change.isGuard === true && stored.includes(false))) await record(stores, change)
     if (sequel !== null && (await isOurs())) await follow(stores, change)
     return stored
   } finally {
     // Also after a failure: a write that was given up may have arrived.
     for (const owner of begun) await fence.end(owner)
+  }
+}
+
+/** Writes the records of what was done. One that the store refuses is told in the log. */
+async function record(stores: ChangeStores, change: NotedChange): Promise<void> {
+  const { catalog, log } = stores
+  const { audit, steps, collection } = change
+  if (audit === undefined) return
+  const documents = new Map(steps.map(({ document }) => [document._id.toHexString(), document]))
+  const others = audit.steps.map(({ id }) => id).filter((id) => !documents.has(id.toHexString()))
+  if (others.length > 0) {
+    const stored = catalog[collection] as unknown as Collection<RawDocument>
+    const found = await catalog.run(`look into ${collection}`, () =>
+      stored.find({ _id: { $in: others } }).toArray(),
+    )
+    for (const one of found) documents.set(one._id.toHexString(), one as RawDocument)
+  }
+  try {
+    await insertRecords(catalog, recordsOf(audit, documents))
+  } catch (error) {
+    if (isOutage(error)) throw error
+    // The change is done: it must not keep the entity locked for good.
+    const keys = audit.steps.map(({ key }) => key)
+    log.error({ err: error, collection, keys }, 'the audit of a change cannot be written')
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
 import { hasEnded, type ProcessIdentity, processIdentity } from '../../runtime/process-identity.ts'
+import type { AuditNote } from '../audit/change-audit.ts'
 import type { EntityCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
@@ -19,6 +20,8 @@ export interface NotedChange {
   owners: ProfileOwner[]
   /** What follows from it elsewhere; the catalogue only keeps it. */
   sequel: unknown
+  /** Absent: nothing is recorded of it. Of documents that are not in `steps`: if they are there. */
+  audit?: AuditNote
 }
 
 /** One lock. Those that were taken together have one group; `first` is the one with the change. */
@@ -60,19 +63,20 @@ const queues = new Map<string, Promise<void>>()
 
 /**
  * Does something while it holds the chains. Rejects with `EntityConflictError` where others hold
- * them for too long.
+ * them for too long. `change`: noted with the lock itself; of one chain only.
  */
 export async function holding<T>(
   options: LockOptions,
   chains: readonly string[],
   act: (held: HeldLocks) => Promise<T>,
+  change?: NotedChange,
 ): Promise<T> {
   const sorted = [...new Set(chains.map(lockNameOf))].sort()
   const giveUpMs = options.clock.nowMs() + WAIT_MS
   const turns: (() => void)[] = []
   try {
     for (const chain of sorted) turns.push(await turnOf(chain, options.clock, giveUpMs))
-    const held = await acquire(options, sorted, giveUpMs)
+    const held = await acquire(options, sorted, giveUpMs, change)
     let isUnfinished = false
     try {
       return await act(held)
@@ -128,11 +132,13 @@ async function acquire(
   options: LockOptions,
   chains: readonly string[],
   giveUpMs: number,
+  change?: NotedChange,
 ): Promise<HeldLocks> {
   const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
+  const wanted = { ...held, ...(change && { change }) }
   try {
     const free = chains.length > 1 ? await insertFirst(options, held, chains) : 0
-    for (const chain of chains.slice(free)) await acquireOne(options, held, chain, giveUpMs)
+    for (const chain of chains.slice(free)) await acquireOne(options, wanted, chain, giveUpMs)
     return held
   } catch (error) {
     await release(options.catalog, held).catch(() => {})
@@ -163,7 +169,7 @@ async function insertFirst(
 
 async function acquireOne(
   options: LockOptions,
-  held: HeldLocks,
+  held: HeldLocks & { change?: NotedChange },
   chain: string,
   giveUpMs: number,
 ): Promise<void> {
@@ -266,31 +272,47 @@ export async function stillHolds(
 
 /** What follows from a change that is done, but cannot be done now: it stays, and holds nobody. */
 export async function keepSequel(
-  { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
+  stores: Pick<LockOptions, 'catalog' | 'clock'>,
   change: NotedChange,
 ): Promise<void> {
+  const { audit: _, ...rest } = change
+  await keepNote(stores, { ...rest, steps: [] })
+}
+
+/** Notes a change that holds no chain; `dropNote` when it is done. */
+export async function keepNote(
+  { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
+  change: NotedChange,
+): Promise<HeldLocks> {
   const name = `${UNFINISHED}${randomUUID()}`
   const expires = new Date(clock.nowMs() + LEASE_MS)
-  const lock = { _id: name, group: randomUUID(), first: name, token: randomUUID() }
-  await catalog.run('keep what follows from a change', () =>
+  const lock = { group: randomUUID(), first: name, token: randomUUID() }
+  await catalog.run('note a change', () =>
     catalog.entitylocks.insertOne({
-      ...lock,
-      ...{ holder: processIdentity(), expires, change: { ...change, steps: [] } },
+      ...{ _id: name, ...lock },
+      ...{ holder: processIdentity(), expires, change },
     }),
   )
+  return lock
+}
+
+/** Whoever has taken it over removes it. */
+export async function dropNote(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
+  await catalog.run('remove a note', () => catalog.entitylocks.deleteOne({ _id: first, token }))
 }
 
 /** Begins the names of what is no lock: no chain is called so. */
 export const UNFINISHED = 'unfinished/'
 
-/** Nothing of it was done, and nothing will be. */
+/** Nothing of it is left to do. False: somebody else has taken it over, and does it. */
 export async function withdrawChange(
   catalog: Catalog,
   { group, first, token }: HeldLocks,
-): Promise<void> {
-  await catalog.run('withdraw a change', () =>
+): Promise<boolean> {
+  const { matchedCount } = await catalog.run('withdraw a change', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $unset: { change: '' } }),
   )
+  return matchedCount === 1
 }
 
 async function isChangeNoted(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {

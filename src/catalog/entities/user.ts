@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, Stored } from './entity.ts'
-import { date, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+import { date, flag, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 const ROLES = ['read', 'write', 'admin', 'reports'] as const
 
@@ -17,6 +17,11 @@ export const UserSchema = Type.Object({
     { description: `a list of ${ROLES.join(', ')}` },
   ),
   last_login: Type.Optional(date()),
+  /** A session of this user can do nothing before the password was changed. */
+  must_change_password: flag(),
+  /** It is the one that the node has made for the first user. */
+  password_generated: flag(),
+  password_changed_at: Type.Optional(date()),
 })
 
 export type UserDocument = Static<typeof UserSchema> & Stored
@@ -25,5 +30,5 @@ export const UserEntity: EntityDefinition = {
   schema: UserSchema,
   indexes: [{ key: { username: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['username'],
-  dates: [...REVISION_DATES, 'last_login'],
+  dates: [...REVISION_DATES, 'last_login', 'password_changed_at'],
 }

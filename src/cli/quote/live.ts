@@ -2,6 +2,8 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { createCatalogFeed } from '../../catalog/feed.ts'
 import { findProfile } from '../../catalog/profiles.ts'
+import { readCategory } from '../../catalog/stored-config.ts'
+import { type Taxation, taxationOf } from '../../catalog/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
@@ -41,6 +43,7 @@ export interface LiveState {
   profile: SubscriberProfile
   subscriber: OwnerState
   account: OwnerState
+  taxation: Taxation
 }
 
 /** 1 if nothing would be granted. Throws `UsageError`, or `CommandError`. */
@@ -51,7 +54,9 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
     const profile = await profileOf(catalog, usage)
     const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
     const catalogue = await readCatalogue(catalog)
-    return { catalogue, profile, subscriber, account } as LiveState
+    const { value } = await readCategory(catalog, 'taxation')
+    const taxation = taxationOf(value, config.rating)
+    return { catalogue, profile, subscriber, account, taxation } as LiveState
   })
   const result = quoteUsage(state, usage, settingsOf(config.rating), nowMs)
   if (options['json'] === true) print(JSON.stringify(result))
@@ -61,7 +66,7 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
 
 /** Pure: the same decision as that of a request that pretends. `nowMs`: the node's clock. */
 function quoteUsage(
-  { catalogue, profile, subscriber, account }: LiveState,
+  { catalogue, profile, subscriber, account, taxation }: LiveState,
   usage: LiveUsage,
   settings: QuoteSettings,
   nowMs: number,
@@ -70,8 +75,9 @@ function quoteUsage(
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const context: ChargeContext = {
     ...{ catalogue, profile, finder, nowMs },
-    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt, defaultTax: settings.defaultTax },
-    mapTax: createTaxMapping(settings.taxPriorities, catalogue.taxes),
+    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt },
+    defaultTax: taxation.defaultTax,
+    mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
     settings: { validityMs: 1000, graceMs: 0, replayMs: 0 },
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Config } from '../../config/schema.ts'
+import { KEY_EXPOSED } from '../../runtime/tls-files.ts'
 import { connectionsBeside } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { dnsNames } from './access.ts'
@@ -70,7 +71,8 @@ function createTls(
   { settings, log }: Surroundings,
   take: Take,
 ): Server {
-  const { cert, key, ca } = readTlsFiles(tls)
+  const { cert, key, ca, isKeyExposed } = readTlsFiles(tls)
+  if (isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
   const mustShow = ca !== undefined
   const server = createTlsServer({
     cert,

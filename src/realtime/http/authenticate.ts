@@ -1,8 +1,15 @@
 /** Who sends a request, and whether it may: keys, addresses and rates of network elements. */
 import type { Peer, Peers } from '../../catalog/peers.ts'
-import type { RefusalCause } from '../../runtime/request-metrics.ts'
+import type { Callers } from './callers.ts'
+import {
+  credentialsIn,
+  isToken,
+  mayHaveParameters,
+  queryCredentials,
+} from './client-credentials.ts'
 import type { Exchange, Head } from './exchange.ts'
 import type { RateLimits } from './rate-limits.ts'
+import { type Refusal, refusal } from './refusal.ts'
 
 /** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
 export type PeersNow = () => Pick<Peers, 'byKey'> | null
@@ -17,16 +24,6 @@ export type CredentialCheck = (
   credentials: Credentials,
 ) => Peer | 'none' | 'invalid' | 'unavailable'
 
-/** Why a request is refused, in the plain dialect; `peer` is '' if it is not known. */
-export interface Refusal {
-  readonly refused: 401 | 403 | 429 | 503
-  readonly cause: RefusalCause
-  readonly peer: string
-  readonly field: string
-  readonly why: string
-  readonly retryAfterS: number
-}
-
 /** Null for a peer that need not authenticate, and did not. */
 export interface Admitted {
   readonly refused: 0
@@ -35,8 +32,19 @@ export interface Admitted {
 
 export type Verdict = Admitted | Refusal
 
+/** A request with a token or a signature, or with a body that may have one: `decide` tells. */
+export interface Undecided {
+  readonly refused: 'undecided'
+  /** Whether the body has to be known for it. */
+  readonly needsBody: boolean
+  /** What becomes of it if there is neither. */
+  readonly otherwise: Refusal
+}
+
 export interface Authenticator {
-  authenticate(head: Head, exchange: Pick<Exchange, 'remoteAddress'>): Verdict
+  authenticate(head: Head, exchange: Pick<Exchange, 'remoteAddress'>): Verdict | Undecided
+  /** `body`: null unless it is needed. Never rejects. */
+  decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<Verdict>
 }
 
 export interface AuthenticatorOptions {
@@ -47,10 +55,12 @@ export interface AuthenticatorOptions {
   /** Whether who has none must have asked for this machine, by its address or as `localhost`. */
   readonly isForThisMachine: boolean
   readonly rateLimits: RateLimits
+  /** Who comes with tokens and signatures. */
+  readonly callers: Callers
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { checks, mustAuthenticate, isForThisMachine, rateLimits } = options
+  const { checks, mustAuthenticate, isForThisMachine, rateLimits, callers } = options
 
   const admit = (peer: Peer, exchange: Pick<Exchange, 'remoteAddress'>): Verdict => {
     const { name, requestsPerSecond } = peer
@@ -64,7 +74,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     authenticate(head, exchange) {
       if (head.authorization === null && head.apiKey === null) {
-        if (mustAuthenticate) return NOT_AUTHENTICATED
+        const stranger = head.query === '' ? null : signedOrNull(head)
+        if (stranger !== null) return stranger
+        if (mustAuthenticate) return mayHaveParameters(head) ? MAY_BE_SIGNED : NOT_AUTHENTICATED
         // A page that somebody has open on this machine reaches loopback too.
         if (head.isBrowser) return BROWSER
         // Its site can have let its own name stand for this machine; then it need not say so.
@@ -76,9 +88,39 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         if (found === 'unavailable') isUnavailable = true
         else if (found !== 'none' && found !== 'invalid') return admit(found, exchange)
       }
-      return isUnavailable ? UNAVAILABLE : head.apiKey === null ? BAD_AUTHORIZATION : BAD_KEY
+      if (isUnavailable) return UNAVAILABLE
+      if (head.apiKey !== null) return BAD_KEY
+      const token = tokenOf(head)
+      if (token === null) return BAD_AUTHORIZATION
+      // A token that is in the query, too, is not overlooked.
+      const known = head.query === '' ? callers.known(token) : null
+      return known === null ? HAS_TOKEN : { refused: 0, peer: known }
+    },
+
+    async decide(head, body, { otherwise }) {
+      const credentials = credentialsIn(head, tokenOf(head), body)
+      if (credentials === null) return otherwise
+      if ('refused' in credentials) return credentials
+      const found =
+        'token' in credentials
+          ? await callers.ofToken(credentials.token, credentials.field)
+          : await callers.ofSignature(credentials.sent, head.query.length + (body?.length ?? 0))
+      return 'refused' in found ? found : { refused: 0, peer: found }
     },
   }
+}
+
+/** Null: its query says nothing of who sends it. */
+function signedOrNull(head: Head): Undecided | null {
+  const has = queryCredentials(head.query)
+  if (has === 'none') return null
+  return has === 'token' ? HAS_TOKEN : MAY_BE_SIGNED
+}
+
+/** The token of the header; null: it has none. */
+function tokenOf({ authorization }: Credentials): string | null {
+  const bearer = authorization === null ? null : bearerOf(authorization)
+  return bearer !== null && isToken(bearer) ? bearer : null
 }
 
 /** The check of keys, which come as `X-Api-Key: KEY` or `Authorization: Bearer KEY`. */
@@ -122,13 +164,6 @@ function isSite(host: string): boolean {
 
 const ANYBODY: Admitted = { refused: 0, peer: null }
 
-const refusal = (
-  refused: Refusal['refused'],
-  cause: RefusalCause,
-  field: string,
-  why: string,
-): Refusal => ({ refused, cause, peer: '', field, why, retryAfterS: 1 })
-
 const NOT_AUTHENTICATED = refusal(
   401,
   'unauthenticated',
@@ -146,3 +181,11 @@ const SITE = refusal(
   'is the name of a site, through which one must authenticate',
 )
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
+
+const HAS_TOKEN: Undecided = {
+  ...{ refused: 'undecided', needsBody: false, otherwise: BAD_AUTHORIZATION },
+}
+/** Also of somebody unknown, whose body is read only where it may say who that is. */
+const MAY_BE_SIGNED: Undecided = {
+  ...{ refused: 'undecided', needsBody: true, otherwise: NOT_AUTHENTICATED },
+}

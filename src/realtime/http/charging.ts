@@ -6,9 +6,12 @@ import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
-import type { Authenticator } from './authenticate.ts'
+import type { Authenticator, Undecided, Verdict } from './authenticate.ts'
+import { withoutCredentials } from './client-credentials.ts'
 import { accepts, mediaKind, mustBe } from './content-types.ts'
 import type { Exchange, Head } from './exchange.ts'
+import { HeldExchange } from './held-exchange.ts'
+import type { Refusal } from './refusal.ts'
 import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'
 import {
   decodeValue,
@@ -49,12 +52,37 @@ export class Charging {
   /** Takes a request for `/realtime`, or `/realtime/NAME` with that name; '' for none. */
   take(exchange: Exchange, head: Head, pathName: string): void {
     const verdict = this.#options.authenticator.authenticate(head, exchange)
-    if (verdict.refused !== 0) {
-      this.#options.metrics.refused(verdict.peer, verdict.cause)
-      this.#refusals.refusePeer(exchange, verdict)
-      return
+    if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict.peer)
+    else if (verdict.refused === 'undecided') this.#decide(exchange, head, pathName, verdict)
+    else this.#refuse(exchange, verdict)
+  }
+
+  #refuse(exchange: Exchange, refusal: Refusal): void {
+    this.#options.metrics.refused(refusal.peer, refusal.cause)
+    this.#refusals.refusePeer(exchange, refusal)
+  }
+
+  /** Finds out who sends it while the body comes in. */
+  #decide(exchange: Exchange, head: Head, pathName: string, undecided: Undecided): void {
+    const { authenticator, bodyBytesMax } = this.#options
+    const hasBody = head.method === 'POST'
+    const held = new HeldExchange(exchange, hasBody ? bodyBytesMax : null)
+    const take = (verdict: Verdict) => {
+      if (held.isGone) return
+      if (verdict.refused !== 0) this.#refuse(held, verdict)
+      else {
+        // A message in the query does not have its credentials.
+        const rest = { ...head, query: withoutCredentials(head.query) }
+        this.#admit(held, rest, pathName, verdict.peer)
+      }
     }
-    const { peer } = verdict
+    const decide = (body: Buffer | null) =>
+      void authenticator.decide(head, body, undecided).then(take)
+    if (undecided.needsBody && hasBody) this.#readBody(held, null, decide)
+    else decide(null)
+  }
+
+  #admit(exchange: Exchange, head: Head, pathName: string, peer: Peer | null): void {
     const query = head.query === '' ? NO_PARAMETERS : readParameters(head.query)
     const name = agree(pathName, query)
     if (typeof name !== 'string') this.#refusals.refuse(exchange, 400, name)

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
 import { JavaScriptExchange, readHead } from './javascript-exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
+import { type HttpServer, ListenError, type ListenOptions, readTls } from './listening.ts'
 
 /** Milliseconds; what uWebSockets.js has built in. */
 const RECEIVE_MS = 10_000
@@ -23,14 +24,7 @@ export async function startJavaScriptServer(
   options: ListenOptions,
   endpoints: Endpoints,
 ): Promise<HttpServer> {
-  const server: HalfOpen = createServer({
-    headersTimeout: RECEIVE_MS,
-    requestTimeout: RECEIVE_MS,
-    keepAliveTimeout: RECEIVE_MS,
-    connectionsCheckingInterval: LOOK_MS,
-    maxHeaderSize: HEAD_BYTES_MAX,
-    noDelay: true,
-  })
+  const server: HalfOpen = createPlainOrTls(options)
   // Who has said all and closes that half of the connection still gets the answer.
   server.httpAllowHalfOpen = true
   const base = nextDescriptor()
@@ -53,6 +47,21 @@ export async function startJavaScriptServer(
   }
 }
 
+function createPlainOrTls(options: ListenOptions): Server {
+  const limits = {
+    headersTimeout: RECEIVE_MS,
+    requestTimeout: RECEIVE_MS,
+    keepAliveTimeout: RECEIVE_MS,
+    connectionsCheckingInterval: LOOK_MS,
+    maxHeaderSize: HEAD_BYTES_MAX,
+    noDelay: true,
+  }
+  if (options.tls === null) return createServer(limits)
+  const { cert, key } = readTls(options.tls, options)
+  const minVersion = 'TLSv1.2'
+  return createTlsServer({ ...limits, cert, key, minVersion, handshakeTimeout: RECEIVE_MS })
+}
+
 function answerRequests(server: Server, endpoints: Endpoints): void {
   server.on('request', (request, response) => {
     const head = readHead(request)
@@ -62,7 +71,8 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
 
 /**
  * What is no HTTP gets its name and ends the connection. If an earlier request of the connection
- * is not answered yet, it only ends: the refusal would be taken for the answer to that one.
+ * is not answered yet, it only ends: the refusal would be taken for the answer to that one. So it
+ * does without a handshake of TLS: there is nobody to tell.
  */
 function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
   const due = new WeakMap<Duplex, number>()
@@ -71,7 +81,8 @@ function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
     response.on('close', () => due.set(socket, (due.get(socket) ?? 1) - 1))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || (due.get(socket) ?? 0) > 0) {
+    const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
+    if (isHandshake || !socket.writable || (due.get(socket) ?? 0) > 0) {
       socket.destroy()
       return
     }

@@ -1,5 +1,11 @@
 /** What both servers are told and give. */
 import type { Logger } from '../../runtime/log.ts'
+import {
+  KEY_EXPOSED,
+  type KeyPair,
+  type KeyPairFiles,
+  readKeyPair,
+} from '../../runtime/tls-files.ts'
 import type { EncodeRefusal } from './refusals.ts'
 
 /** What event loops know of each other that listen on one port (`realtime.listeners`). */
@@ -16,6 +22,8 @@ export interface ListenOptions {
   readonly port: number
   /** Null: the port is for this thread alone. */
   readonly sharing: PortSharing | null
+  /** Null: without TLS. */
+  readonly tls: KeyPairFiles | null
   readonly connectionsMax: number
   readonly encodeRefusal: EncodeRefusal
   readonly log: Pick<Logger, 'warn' | 'error'>
@@ -27,6 +35,17 @@ export interface HttpServer {
   stop(): void
   /** Cuts what is still connected. */
   close(): void
+}
+
+/** The files, checked. Throws `TlsFileError`. Warns once of a key that everybody may read. */
+export function readTls(
+  tls: KeyPairFiles,
+  { log, sharing }: Pick<ListenOptions, 'log' | 'sharing'>,
+): KeyPair {
+  const pair = readKeyPair('realtime.tls', tls)
+  const isFirst = sharing === null || sharing.isFirst
+  if (isFirst && pair.isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
+  return pair
 }
 
 /** The address cannot be listened on; the message says why. */

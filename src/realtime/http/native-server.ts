@@ -2,7 +2,7 @@ import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.j
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
 import type { Head } from './exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
+import { type HttpServer, ListenError, type ListenOptions, readTls } from './listening.ts'
 import { NativeExchange, readHead } from './native-exchange.ts'
 
 export type Uws = typeof import('uWebSockets.js')
@@ -20,7 +20,7 @@ export async function startNativeServer(
   options: ListenOptions,
   endpoints: Endpoints,
 ): Promise<HttpServer> {
-  const app = uws.App() as App
+  const app = createApp(uws, options)
   addRoutes(app, endpoints)
   const first = await listenFirst(uws, app, options)
   if (first === false) {
@@ -41,6 +41,14 @@ export async function startNativeServer(
       app.close()
     },
   }
+}
+
+/** The library reads the files itself, and says of none what is wrong with it: so they are checked. */
+function createApp(uws: Uws, options: ListenOptions): App {
+  const { tls } = options
+  if (tls === null) return uws.App() as App
+  readTls(tls, options)
+  return uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as App
 }
 
 function addRoutes(app: App, endpoints: Endpoints): void {

@@ -2,8 +2,8 @@
 import type { Reason } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import type { Dialect, MissingDialect } from '../dialects.ts'
-import type { Refusal } from './authenticate.ts'
 import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
+import type { Refusal } from './refusal.ts'
 
 /** Answers an exchange, with what the state of the server adds. */
 export type Answer = (

@@ -10,7 +10,7 @@ export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
   readonly httpServer: 'auto' | 'native' | 'javascript'
 }
 
-/** Listens for charge requests. Throws `ListenError`. */
+/** Listens for charge requests. Throws `ListenError`, `TlsFileError`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const endpoints = createEndpoints(options)
   const uws = options.httpServer === 'javascript' ? null : await loadNative()

@@ -41,19 +41,28 @@ function valueBehind(text: string, name: string): string | null {
  * like a document of its own is taken for one, a form would have written that character as %XX.
  */
 export function readForm(body: Buffer): Parameters | DecodeError {
+  return isDocument(body) ? NO_PARAMETERS : readParameters(body.toString('latin1'))
+}
+
+/** Whether a body that is declared to be a form is a document. */
+export function isDocument(body: Buffer): boolean {
   let start = 0
   while (start < body.length && isBlank(body[start])) start += 1
   const first = body[start]
-  if (first === BRACE || first === BRACKET || first === LESS_THAN) return NO_PARAMETERS
-  return readParameters(body.toString('latin1'))
+  return first === BRACE || first === BRACKET || first === LESS_THAN
 }
 
 /** The query without the parameter that names the file type. */
 export function withoutFileType(query: string): string {
+  return withoutParameters(query, FILE_TYPE)
+}
+
+/** The query without the parameters of a name, which is given with its `=`. */
+export function withoutParameters(query: string, name: string): string {
   let rest = ''
   for (let start = 0; start < query.length; ) {
     const end = endOfPair(query, start)
-    if (!query.startsWith(FILE_TYPE, start)) {
+    if (!query.startsWith(name, start)) {
       rest += rest === '' ? query.slice(start, end) : `&${query.slice(start, end)}`
     }
     start = end + 1

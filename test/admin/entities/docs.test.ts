@@ -64,6 +64,7 @@ beforeAll(async () => {
       TOLLGATE_LEDGER_PARTITIONS: '4',
       TOLLGATE_RECORDER_BLOCK_MS: '20',
       TOLLGATE_ADMIN_PORT: '0',
+      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     },
   })
   const metrics = createMetrics({ node: 'test', role: 'admin' })

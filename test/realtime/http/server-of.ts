@@ -9,6 +9,7 @@ import {
   createAuthenticator,
   createKeyCheck,
 } from '../../../src/realtime/http/authenticate.ts'
+import { type Callers, createCallers } from '../../../src/realtime/http/callers.ts'
 import type { HttpServer } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
@@ -70,12 +71,22 @@ export interface AccessOptions {
   /** False: the peers were never read. */
   readonly areKnown?: boolean
   readonly elapsedMs?: () => number
+  readonly callers?: Callers
 }
+
+/** No client was ever read. */
+const NO_CALLERS = createCallers({
+  now: () => null,
+  open: async () => Promise.reject(new Error('nothing is to be opened')),
+  clock: { nowMs: () => 0 },
+  elapsedMs: () => 0,
+  log: createLogger({ name: 'test', level: 'silent' }),
+})
 
 /** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
 export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
   const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
-  const { isForThisMachine = true } = options
+  const { isForThisMachine = true, callers = NO_CALLERS } = options
   const known = new Map(Object.entries(byKey))
   const peers = { byKey: (key: string) => known.get(key) ?? null }
   return createAuthenticator({
@@ -83,6 +94,7 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
     mustAuthenticate,
     isForThisMachine,
     rateLimits: createRateLimits(elapsedMs),
+    callers,
   })
 }
 
@@ -95,6 +107,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     host: '127.0.0.1',
     port: 0,
     sharing: null,
+    tls: null,
     httpServer,
     connectionsMax: 1000,
     log: createLogger({ name: 'test', level: 'silent' }),

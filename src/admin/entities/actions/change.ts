@@ -10,6 +10,7 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
+import { audited } from './audited.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { minimumDateMs } from './minimum-date.ts'
 import { sequelOf } from './moved-account.ts'
@@ -93,11 +94,11 @@ export async function change(
     const minimumMs = await minimumDateMs(catalog, definition, config)
     const nowMs = clock.nowMs()
     const held = target.in(revisions)
-    const context = ruleContextOf(stores, action, beginOf(action, held, from, nowMs))
+    const context = ruleContextOf(stores, action, beginOf(action, held, from, nowMs), request.actor)
     const edit = { nowMs, minimumMs, zone }
     const work = { stores, request, draft, target: held, context, edit }
     const edited = await (CHANGES[action] as Change)(work)
-    return decided(work, edited)
+    return audited(await decided(work, edited), request, action, held)
   })
   const { details, shown, more } = result
   const entity = shown === null ? null : (stored.get(shown._id.toHexString()) ?? shown)

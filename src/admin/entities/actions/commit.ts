@@ -1,4 +1,5 @@
 /** From a draft to the store: what all writes have in common. */
+import type { Actor } from '../../../catalog/actor.ts'
 import type { Decision } from '../../../catalog/chains/change.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -16,10 +17,12 @@ export function ruleContextOf(
   stores: EntityStores,
   action: ActionName,
   fromMs: number,
+  actor: Actor,
 ): RuleContext {
   const { catalog, ledger, clock, config } = stores
   const { timeZone: zone, cycleDay } = config.rating
-  return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs }
+  const user = actor.by === 'session' ? { user: actor.name } : {}
+  return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, ...user }
 }
 
 /** What configured fields make of what was sent; undefined takes a field away. */

@@ -1,5 +1,5 @@
 /** `create` (spec/entity-api.md 2.4). */
-import { changeChains } from '../../../catalog/chains/change.ts'
+import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { takeNumbers } from '../../../catalog/sequence.ts'
@@ -7,10 +7,12 @@ import { FOREVER_MS } from '../../../domain/time.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
 import { DISPLAY, RuleError } from '../errors.ts'
+import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { addAccountBefore } from './account-begin.ts'
+import { audited } from './audited.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { withFirstCharge } from './first-charge.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
@@ -27,16 +29,28 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     const numbered = await withFreeNumber(stores, definition, document)
     const draft = new Draft([])
     const added = draft.add(numbered)
-    const context = ruleContextOf(stores, 'create', fromOf(added))
+    const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
     const decision = await decisionOf(stores, request, draft, context, added._id)
-    if (definition.name === 'autorenew') return withFirstCharge(decision, added, context)
-    if (definition.name !== 'subscribers') return { ...decision, isNew: true }
-    return addAccountBefore(stores, decision, numbered)
+    const whole = await withMore(stores, request, decision, added, context)
+    return audited(whole, request, 'create', null)
   })
   const entity = stored.get(result.toHexString()) ?? null
   // As existing clients know it (spec/entity-api.md 2.0).
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
   return { details: isSilent ? null : true, entity }
+}
+
+/** With what else has to be written for it. */
+function withMore<T>(
+  stores: EntityStores,
+  { definition: { name } }: WriteRequest,
+  decision: Decision<T>,
+  added: RawDocument,
+  context: RuleContext,
+): Decision<T> | Promise<Decision<T>> {
+  if (name === 'autorenew') return withFirstCharge(decision, added, context)
+  if (name !== 'subscribers') return { ...decision, isNew: true }
+  return addAccountBefore(stores, decision, added)
 }
 
 /** With everything that it is stored with, but for a number. Throws `RuleError`. */
@@ -52,7 +66,7 @@ export async function newDocument(
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
     throw new RuleError(text, DISPLAY.date)
   }
-  const context = ruleContextOf(stores, 'create', begin.getTime())
+  const context = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
   const custom = customChanges(request, context, null)
   const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
   const prepare = stores.rules[definition.name]?.prepare

@@ -18,10 +18,12 @@ export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadR
   return { rows: found.slice(0, size), hasMore: found.length > size }
 }
 
+const RECORDS: ReadonlySet<string> = new Set(['lines', 'bills', 'balances', 'audit'])
+
 /** What is never deleted has no mark, and asking for it would keep an index from being enough. */
 export function filterOf({ definition, filter }: ReadRequest): Fields {
   const { store, fixed } = definition
-  const isEntity = store !== 'lines' && store !== 'bills' && store !== 'balances'
+  const isEntity = !RECORDS.has(store)
   const present = isEntity ? [NOT_DELETED] : []
   const wanted = Object.keys(filter).length === 0 ? [] : [filter]
   const parts = [fixed, ...wanted, ...present].filter((part) => Object.keys(part).length > 0)
@@ -33,11 +35,19 @@ export function filterOf({ definition, filter }: ReadRequest): Fields {
  * begin, as their index has them; all others by id.
  */
 export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1> {
+  if (definition.store === 'audit') return newestFirst(sort)
   const [[first, direction] = ['', 1] as const, second] = Object.entries(sort)
   if (first === definition.keyField && second === undefined) {
     return { [first]: direction, from: direction }
   }
   return '_id' in sort ? { ...sort } : { ...sort, _id: 1 }
+}
+
+/** As its indexes have them. */
+function newestFirst(sort: ReadRequest['sort']): Record<string, 1 | -1> {
+  const wanted = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
+  const last = Object.values(wanted).at(-1) ?? -1
+  return '_id' in wanted ? { ...wanted } : { ...wanted, _id: last }
 }
 
 /** With what `revision_info` is made from, where that is asked for. */

@@ -1,6 +1,7 @@
 /** All collections of the entity API (interface.md 2.1, 4.1; spec/entity-api.md 3.00). */
 import type { ActionName, CollectionDefinition, Param } from '../definition.ts'
 import { accounts } from './accounts.ts'
+import { audit } from './audit.ts'
 import { autorenew } from './autorenew.ts'
 import { balances } from './balances.ts'
 import { bills } from './bills.ts'
@@ -34,9 +35,10 @@ const ALL = [
   users,
   lines,
   autorenew,
+  audit,
 ] as const
 
-/** By the name in the path, in the order of interface.md 2.1. */
+/** By the name in the path, in the order of interface.md 2.1; the audit stands behind them. */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )

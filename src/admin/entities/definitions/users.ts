@@ -1,4 +1,5 @@
 import {
+  boolean,
   change,
   collection,
   create,
@@ -17,6 +18,7 @@ const FIELDS = {
   /** Stored as a hash. */
   password: required(text),
   roles: { type: 'array', of: 'string', mandatory: true },
+  must_change_password: boolean,
 } as const
 
 const ADMINS = { roles: ['admin'], customFields: false } as const
@@ -27,7 +29,7 @@ export const users = collection({
   store: 'users',
   keyField: 'username',
   hasMinimumDate: false,
-  hidden: ['password'],
+  hidden: ['password', 'password_generated'],
   actions: {
     get: read({ username: texts }, { customFields: false }),
     create: create(FIELDS, ADMINS),

@@ -18,7 +18,7 @@ import { type ImportSettings, importSettings } from './settings.ts'
  */
 export async function answerImport(
   api: EntityApi,
-  called: Pick<EntityCall, 'definition' | 'action'>,
+  called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
   { values, files }: RequestParameters,
 ): Promise<object> {
   const importId = textAt(values, 'import_id')
@@ -31,6 +31,7 @@ export async function answerImport(
   const { fields } = await contextOf(api, called)
   const settings = await settingsOf(api, called, values)
   const request: ImportRequest = {
+    actor: called.caller,
     definition: called.definition,
     fields,
     settings: switchAt(values, 'dry_run') ? { ...settings, isDryRun: true } : settings,

@@ -79,6 +79,7 @@ function overrideRequest(
   const prices = usagets.map(([usaget, steps]) => [`rates.${plain(key)}.${usaget}.rate`, steps])
   return {
     definition: DEFINITIONS.get(collection) as CollectionDefinition,
+    actor: job.actor,
     target: { name, effective_date: from },
     changes: { set: Object.fromEntries(prices), push: [], pull: [] },
     raw: {},
@@ -114,7 +115,7 @@ async function checkChange(job: ImportJob, request: WriteRequest): Promise<void>
   const { revisions, held } = await findHeld(job, request)
   const nowMs = stores.clock.nowMs()
   const fromMs = request.from?.getTime() ?? nowMs
-  const context = ruleContextOf(stores, 'permanentchange', fromMs)
+  const context = ruleContextOf(stores, 'permanentchange', fromMs, job.actor)
   const custom = customChanges(request, context, held)
   const { [definition.keyField]: _, ...set } = { ...custom, ...request.changes.set }
   const changes = { ...request.changes, set: { ...set, ...definition.fixed } }

@@ -10,6 +10,7 @@ import { readReferences } from '../../../catalog/references.ts'
 import type { Step } from '../../../catalog/store-steps.ts'
 import { checkedEntityAmong } from '../../../catalog/write.ts'
 import { addAccountBefore } from '../actions/account-begin.ts'
+import { audited } from '../actions/audited.ts'
 import { ruleContextOf } from '../actions/commit.ts'
 import { newDocument } from '../actions/create.ts'
 import { chainOf, findDocuments } from '../actions/revisions.ts'
@@ -130,7 +131,8 @@ async function decide(
       problems.set(row.unit, problemOf(error, job))
     }
   }
-  return { collection, steps, early, isMany: true, isNew: true }
+  const decided = { collection, steps, isMany: true, isNew: true, result: null }
+  return { ...audited(decided, job, 'create', null), early }
 }
 
 interface Known {
@@ -140,12 +142,12 @@ interface Known {
 }
 
 async function checked(
-  { stores, definition }: ImportJob,
+  { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
   { taken, known, cache }: Known,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
-  const context = { ...ruleContextOf(stores, 'create', fromOf(document)), cache }
+  const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
   taken.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
@@ -184,7 +186,8 @@ async function writeEarly(job: ImportJob, row: NewRow, problems: Problems): Prom
       if (document === undefined) return { collection, steps: [], result: found }
       const insert: Step = { mode: 'insert', document }
       const decision = { collection, steps: [insert], result: found }
-      return addAccountBefore(job.stores, decision, document)
+      const whole = await addAccountBefore(job.stores, decision, document)
+      return audited(whole, job, 'create', null)
     })
     for (const [unit, problem] of result) problems.set(unit, problem)
   } catch (error) {

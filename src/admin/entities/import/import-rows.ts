@@ -3,6 +3,8 @@
  * bad row never stops the others, and an import that was cut off goes on where it was.
  */
 import { randomUUID } from 'node:crypto'
+import type { Actor } from '../../../catalog/actor.ts'
+import { auditDocument, insertRecords } from '../../../catalog/audit/audit.ts'
 import type { Collection } from '../../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
 import type { CollectionDefinition } from '../definition.ts'
@@ -22,6 +24,7 @@ import { type ImportFile, type Survey, survey } from './survey.ts'
 import { type GoodUnit, isGood, type RowResults, type Unit } from './unit.ts'
 
 export interface ImportRequest {
+  actor: Actor
   definition: CollectionDefinition
   /** Configured fields of the collection. */
   fields: readonly FieldDefinition[]
@@ -51,7 +54,7 @@ export async function importRows(
   request: ImportRequest,
   watch: ImportWatch = {},
 ): Promise<ImportResult> {
-  const { definition, fields, settings, file } = request
+  const { actor, definition, fields, settings, file } = request
   const importId = importIdOf(request)
   checkLinks(request)
   const rowsMax = stores.config.entities.importRowsMax
@@ -59,11 +62,7 @@ export async function importRows(
   const { isDryRun } = settings
   const claims = isDryRun ? new Claims() : null
   const job: ImportJob = {
-    stores,
-    definition,
-    fields,
-    settings,
-    importId,
+    ...{ stores, actor, definition, fields, settings, importId },
     ignored: new Set(),
     claims,
   }
@@ -75,7 +74,9 @@ export async function importRows(
   try {
     await ensureIndexes(job)
     const result = await new ImportRun(job, found, progress, watch).run(file)
-    if (!progress.isDone) await progress.end('done')
+    if (progress.isDone) return result
+    await recordImport(job, file, result)
+    await progress.end('done')
     return result
   } catch (error) {
     await progress.end('stopped').catch(() => undefined)
@@ -84,6 +85,19 @@ export async function importRows(
     const how = 'it goes on with the same file and import_id'
     throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
   }
+}
+
+/** Beside those of its rows; one that is done again after a stop is the same one. */
+async function recordImport(
+  { stores, actor, definition, settings, importId }: ImportJob,
+  { name: fileName }: ImportFile,
+  { total, succeeded, failed }: ImportResult,
+): Promise<void> {
+  const { operation } = settings
+  const done = { import_id: importId, file_name: fileName, operation, total, succeeded, failed }
+  const entry = { collection: definition.name, type: 'import', key: importId, new: done }
+  const nowMs = stores.clock.nowMs()
+  await insertRecords(stores.catalog, [auditDocument(actor, nowMs, entry, `import/${importId}`)])
 }
 
 function importIdOf({ importId, settings }: ImportRequest): string {

@@ -1,5 +1,6 @@
 /** What all rows of one import have in common. */
 import { createHash } from 'node:crypto'
+import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { CollectionDefinition } from '../definition.ts'
@@ -12,6 +13,7 @@ import type { ImportSettings } from './settings.ts'
 import type { GoodUnit } from './unit.ts'
 
 export interface ImportJob {
+  actor: Actor
   stores: EntityStores
   definition: CollectionDefinition
   fields: readonly FieldDefinition[]

@@ -43,7 +43,7 @@ export function changeRequest(job: ImportJob, unit: GoodUnit): WriteRequest {
 }
 
 function requestOf(job: ImportJob, parameters: ReadonlyMap<string, unknown>): WriteRequest {
-  const { request, ignored } = writeRequestOf(parameters, contextOf(job))
+  const { request, ignored } = writeRequestOf(parameters, contextOf(job), job.actor)
   for (const name of ignored) job.ignored.add(name)
   return request
 }

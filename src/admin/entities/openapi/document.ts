@@ -2,9 +2,11 @@
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../field-definition.ts'
-import { COMMON_RESPONSES, COMMON_SCHEMAS, json, OPTION_SCHEMAS } from './components.ts'
+import { COMMON_RESPONSES, COMMON_SCHEMAS, OPTION_SCHEMAS } from './components.ts'
+import { NODE_PATHS } from './node-paths.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { entitySchema, type Schema } from './schemas.ts'
+import { SECURITY, SECURITY_SCHEMES } from './security.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -15,7 +17,10 @@ export interface OpenApiDocument {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly responses: Readonly<Record<string, Schema>>
+    readonly securitySchemes: Readonly<Record<string, Schema>>
   }
+  /** Any of them. */
+  readonly security: readonly Schema[]
 }
 
 const ABOUT =
@@ -68,9 +73,10 @@ export function openApiDocument(
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },
     servers: [{ url: '/' }],
-    tags: [NODE, ...[...definitions.keys()].map(tagOf)],
+    tags: [NODE, ACCESS, ...[...definitions.keys()].map(tagOf)],
     paths,
-    components: { schemas, responses: COMMON_RESPONSES },
+    components: { schemas, responses: COMMON_RESPONSES, securitySchemes: SECURITY_SCHEMES },
+    security: SECURITY,
   }
 }
 
@@ -85,47 +91,4 @@ function tagOf(name: string) {
 }
 
 const NODE = { name: 'node', description: 'The node itself' } as const
-
-const HEARTBEAT: Schema = {
-  type: 'object',
-  properties: { status: { type: 'integer', enum: [0, 1] }, message: { type: 'string' } },
-  required: ['status'],
-}
-
-const NODE_PATHS: Readonly<Record<string, PathItem>> = {
-  '/api': {
-    get: {
-      operationId: 'heartbeat',
-      tags: ['node'],
-      summary: 'Tell whether the database is reachable',
-      description: 'Tells whether the database is reachable.',
-      responses: {
-        '200': { description: 'It is.', ...json(HEARTBEAT) },
-        '503': { description: 'It is not.', ...json(HEARTBEAT) },
-      },
-    },
-  },
-  '/openapi.json': {
-    get: {
-      operationId: 'openapi',
-      tags: ['node'],
-      summary: 'This document',
-      description: 'This document, with the fields that are configured now.',
-      responses: { '200': { description: 'The document.', ...json({ type: 'object' }) } },
-    },
-  },
-  '/docs': {
-    get: {
-      operationId: 'docs',
-      tags: ['node'],
-      summary: 'This document as a page',
-      description: 'This document as a page for a browser, without scripts.',
-      responses: {
-        '200': {
-          description: 'The page.',
-          content: { 'text/html': { schema: { type: 'string' } } },
-        },
-      },
-    },
-  },
-}
+const ACCESS = { name: 'access', description: 'Logging in, tokens and settings' } as const

@@ -13,6 +13,8 @@ export interface Operation {
   readonly description: string
   /** Roles of which the caller needs one; `admin` always may. */
   readonly 'x-roles'?: readonly string[]
+  /** Absent: as all others; empty: nobody has to authenticate. */
+  readonly security?: readonly Schema[]
   readonly parameters?: readonly Schema[]
   readonly requestBody?: Schema
   readonly responses: Readonly<Record<string, Schema>>

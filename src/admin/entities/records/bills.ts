@@ -1,45 +1,64 @@
 /** Invoices and payments: their dates change, and what nobody refers to can go (spec 3.7). */
-import { ObjectId } from '../../../catalog/collections.ts'
+import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
 import type { OwnActions, OwnWrite } from '../api.ts'
 import type { EntityStores, WriteResult } from '../entity-request.ts'
 import { DISPLAY, RuleError, TargetError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
+import { recorded } from './trail.ts'
 
-export function billActions({ catalog }: EntityStores): OwnActions {
+export function billActions(stores: EntityStores): OwnActions {
   return {
     write: (action, write) =>
-      action === 'delete' ? deleteBill(catalog, write) : updateBill(catalog, write),
+      action === 'delete' ? deleteBill(stores, write) : updateBill(stores, write),
   }
 }
 
-async function updateBill(catalog: Catalog, { query, update }: OwnWrite): Promise<WriteResult> {
+async function updateBill(stores: EntityStores, write: OwnWrite): Promise<WriteResult> {
+  const { catalog } = stores
+  const { actor, query, update } = write
   const filter = filterOf(query)
   if (Object.keys(update).length === 0) {
     throw new RuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
-  const entity = await catalog.run('update a bill', () =>
-    catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
-  )
-  if (entity === null) throw gone(query)
-  return { details: true, entity }
+  const old = await billOf(catalog, query, filter)
+  const trail = { ...trailOf(old), actor, type: 'update', set: update }
+  return recorded(stores, trail, async () => {
+    const entity = await catalog.run('update a bill', () =>
+      catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
+    )
+    if (entity === null) throw gone(query)
+    return { details: true, entity }
+  })
 }
 
-async function deleteBill(catalog: Catalog, { query }: OwnWrite): Promise<WriteResult> {
+async function deleteBill(stores: EntityStores, { actor, query }: OwnWrite): Promise<WriteResult> {
+  const { catalog } = stores
   const filter = filterOf(query)
-  const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter))
-  if (bill === null) throw gone(query)
+  const bill = await billOf(catalog, query, filter)
   const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
   if (reason !== null) throw new RuleError(`delete: ${reason}`, DISPLAY.refused)
   const unlinked = LINKS.map((name) => ({
     $or: [{ [name]: { $exists: false } }, { [name]: { $size: 0 } }],
   }))
-  const { deletedCount } = await catalog.run('delete a bill', () =>
-    catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
-  )
-  if (deletedCount === 1) return { details: true, entity: null }
-  throw new RuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
+  return recorded(stores, { ...trailOf(bill), actor, type: 'delete', set: null }, async () => {
+    const { deletedCount } = await catalog.run('delete a bill', () =>
+      catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
+    )
+    if (deletedCount === 1) return { details: true, entity: null }
+    throw new RuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
+  })
+}
+
+async function billOf(catalog: Catalog, query: Fields, filter: object) {
+  const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter))
+  if (bill === null) throw gone(query)
+  return bill
+}
+
+function trailOf(bill: WithId<BillDocument>) {
+  return { store: 'bills', key: bill._id.toHexString(), id: bill._id, old: bill } as const
 }
 
 function filterOf({ _id: id, aid }: Fields): object {

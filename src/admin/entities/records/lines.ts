@@ -1,19 +1,19 @@
 /** Lines are read-only, but for credits that no invoice has yet (spec/entity-api.md 3.15). */
+import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
 import type { OwnActions } from '../api.ts'
 import type { EntityStores, WriteResult } from '../entity-request.ts'
 import { DISPLAY, RuleError, TargetError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
+import { recorded } from './trail.ts'
 
 export function lineActions(stores: EntityStores): OwnActions {
-  return { write: (_, { query }) => deleteLine(stores, query['_id']) }
+  return { write: (_, { actor, query }) => deleteLine(stores, actor, query['_id']) }
 }
 
-async function deleteLine(
-  { catalog, clock, config }: EntityStores,
-  id: unknown,
-): Promise<WriteResult> {
+async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Promise<WriteResult> {
+  const { catalog, clock, config } = stores
   if (!(id instanceof ObjectId)) throw new RuleError('query: _id is missing', DISPLAY.request)
   const { timeZone, cycleDay } = config.rating
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
@@ -24,11 +24,14 @@ async function deleteLine(
   if (reason !== null) throw new RuleError(`delete: ${reason}`, DISPLAY.refused)
   // As it was looked at: an invoice may have taken it meanwhile.
   const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
-  const { deletedCount } = await catalog.run('delete a line', () =>
-    catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
-  )
-  if (deletedCount === 1) return { details: true, entity: null }
-  throw new RuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+  const trail = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
+  return recorded(stores, { ...trail, key: String(found['stamp']) }, async () => {
+    const { deletedCount } = await catalog.run('delete a line', () =>
+      catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
+    )
+    if (deletedCount === 1) return { details: true, entity: null }
+    throw new RuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+  })
 }
 
 function reasonToKeep(line: Fields, activeCycle: string): string | null {

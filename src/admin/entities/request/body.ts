@@ -4,15 +4,29 @@
  */
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
+import { signatureNameOf } from '../../../catalog/signature/signed-text.ts'
 import { ApiError, RequestError, RuleError } from '../errors.ts'
-import { addForm, FormParameters } from './form-names.ts'
-import { BODY_BYTES_MAX } from './json-limits.ts'
+import { FormParameters } from './form-names.ts'
+import { BODY_BYTES_MAX, DEPTH_MAX } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
-import type { RawParameters } from './raw-parameters.ts'
+import type { RawParameters, SentParameters } from './raw-parameters.ts'
 
 export interface RequestParameters extends ReadParts {
   readonly values: RawParameters
+  /**
+   * The same in the order of sending, for signatures; of files nothing. Where none of them is a
+   * signature, nested values of JSON may be in another order.
+   */
+  readonly sent: SentParameters
+}
+
+/** A body, or a part of an address. */
+interface Parameters {
+  readonly values: RawParameters
+  /** In the order of sending. */
+  sent(): SentParameters
 }
 
 /**
@@ -21,14 +35,14 @@ export interface RequestParameters extends ReadParts {
  */
 export function registerBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
-  const add = (type: string, read: (text: string) => RawParameters) =>
+  const add = (type: string, read: (text: string) => Parameters) =>
     server.addContentTypeParser(
       type,
       { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
       async (_request: FastifyRequest, body: Buffer) => read(textOf(body)),
     )
   add('application/json', jsonBody)
-  add('application/x-www-form-urlencoded', formBody)
+  add('application/x-www-form-urlencoded', formOf)
   server.register(multipart)
 }
 
@@ -43,25 +57,39 @@ export async function readParameters(
   reply: FastifyReply,
   uploads: UploadLimits = NO_FILES,
 ): Promise<RequestParameters> {
-  const query = new FormParameters()
-  const mark = request.url.indexOf('?')
-  if (mark >= 0) addForm(request.url.slice(mark + 1), query)
-  const values = query.values()
+  const query = queryOf(request.url)
   if (!request.isMultipart()) {
-    const body = (request.body ?? new Map()) as RawParameters
-    for (const [name, value] of body) values.set(name, value)
-    return { values, files: [], dispose: async () => undefined }
+    const body = (request.body ?? NO_PARAMETERS) as Parameters
+    return { ...merged(query, body), files: [], dispose: async () => undefined }
   }
   const form = new FormParameters()
   try {
     const parts = await readParts(request, form, uploads)
-    for (const [name, value] of form.values()) values.set(name, value)
-    return { values, ...parts }
+    return { ...merged(query, parametersOf(form)), ...parts }
   } catch (error) {
     // What is still to come is not read, so no further request can come behind it.
     reply.header('connection', 'close')
     throw error
   }
+}
+
+/** Those of the query string of a URL alone, as they were sent. Throws `RuleError`. */
+export function queryParameters(url: string): SentParameters {
+  return merged(queryOf(url), NO_PARAMETERS).sent
+}
+
+function queryOf(url: string): Parameters {
+  const mark = url.indexOf('?')
+  return formOf(mark < 0 ? '' : url.slice(mark + 1))
+}
+const NO_PARAMETERS: Parameters = { values: new Map(), sent: () => new Map() }
+
+/** Who is in both has the place of the first, and the value of the second. */
+function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'values' | 'sent'> {
+  const values = new Map([...query.values, ...body.values])
+  // To read a body once more in its order is for those who need it.
+  const isSigned = signatureNameOf(values) !== null
+  return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
 }
 
 /**
@@ -87,16 +115,33 @@ function textOf(body: Buffer): string {
   }
 }
 
-function jsonBody(text: string): RawParameters {
-  const value = text.trim() === '' ? {} : parseJson(text, 'body')
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return new Map(Object.entries(value))
+function jsonBody(text: string): Parameters {
+  if (text.trim() === '') return NO_PARAMETERS
+  const value = parseJson(text, 'body')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new RuleError('body must be an object with the parameters')
   }
-  throw new RuleError('body must be an object with the parameters')
+  return {
+    values: new Map(Object.entries(value)),
+    sent: () => orderedBody(text),
+  }
 }
 
-function formBody(text: string): RawParameters {
+/** What it refuses stands behind a member of the same name, which alone was read before. */
+function orderedBody(text: string): SentParameters {
+  try {
+    return parseOrdered(text, DEPTH_MAX) as SentParameters
+  } catch {
+    throw new RuleError(`body is nested deeper than ${DEPTH_MAX} levels`)
+  }
+}
+
+function formOf(text: string): Parameters {
   const form = new FormParameters()
-  addForm(text, form)
-  return form.values()
+  form.addText(text)
+  return parametersOf(form)
+}
+
+function parametersOf(form: FormParameters): Parameters {
+  return { values: form.values(), sent: () => form.sent() }
 }

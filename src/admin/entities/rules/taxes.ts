@@ -1,12 +1,15 @@
 /** Taxes (spec/entity-api.md 3.12). */
 import { isUnset } from '../../../catalog/field.ts'
+import { readCategory } from '../../../catalog/stored-config.ts'
+import { storedDefaultTax } from '../../../catalog/taxation-settings.ts'
+import { RuleError as StoredRuleError } from '../../../rating/rule-error.ts'
 import { RuleError } from '../errors.ts'
 import { toOf } from '../timeline/draft.ts'
 import { during, findAll, refuseUsed } from './lookups.ts'
-import type { CollectionRules } from './rule.ts'
+import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, isFraction } from './values.ts'
 
-/** `defaultTax`: key of the one that holds where nothing else is said. */
+/** `defaultTax`: key of the one that holds where nothing else is said, unless one is stored. */
 export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRules {
   return {
     async check(document, stored) {
@@ -22,7 +25,8 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
     async checkUnused(document, context) {
       const { key } = document
       const what = `tax ${key}`
-      const isStillDefault = key === defaultTax && toOf(document) > context.nowMs
+      const isDefault = key === ((await readDefaultTax(context)) ?? defaultTax)
+      const isStillDefault = isDefault && toOf(document) > context.nowMs
       refuseUsed(what, isStillDefault ? 'all that have no tax of their own' : null)
       const custom = { tax: { $elemMatch: { taxation: 'custom', custom_tax: key } } }
       for (const kind of ['rate', 'plan', 'service'] as const) {
@@ -32,6 +36,21 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
         refuseUsed(what, user === undefined ? null : `${kind} ${nameOf(user)}`)
       }
     },
+  }
+}
+
+/** The stored one; null: none is. */
+async function readDefaultTax({ catalog }: RuleContext): Promise<string | null> {
+  const { value } = await readCategory(catalog, 'taxation')
+  return asRatingRule(() => storedDefaultTax(value))
+}
+
+function asRatingRule<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof StoredRuleError) throw new RuleError(`stored: ${error.message}`)
+    throw error
   }
 }
 

@@ -14,6 +14,9 @@ import { silent, type TestStores } from '../../../recorder/accounts.ts'
 /** The first of January 2026, at midnight. */
 export const YEAR_MS = Date.UTC(2026, 0, 1)
 
+/** Who writes. */
+export const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
+
 export function at(text: string): Date {
   return new Date(`${text}T00:00:00Z`)
 }
@@ -56,7 +59,7 @@ export function act(
   const definition = definitionOf(name)
   const changes = { set, push: [], pull: [] }
   const period = { from: from ?? null, to: to ?? null }
-  const request = { definition, target, changes, raw: set, ...period, fields: [] }
+  const request = { definition, actor: ACTOR, target, changes, raw: set, ...period, fields: [] }
   return action === 'create' ? create(stores, request) : change(stores, action, request)
 }
 

@@ -148,6 +148,7 @@ function settingsOf({ server, mongo }: TestStores): Record<string, string> {
     TOLLGATE_LEDGER_PARTITIONS: '4',
     TOLLGATE_RECORDER_ENABLED: 'false',
     TOLLGATE_ADMIN_PORT: '0',
+    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
   }
 }
 

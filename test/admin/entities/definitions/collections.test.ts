@@ -60,7 +60,7 @@ describe('the collections', () => {
   })
 
   it('have no address of a user that shows what is known of a password', () => {
-    expect(definitionOf('users').hidden).toEqual(['password'])
+    expect(definitionOf('users').hidden).toEqual(['password', 'password_generated'])
   })
 })
 

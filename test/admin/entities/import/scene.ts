@@ -79,7 +79,8 @@ export function useImports(): Scene {
       const settings = await readSettings(given, definition, update, operation)
       const fields = await given.fields.of(definition)
       const source = { path: file(text), name }
-      const request = { definition, fields, settings, file: source, importId }
+      const actor = { by: 'cli', id: '', name: 'importer', address: '' } as const
+      const request = { actor, definition, fields, settings, file: source, importId }
       return importRows(given.stores, request, watch)
     },
   }

@@ -1,0 +1,99 @@
+/** The user that an installation begins with. */
+import { randomInt } from 'node:crypto'
+import type { Catalog } from '../../catalog/connection.ts'
+import { DuplicateEntityError } from '../../catalog/errors.ts'
+import { writeEntity } from '../../catalog/write.ts'
+import { FOREVER_MS } from '../../domain/time.ts'
+import { heldAt, NOT_DELETED } from '../entities/rules/lookups.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import { removePasswordFile, writePasswordFile } from './password-file.ts'
+import type { Passwords } from './passwords.ts'
+
+export interface FirstAdminDeps extends Pick<AuthDeps, 'catalog' | 'clock' | 'audit' | 'log'> {
+  readonly passwords: Passwords
+  readonly dataDir: string
+}
+
+export interface FirstAdmin {
+  readonly username: string
+  readonly password: string
+  /** Where the password stands, too. */
+  readonly path: string
+}
+
+const USERNAME = 'admin'
+/** The node itself. */
+const NODE = { by: 'node', id: '', name: '', address: '' } as const
+
+/**
+ * Creates `admin` where there is no user at all, with a password that is given this once and stands
+ * in a file. Null: there are users; of several processes that begin at once, one creates it, and
+ * the others get null. Removes the file of a password that holds no longer. Rejects with
+ * `CatalogUnavailableError`, or where the file cannot be written, with the error of that: then
+ * there is no user either.
+ */
+export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
+  const { catalog, clock, dataDir, log } = deps
+  const any = await catalog.run('look for users', () => catalog.users.findOne(NOT_DELETED))
+  if (any !== null) {
+    const isOver = !(await hasGeneratedPassword(catalog, clock.nowMs()))
+    if (isOver) await removePasswordFile(dataDir, log)
+    return null
+  }
+  // Without the unique one, two processes would each have an admin.
+  await catalog.ensureIndexes()
+  const password = generatedPassword()
+  const id = await created(deps, await deps.passwords.hash(password))
+  if (id === null) return null
+  try {
+    const path = await writePasswordFile(dataDir, password)
+    log.info({ user: USERNAME, path }, 'created the first user')
+    return { username: USERNAME, password, path }
+  } catch (error) {
+    await catalog.run('take back the first user', () => catalog.users.deleteOne({ _id: id }))
+    throw error
+  }
+}
+
+/** Null: another process was faster. */
+async function created({ catalog, clock, audit }: FirstAdminDeps, hash: string) {
+  const nowMs = clock.nowMs()
+  const now = new Date(nowMs)
+  const user = {
+    ...{ username: USERNAME, roles: ['read', 'write', 'admin'], password: hash },
+    ...{ password_generated: true, password_changed_at: now },
+    ...{ from: now, to: new Date(FOREVER_MS), creation_time: now },
+  }
+  try {
+    const options = { mode: 'insert', timeZone: 'UTC' } as const
+    const stored = await writeEntity(catalog, 'users', user, options)
+    const { username, roles } = user
+    const what = { collection: 'users', type: 'create', key: USERNAME, new: { username, roles } }
+    await audit.record(NODE, nowMs, what)
+    return stored._id
+  } catch (error) {
+    if (error instanceof DuplicateEntityError) return null
+    throw error
+  }
+}
+
+/** Whether a user still has the password that a node has generated at the start. */
+export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Promise<boolean> {
+  const filter = { password_generated: true, ...heldAt(nowMs) }
+  const found = await catalog.run('look for a generated password', () =>
+    catalog.users.findOne(filter, { projection: { _id: 1 } }),
+  )
+  return found !== null
+}
+
+/** Without 0, o, 1, i and l, which are read as one another. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const GROUPS = 5
+const GROUP_LETTERS = 4
+
+/** `abcd-efgh-...`: 99 bits, and easy to type. */
+export function generatedPassword(): string {
+  const letter = () => LETTERS.charAt(randomInt(LETTERS.length))
+  const group = () => Array.from({ length: GROUP_LETTERS }, letter).join('')
+  return Array.from({ length: GROUPS }, group).join('-')
+}

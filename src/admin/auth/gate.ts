@@ -1,0 +1,178 @@
+/** Who calls, and whether it may: every route of the control plane passes here (interface 5). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { mustAuthenticate } from '../../config/hosts.ts'
+import type { Config } from '../../config/schema.ts'
+import { NotAllowedError, NotLoggedInError } from '../entities/errors.ts'
+import { queryParameters } from '../entities/request/body.ts'
+import type { SentParameters } from '../entities/request/raw-parameters.ts'
+import type { Access } from './access.ts'
+import { ADMIN, type Caller, mayDo } from './caller.ts'
+import type { ClientIdentity, SignatureCheck, TokenCheck, UserCheck } from './checks.ts'
+import { sessionCookieOf, setSessionCookie } from './cookies.ts'
+import { InvalidTokenError } from './oauth/errors.ts'
+import type { Sessions } from './sessions.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null: nobody that the head of the request names. */
+    caller: Caller | null
+    /** Why a token in the head lets nobody in. */
+    refusal: Error | null
+  }
+}
+
+export interface GateOptions {
+  readonly admin: Pick<Config['admin'], 'host' | 'openTo'>
+  readonly token: TokenCheck
+  readonly signature: SignatureCheck
+  readonly sessions: Sessions
+  readonly user: UserCheck
+}
+
+export interface Gate {
+  /** Before any route is added. */
+  guard(server: FastifyInstance): void
+  /**
+   * The caller, if it may. `sent`: the parameters, in which a token or a signature may be. Throws
+   * `NotLoggedInError`, `InvalidTokenError` or `NotAllowedError`, or what the stores throw.
+   */
+  admit(request: FastifyRequest, sent: SentParameters, needed: Access): Promise<Caller>
+}
+
+const WHO = 'log in (POST /auth/login), or send an access token or a signature'
+
+export function createGate(options: GateOptions): Gate {
+  const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
+
+  const admit: Gate['admit'] = async (request, sent, needed) => {
+    const caller =
+      request.caller ??
+      (await callerIn(options, request, sent)) ??
+      (isOpen && request.refusal === null ? openCaller(request) : null)
+    if (caller === null) throw notLoggedIn(request)
+    request.caller = caller
+    checkRoles(caller, needed)
+    return caller
+  }
+
+  return {
+    guard(server) {
+      server.decorateRequest('caller', null)
+      server.decorateRequest('refusal', null)
+      server.addHook('onRoute', ({ url, method, config }) => {
+        if (config?.access !== undefined) return
+        throw new RangeError(`${String(method)} ${url} does not say who may use it`)
+      })
+      server.addHook('onRequest', async (request, reply) => {
+        const access = request.routeOptions.config.access
+        if (request.is404 || access === undefined || access === 'public') return
+        await identify(options, request, reply)
+        if (access !== 'asked') await admit(request, queryParameters(request.url), access)
+      })
+    },
+    admit,
+  }
+}
+
+/** Whom the head of a request names, by a token or the cookie of a session. */
+export async function identify(
+  options: Pick<GateOptions, 'token' | 'sessions' | 'user'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { authorization } = request.headers
+  const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
+  const given = tokens.filter((token) => token !== undefined)
+  if (given.length > 1) {
+    throw new NotLoggedInError('The access token is in more than one place: send it once')
+  }
+  const [token] = given
+  if (token !== undefined) {
+    const identity = await clientOf(options.token, token)
+    if (identity !== null) request.caller = clientCaller('token', identity, request)
+    else request.refusal = new InvalidTokenError()
+  }
+  request.caller ??= await sessionCaller(options, request, reply)
+}
+
+async function clientOf(check: TokenCheck, token: unknown): Promise<ClientIdentity | null> {
+  return typeof token === 'string' && token !== '' ? check(token) : null
+}
+
+/** A scheme that is none of ours names nobody. */
+function bearerOf(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S*) *$/i.exec(authorization ?? '')?.[1]
+}
+
+/** By a token in the body, or a signature. */
+async function callerIn(
+  { token: check, signature }: GateOptions,
+  request: FastifyRequest,
+  sent: SentParameters,
+): Promise<Caller | null> {
+  if (request.refusal !== null) return null
+  const token = sent.get('access_token')
+  if (token !== undefined) {
+    if (bearerOf(request.headers.authorization) !== undefined) {
+      throw new NotLoggedInError('The access token is in more than one place: send it once')
+    }
+    const identity = await clientOf(check, token)
+    if (identity === null) throw new InvalidTokenError()
+    return clientCaller('token', identity, request)
+  }
+  const signed = await signature(sent)
+  if (signed === 'absent') return null
+  if ('refused' in signed) throw new NotLoggedInError(`No user is logged in: ${signed.refused}`)
+  return clientCaller('signature', signed, request)
+}
+
+async function sessionCaller(
+  { sessions, user }: Pick<GateOptions, 'sessions' | 'user'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | null> {
+  const cookie = sessionCookieOf(request)
+  if (cookie === null) return null
+  const found = await sessions.find(cookie)
+  if (found === null) return null
+  const { session, renewed } = found
+  if (renewed !== null) setSessionCookie(reply, request, renewed)
+  const { id, name, roles } = session.user
+  const who = { by: 'session', id, name, address: request.ip } as const
+  if (roles !== null) return { ...who, roles, mustChangePassword: false }
+  const now = await user(id)
+  if (now === null || now.passwordChangedMs > session.createdMs) return null
+  return { ...who, roles: now.roles, mustChangePassword: now.mustChangePassword }
+}
+
+function clientCaller(
+  by: 'token' | 'signature',
+  { name, roles }: ClientIdentity,
+  request: FastifyRequest,
+): Caller {
+  return { by, id: name, name, address: request.ip, roles, mustChangePassword: false }
+}
+
+/** Where the operator has opened the port by name. */
+function openCaller({ ip }: FastifyRequest): Caller {
+  return { by: 'open', id: '', name: '', address: ip, roles: [ADMIN], mustChangePassword: false }
+}
+
+/** Clients of the interface know it by its code; others by the status of HTTP. */
+const INTERFACE = /^\/(?:billapi|api|admin|auth)(?:\/|$)/i
+
+function notLoggedIn(request: FastifyRequest): Error {
+  if (request.refusal !== null) return request.refusal
+  const isKnownByCode = INTERFACE.test(request.routeOptions.url ?? '')
+  return new NotLoggedInError(`No user is logged in: ${WHO}`, isKnownByCode ? 200 : 401)
+}
+
+function checkRoles(caller: Caller, needed: Access): void {
+  if (caller.mustChangePassword) {
+    const how = 'POST /auth/password with password and new_password'
+    throw new NotAllowedError(`No permission: the password must be changed first (${how})`)
+  }
+  if (typeof needed === 'string' || mayDo(caller, needed)) return
+  const roles = [...new Set([...needed, ADMIN])].join(', ')
+  throw new NotAllowedError(`No permission: this takes one of the roles ${roles}`)
+}

@@ -1,0 +1,190 @@
+/** Logging in by a user name and a password. */
+import type { Actor } from '../../catalog/actor.ts'
+import { ObjectId } from '../../catalog/collections.ts'
+import type { Attempt, Attempts, Refused } from './attempts.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { LoginFields } from './login-fields.ts'
+import type { Passwords } from './passwords.ts'
+import { internalLogin } from './protocols/internal.ts'
+import type { LoginProtocols } from './protocols/login-protocols.ts'
+import { AuthRefusal } from './refusal.ts'
+import type { Sessions, SessionUser } from './sessions.ts'
+import type { Users } from './users.ts'
+
+export interface LoginDeps extends AuthDeps {
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly attempts: Attempts
+  readonly protocols: Pick<LoginProtocols, 'password' | 'redirect'>
+}
+
+export interface WhoTries {
+  readonly username: string
+  readonly address: string
+}
+
+export interface LoginDone {
+  /** Value of the cookie. */
+  readonly cookie: string
+  readonly user: LoggedInUser
+}
+
+export interface LoggedInUser {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly mustChangePassword: boolean
+  /** Of the time before this one; null: there was none, or only a directory knows it. */
+  readonly lastLoginMs: number | null
+}
+
+/** Of a name that does not exist the same is said as of a wrong password. */
+export const WRONG = 'the user name or the password is wrong'
+
+/**
+ * Opens a session. Null: wrong name or password. Rejects with `AuthRefusal` for too many tries, a
+ * protocol that is not known or one that is away; with what stores reject with.
+ */
+export async function login(
+  deps: LoginDeps,
+  { username, password, protocol, provider }: LoginFields & { username: string; password: string },
+  address: string,
+): Promise<LoginDone | null> {
+  const check = passwordCheck(deps, protocol)
+  const who = { username, address }
+  const found = await tried(deps, who, () => check(username, password, provider))
+  if (found === null) return null
+  const { user, sessionUser } = found
+  const actor = actorOf(sessionUser, address)
+  await record(deps, actor, 'login', username, { protocol })
+  await noteLogin(deps, sessionUser)
+  const cookie = await deps.sessions.open(sessionUser, protocol)
+  deps.log.info({ user: user.name, address, protocol }, 'login')
+  return { cookie, user }
+}
+
+interface Found {
+  readonly user: LoggedInUser
+  readonly sessionUser: SessionUser
+}
+
+type PasswordCheck = (
+  username: string,
+  password: string,
+  provider: string | undefined,
+) => Promise<Found | null>
+
+function passwordCheck(deps: LoginDeps, type: string): PasswordCheck {
+  if (type === 'internal') return (username, password) => internalUser(deps, username, password)
+  const protocol = deps.protocols.password.find((each) => each.type === type)
+  if (protocol === undefined) {
+    throw new AuthRefusal(`protocol ${type} is not known`, { httpStatus: 400 })
+  }
+  return async (username, password, provider) => {
+    const answer = await protocol.login(username, password, provider)
+    if (answer === 'unavailable') {
+      throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
+    }
+    return answer === 'refused' ? null : foundOf(deps, answer.user)
+  }
+}
+
+async function internalUser(
+  deps: LoginDeps,
+  username: string,
+  password: string,
+): Promise<Found | null> {
+  const user = await internalLogin(deps, username, password)
+  if (user === null) return null
+  const { id, name, passwordMark } = user
+  // What is known of the user may be from before the last change.
+  deps.users.forget(id)
+  return { user, sessionUser: { id, name, roles: null, passwordMark } }
+}
+
+/** A directory either says what the user may do, or who it is in the users collection. */
+async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found | null> {
+  const { id, name, roles } = sessionUser
+  if (roles === null) {
+    const user = await deps.users.byId(id)
+    return user === null ? null : { user, sessionUser }
+  }
+  return { user: { name, roles, mustChangePassword: false, lastLoginMs: null }, sessionUser }
+}
+
+/**
+ * One try of a password, counted. Null: it was wrong, which is written down. Rejects with
+ * `AuthRefusal` 429 for too many.
+ */
+export async function tried<T>(
+  deps: LoginDeps,
+  { username, address }: WhoTries,
+  check: () => Promise<T | null>,
+): Promise<T | null> {
+  const actor: Actor = { by: 'open', id: '', name: username, address }
+  const fail = async (reason: string) => {
+    deps.log.warn({ user: username, address, reason }, 'login refused')
+    await record(deps, actor, 'login_failed', username, { reason })
+  }
+  const attempt = await begun(deps, username, address, fail)
+  let result: T | null
+  try {
+    result = await check()
+  } catch (error) {
+    await attempt.withdrawn()
+    throw error
+  }
+  if (result !== null) {
+    await attempt.succeeded()
+    return result
+  }
+  await attempt.failed()
+  await fail('wrong')
+  return null
+}
+
+async function begun(
+  { attempts }: LoginDeps,
+  username: string,
+  address: string,
+  fail: (reason: string) => Promise<void>,
+): Promise<Attempt> {
+  const over = await attempts.admit(address)
+  const begun = over === null ? await attempts.begin(username, address) : { refused: over }
+  if (!('refused' in begun)) return begun
+  const { refused } = begun
+  if (refused.isFirst) await fail(refused.reason)
+  throw tooMany(refused)
+}
+
+export function tooMany({ reason, retryAfterMs }: Refused): AuthRefusal {
+  const text = reason === 'address' ? 'too many logins from this address' : 'too many wrong tries'
+  return new AuthRefusal(`${text}: wait before the next one`, { httpStatus: 429, retryAfterMs })
+}
+
+const KEY_CHARACTERS_MAX = 128
+
+/** `login` in the audit; never a password. */
+export async function record(
+  { audit, clock }: Pick<AuthDeps, 'audit' | 'clock'>,
+  actor: Actor,
+  type: string,
+  username: string,
+  more: Readonly<Record<string, unknown>> | null = null,
+): Promise<void> {
+  const key = `login_${username}`.slice(0, KEY_CHARACTERS_MAX)
+  await audit.record(actor, clock.nowMs(), { collection: 'login', type, key, new: more })
+}
+
+export function actorOf({ id, name }: Pick<SessionUser, 'id' | 'name'>, address: string): Actor {
+  return { by: 'session', id, name, address }
+}
+
+/** No revision of its own: nobody has changed the user. */
+async function noteLogin({ catalog, clock }: LoginDeps, user: SessionUser): Promise<void> {
+  if (user.roles !== null) return
+  const last_login = new Date(clock.nowMs())
+  await catalog.run('note a login', () =>
+    catalog.users.updateOne({ _id: new ObjectId(user.id) }, { $set: { last_login } }),
+  )
+}

@@ -1,0 +1,69 @@
+/** A user changes the own password. */
+import { SECURITY } from '../../catalog/security-settings.ts'
+import { RuleError } from '../entities/errors.ts'
+import { actorOf, type LoginDeps, record, tried } from './login.ts'
+import { removePasswordFile } from './password-file.ts'
+import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
+import { internalLogin } from './protocols/internal.ts'
+import { AuthRefusal } from './refusal.ts'
+import { changeUser } from './user-write.ts'
+import type { StoredUser } from './users.ts'
+
+export interface PasswordChange {
+  readonly username: string
+  readonly password: string
+  readonly newPassword: string
+  readonly address: string
+}
+
+/**
+ * The user with the new password; all sessions have ended. Null: wrong name or old password.
+ * Rejects with `AuthRefusal` for a new one that cannot be used, and for too many tries.
+ */
+export async function changePassword(
+  deps: LoginDeps & { dataDir: string },
+  change: PasswordChange,
+): Promise<StoredUser | null> {
+  const { username, password, newPassword, address } = change
+  const next = await usable(deps, username, newPassword)
+  if (next === normalPassword(password)) {
+    throw new AuthRefusal('new_password must not be the old one')
+  }
+  const who = { username, address }
+  const user = await tried(deps, who, () => internalLogin(deps, username, password))
+  if (user === null) return null
+  await store(deps, user, await deps.passwords.hash(next))
+  const changed = await deps.users.byId(user.id)
+  if (changed === null) return null
+  deps.log.info({ user: username, address }, 'the password was changed')
+  await record(deps, actorOf(user, address), 'changepassword', username)
+  return changed
+}
+
+async function usable(deps: LoginDeps, username: string, password: string): Promise<string> {
+  const { password: terms } = await deps.settings.of(SECURITY)
+  try {
+    return checkedPassword(password, { username, charactersMin: terms.characters_min })
+  } catch (error) {
+    if (!(error instanceof RuleError)) throw error
+    throw new AuthRefusal(`new_${error.message}`)
+  }
+}
+
+async function store(
+  deps: LoginDeps & { dataDir: string },
+  user: StoredUser,
+  hash: string,
+): Promise<void> {
+  const { catalog, clock, users, sessions, dataDir, log } = deps
+  await changeUser(catalog, user.id, (document) => {
+    // Somebody has changed it since the old one was compared.
+    if (document['password'] !== user.passwordHash) {
+      throw new AuthRefusal('the password was changed by somebody else just now')
+    }
+    return { ...document, ...changedPassword(hash, clock.nowMs()) }
+  })
+  users.forget(user.id)
+  await sessions.endAll(user.id)
+  if (user.hasGeneratedPassword) await removePasswordFile(dataDir, log)
+}

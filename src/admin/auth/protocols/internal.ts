@@ -1,0 +1,15 @@
+/** `internal`: users of the users collection, by their passwords. */
+import { normalPassword } from '../password-rules.ts'
+import type { Passwords } from '../passwords.ts'
+import type { StoredUser, Users } from '../users.ts'
+
+/** The user; null: no such user with this password, which takes as long. */
+export async function internalLogin(
+  { users, passwords }: { users: Pick<Users, 'byName'>; passwords: Passwords },
+  username: string,
+  password: string,
+): Promise<StoredUser | null> {
+  const user = await users.byName(username)
+  const isRight = await passwords.isRight(normalPassword(password), user?.passwordHash ?? null)
+  return isRight ? user : null
+}

@@ -1,0 +1,16 @@
+/** Ways to prove a user name by a password. */
+import type { SessionUser } from '../sessions.ts'
+
+export interface PasswordProtocol {
+  /** As in the parameter `protocol` of a login. */
+  readonly type: string
+  /**
+   * `unavailable`: what knows the answer is away, and the log says why. `provider`: one of several
+   * of the type; undefined: whichever knows the user.
+   */
+  login(
+    username: string,
+    password: string,
+    provider: string | undefined,
+  ): Promise<{ user: SessionUser } | 'refused' | 'unavailable'>
+}

@@ -1,0 +1,155 @@
+/** What a signed assertion says, and whether it is meant for us, now (SAML profiles 4.1.4.2). */
+import type { SamlSettings } from '../../../catalog/auth-settings.ts'
+import { ASSERTION } from './saml-envelope.ts'
+import { SamlRefusedError } from './saml-refused.ts'
+import { childrenOf, type XmlElement } from './xml-tree.ts'
+
+export interface Claims {
+  readonly assertionId: string
+  readonly username: string
+  /** Of the attribute that gives roles. */
+  readonly roleValues: readonly string[]
+  /** It is of no use after it. */
+  readonly endMs: number
+}
+
+const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+const CONDITIONS: readonly string[] = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
+const USERNAME_CHARACTERS_MAX = 256
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/**
+ * Reads the assertion as it was signed. `inResponseTo`: the request that it must answer; null:
+ * none. Throws `SamlRefusedError`.
+ */
+export function claimsOf(
+  assertion: XmlElement,
+  inResponseTo: string | null,
+  settings: SamlSettings,
+  nowMs: number,
+): Claims {
+  if (assertion.name !== 'Assertion' || assertion.namespace !== ASSERTION) {
+    throw new SamlRefusedError('what is signed is no assertion')
+  }
+  const assertionId = assertion.attributes.get('ID') ?? ''
+  if (assertionId === '') throw new SamlRefusedError('the assertion has no id')
+  const issuer = only(assertion, 'Issuer').text.trim()
+  if (settings.idp_issuer !== undefined && issuer !== settings.idp_issuer) {
+    throw new SamlRefusedError('it is of another issuer')
+  }
+  const subject = only(assertion, 'Subject')
+  const span = spanOf(nowMs, settings.clock_skew_ms)
+  const endMs = confirmedUntil(subject, inResponseTo, settings, span)
+  checkConditions(only(assertion, 'Conditions'), settings, span)
+  checkStatements(assertion, span)
+  const attributes = attributesOf(assertion)
+  const { username_attribute: usernameAttribute, roles } = settings
+  const names =
+    usernameAttribute === 'nameID'
+      ? childrenOf(subject, ASSERTION, 'NameID').map(textOf)
+      : (attributes.get(usernameAttribute) ?? [])
+  const [username = ''] = names
+  // Control characters would have the log and the audit show something else.
+  const isUsable = username.length <= USERNAME_CHARACTERS_MAX && /^[^\p{Cc}]+$/u.test(username)
+  if (names.length !== 1 || !isUsable) throw new SamlRefusedError('it names no user')
+  return { assertionId, username, roleValues: attributes.get(roles.attribute) ?? [], endMs }
+}
+
+interface Span {
+  hasBegun(text: string | undefined): boolean
+  hasEnded(text: string | undefined): boolean
+  endMs(text: string): number
+}
+
+/** Times as they are told, with what clocks may differ. */
+function spanOf(nowMs: number, skewMs: number): Span {
+  const endMs = (text: string) => timeMs(text) + skewMs
+  return {
+    endMs,
+    hasBegun: (text) => text === undefined || timeMs(text) <= nowMs + skewMs,
+    hasEnded: (text) => text !== undefined && endMs(text) <= nowMs,
+  }
+}
+
+function timeMs(text: string): number {
+  const ms = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms)) throw new SamlRefusedError('a time in it is none')
+  return ms
+}
+
+/** Until when: by whoever brings it, to this address, as the answer to this request. */
+function confirmedUntil(
+  subject: XmlElement,
+  inResponseTo: string | null,
+  { callback_url: recipient }: SamlSettings,
+  span: Span,
+): number {
+  const reasons = ['no confirmation of it is for whoever brings it']
+  for (const confirmation of childrenOf(subject, ASSERTION, 'SubjectConfirmation')) {
+    if (confirmation.attributes.get('Method') !== BEARER) continue
+    const [data] = childrenOf(confirmation, ASSERTION, 'SubjectConfirmationData')
+    const end = data?.attributes.get('NotOnOrAfter')
+    if (data === undefined || end === undefined) reasons.push('it never ends')
+    else if (span.hasEnded(end)) reasons.push('it has expired')
+    else if (!span.hasBegun(data.attributes.get('NotBefore'))) reasons.push('it is not valid yet')
+    else if (data.attributes.get('Recipient') !== recipient) {
+      reasons.push('it is for another recipient')
+    } else if ((data.attributes.get('InResponseTo') ?? null) !== inResponseTo) {
+      reasons.push('it answers another request')
+    } else return span.endMs(end)
+  }
+  throw new SamlRefusedError(reasons.at(-1) ?? '')
+}
+
+function checkConditions(conditions: XmlElement, settings: SamlSettings, span: Span): void {
+  const { attributes, children } = conditions
+  if (span.hasEnded(attributes.get('NotOnOrAfter'))) throw new SamlRefusedError('it has expired')
+  if (!span.hasBegun(attributes.get('NotBefore'))) {
+    throw new SamlRefusedError('it is not valid yet')
+  }
+  const isKnown = ({ name, namespace }: XmlElement) =>
+    namespace === ASSERTION && CONDITIONS.includes(name)
+  if (!children.every(isKnown)) throw new SamlRefusedError('it has a condition that is not known')
+  const { audience = settings.issuer } = settings
+  const restrictions = childrenOf(conditions, ASSERTION, 'AudienceRestriction')
+  const isForUs = (restriction: XmlElement) =>
+    childrenOf(restriction, ASSERTION, 'Audience').some((each) => textOf(each) === audience)
+  if (restrictions.length === 0 || !restrictions.every(isForUs)) {
+    throw new SamlRefusedError('it is for another audience')
+  }
+}
+
+function checkStatements(assertion: XmlElement, span: Span): void {
+  const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement')
+  if (statements.length === 0) throw new SamlRefusedError('it does not say that anybody logged in')
+  const hasEnded = statements.some(({ attributes }) =>
+    span.hasEnded(attributes.get('SessionNotOnOrAfter')),
+  )
+  if (hasEnded) throw new SamlRefusedError('the session of the provider has ended')
+}
+
+/** Values by name; several attributes of a name are one with all values. */
+function attributesOf(assertion: XmlElement): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const statement of childrenOf(assertion, ASSERTION, 'AttributeStatement')) {
+    for (const attribute of childrenOf(statement, ASSERTION, 'Attribute')) {
+      const name = attribute.attributes.get('Name') ?? ''
+      const values = childrenOf(attribute, ASSERTION, 'AttributeValue').map(textOf)
+      found.set(name, [...(found.get(name) ?? []), ...values])
+    }
+  }
+  return found
+}
+
+/** Of an element that has nothing but text. */
+function textOf({ text, children }: XmlElement): string {
+  if (children.length > 0) throw new SamlRefusedError('there are elements where a text belongs')
+  return text.trim()
+}
+
+function only(element: XmlElement, name: string): XmlElement {
+  const found = childrenOf(element, ASSERTION, name)
+  const [first] = found
+  if (first !== undefined && found.length === 1) return first
+  throw new SamlRefusedError(`it has not exactly one ${name}`)
+}

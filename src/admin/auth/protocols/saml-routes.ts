@@ -1,0 +1,193 @@
+/**
+ * Login by SAML over HTTP. The provider's answer comes with a POST from another site, without
+ * cookies that are any good. So it is only put aside, and the browser sent on by GET: with that
+ * comes the cookie of the browser that began the login, and only that one gets the session.
+ */
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SamlSettings } from '../../../catalog/auth-settings.ts'
+import { errorHandler } from '../../entities/answer.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import type { Sessions, SessionUser } from '../sessions.ts'
+import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
+import { metadataOf } from './saml-provider.ts'
+import { SamlRefusedError } from './saml-refused.ts'
+
+export type SamlDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'>
+
+export interface SamlSessions {
+  readonly sessions: Pick<Sessions, 'open'>
+  /** Sets the cookie of a session. */
+  setCookie(reply: FastifyReply, request: FastifyRequest, value: string): void
+  /** Throws, as an `ApiError`, if the address asks too often. */
+  limit(request: FastifyRequest): Promise<void>
+}
+
+export interface SamlBegin {
+  /**
+   * For a login with protocol `saml`: where the browser has to go. Binds the login to it by a
+   * cookie. Null: there is no such provider.
+   */
+  begin(
+    provider: string | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    returnTo?: string,
+  ): Promise<{ redirect: string } | null>
+}
+
+const BODY_BYTES_MAX = 256 * 1024
+const REFUSED = 'the login by the identity provider was refused'
+const FOREIGN = 'the login was not begun in this browser, or took too long: begin again'
+const UNCACHED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const
+
+/** What is not configured is not there: 404. */
+export function addSamlRoutes(
+  server: FastifyInstance,
+  deps: SamlDeps,
+  ways: SamlSessions,
+): SamlBegin {
+  const saml = createSaml(deps)
+  server.register(async (scope) => {
+    scope.setErrorHandler(errorHandler(deps.log))
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: BODY_BYTES_MAX },
+      async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
+    )
+    addRoutes(scope, saml, deps, ways)
+  })
+  return {
+    async begin(name, request, reply, returnTo) {
+      const provider = await saml.provider(name)
+      if (provider === null) return null
+      return { redirect: await beginLogin(saml, provider, request, reply, returnTo) }
+    },
+  }
+}
+
+type Handler = (
+  provider: SamlSettings,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>
+
+function addRoutes(
+  server: FastifyInstance,
+  saml: Saml,
+  deps: SamlDeps,
+  { sessions, setCookie, limit }: SamlSessions,
+): void {
+  const open = async (
+    { user, returnTo }: SamlLogin,
+    provider: SamlSettings,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => {
+    await record(deps, request, provider, { type: 'login', user })
+    setCookie(reply, request, await sessions.open(user, 'saml'))
+    return reply.redirect(returnTo, 303)
+  }
+  const refuse = async (provider: SamlSettings, request: FastifyRequest, reason: string) => {
+    deps.log.warn({ provider: provider.name, reason }, 'SAML login refused')
+    await record(deps, request, provider, { type: 'login_failed', reason })
+  }
+  const handled = (handler: Handler) => ({
+    config: { access: 'public' as const },
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      await limit(request)
+      const { name } = request.params as { name: string }
+      const provider = await saml.provider(name)
+      if (provider === null) return reply.callNotFound()
+      return handler(provider, request, reply.headers(UNCACHED))
+    },
+  })
+  const login: Handler = async (provider, request, reply) => {
+    const { return_to: wanted } = request.query as { return_to?: unknown }
+    const returnTo = typeof wanted === 'string' ? wanted : undefined
+    return reply.redirect(await beginLogin(saml, provider, request, reply, returnTo), 302)
+  }
+  const acs: Handler = async (provider, request, reply) => {
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    try {
+      const [response, relayState] = [single(form, 'SAMLResponse'), single(form, 'RelayState')]
+      if (response === undefined) throw new SamlRefusedError('there is no answer in it')
+      const accepted = await saml.accept(provider, response, relayState)
+      if (accepted !== 'bound') return open(accepted, provider, request, reply)
+      return reply.redirect(new URL('done', provider.callback_url).pathname, 303)
+    } catch (error) {
+      if (!(error instanceof SamlRefusedError)) throw error
+      await refuse(provider, request, error.message)
+      return reply.code(403).send({ status: 0, code: 403, desc: REFUSED })
+    }
+  }
+  const done: Handler = async (provider, request, reply) => {
+    const binding = bindingOf(provider, request)
+    const waiting = binding === undefined ? null : await saml.finish(provider, binding)
+    if (waiting !== null) return open(waiting, provider, request, reply)
+    await refuse(provider, request, 'no login waits for this browser')
+    return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
+  }
+  const metadata: Handler = async (provider, _request, reply) =>
+    reply.type('application/samlmetadata+xml').send(metadataOf(provider))
+  server.get('/auth/saml/:name/login', handled(login))
+  server.post('/auth/saml/:name/acs', handled(acs))
+  server.get('/auth/saml/:name/done', handled(done))
+  server.get('/auth/saml/:name/metadata', handled(metadata))
+}
+
+/** Throws `SamlRefusedError` where it is there twice: who reads it may take the other one. */
+function single(form: URLSearchParams, name: string): string | undefined {
+  const values = form.getAll(name)
+  if (values.length > 1) throw new SamlRefusedError(`there is more than one ${name}`)
+  return values[0]
+}
+
+async function beginLogin(
+  saml: Saml,
+  provider: SamlSettings,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  returnTo: string | undefined,
+): Promise<string> {
+  // One for all tabs, or the login of one would end that of another.
+  const binding = bindingOf(provider, request) ?? randomBytes(32).toString('base64url')
+  const url = await saml.begin(provider, binding, returnTo)
+  // Lax is enough: the browser brings it to us by GET. Strict would not come at all.
+  const attributes = `Path=/; Max-Age=${REQUEST_MS / 1000}; HttpOnly; SameSite=Lax`
+  const secure = isSecure(provider) ? '; Secure' : ''
+  reply.header('set-cookie', `${cookieName(provider)}=${binding}; ${attributes}${secure}`)
+  return url
+}
+
+function bindingOf(provider: SamlSettings, { headers }: FastifyRequest): string | undefined {
+  const start = `${cookieName(provider)}=`
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const value = pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
+  return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
+}
+
+/** With the prefix no other host of the domain can set it. */
+function cookieName(provider: SamlSettings): string {
+  return isSecure(provider) ? '__Host-tollgate_saml' : 'tollgate_saml'
+}
+
+function isSecure({ callback_url: callbackUrl }: SamlSettings): boolean {
+  return callbackUrl.startsWith('https:')
+}
+
+function record(
+  { audit, clock }: SamlDeps,
+  request: FastifyRequest,
+  { name: provider }: SamlSettings,
+  what: { type: 'login'; user: SessionUser } | { type: 'login_failed'; reason: string },
+): Promise<void> {
+  const told = { protocol: 'saml', provider }
+  const user = what.type === 'login' ? what.user : { id: '', name: '', roles: null }
+  const actor = { by: 'session', id: user.id, name: user.name, address: request.ip } as const
+  return audit.record(actor, clock.nowMs(), {
+    ...{ collection: 'login', type: what.type, key: `login_${user.name || provider}` },
+    new: what.type === 'login' ? { ...told, roles: user.roles } : { ...told, reason: what.reason },
+  })
+}

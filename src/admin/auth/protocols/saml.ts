@@ -1,0 +1,141 @@
+/** Login by SAML 2.0 (web browser SSO), without HTTP. */
+import { createHash, randomBytes } from 'node:crypto'
+import { isOwnPath } from '../../../catalog/auth-rules.ts'
+import { AUTH, type SamlSettings } from '../../../catalog/auth-settings.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import type { SessionUser } from '../sessions.ts'
+import { rolesOf } from './roles.ts'
+import { claimsOf } from './saml-assertion.ts'
+import { checkEnvelope } from './saml-envelope.ts'
+import { requestUrl, signedAssertion } from './saml-provider.ts'
+import { SamlRefusedError } from './saml-refused.ts'
+import { readXml, XmlRefusedError } from './xml-tree.ts'
+
+/** Who has logged in, and the path of ours where the browser goes then. */
+export interface SamlLogin {
+  readonly user: SessionUser
+  readonly returnTo: string
+}
+
+/** Each call rejects with `StoreDownError` or `CatalogUnavailableError` where a store is away. */
+export interface Saml {
+  /** Undefined as name: the first there is. Null: there is none. */
+  provider(name: string | undefined): Promise<SamlSettings | null>
+  /**
+   * Gives where the browser goes. `binding`: what this browser alone has. `returnTo`: where it
+   * wants to go in the end; what is no path of ours is left aside.
+   */
+  begin(provider: SamlSettings, binding: string, returnTo: string | undefined): Promise<string>
+  /**
+   * Takes an answer of the provider. `bound`: the login waits for `finish` by the browser that
+   * began it. Throws `SamlRefusedError`.
+   */
+  accept(
+    provider: SamlSettings,
+    response: string,
+    relayState: string | undefined,
+  ): Promise<SamlLogin | 'bound'>
+  /** What was accepted for this browser, once. Null: nothing. */
+  finish(provider: SamlSettings, binding: string): Promise<SamlLogin | null>
+}
+
+/** How long the provider may take to log somebody in. */
+export const REQUEST_MS = 10 * 60_000
+/** The browser follows a redirect meanwhile. */
+const FINISH_MS = 2 * 60_000
+
+interface BegunRequest {
+  /** Of the binding, hashed. */
+  browser: string
+  returnTo: string
+}
+
+export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>): Saml {
+  const { keys, settings, clock } = deps
+  const requestKey = (provider: SamlSettings, id: string) =>
+    `saml:request:${provider.name}:${hashOf(id)}`
+  const waitingKey = (provider: SamlSettings, browser: string) =>
+    `saml:waiting:${provider.name}:${browser}`
+  return {
+    async provider(name) {
+      const { protocols } = await settings.of(AUTH)
+      const all = protocols.filter((each) => each.type === 'saml')
+      return (name === undefined ? all[0] : all.find((each) => each.name === name)) ?? null
+    },
+    async begin(provider, binding, returnTo) {
+      // An id of XML begins with a letter or _.
+      const id = `_${randomBytes(20).toString('hex')}`
+      const isOurs = returnTo !== undefined && isOwnPath(returnTo)
+      const begun: BegunRequest = {
+        browser: hashOf(binding),
+        returnTo: isOurs ? returnTo : provider.return_url,
+      }
+      await keys.set(requestKey(provider, id), JSON.stringify(begun), REQUEST_MS)
+      return requestUrl(provider, id)
+    },
+    async accept(provider, response, relayState) {
+      const nowMs = clock.nowMs()
+      const { claims, inResponseTo } = await read(provider, response, nowMs)
+      const seen = `saml:assertion:${provider.name}:${hashOf(claims.assertionId)}`
+      const isNew = await keys.setOnce(seen, '1', Math.ceil(claims.endMs - nowMs))
+      if (!isNew) throw new SamlRefusedError('it was used already')
+      const user = userOf(provider, claims)
+      if (inResponseTo === null) {
+        const isOurs = relayState !== undefined && isOwnPath(relayState)
+        return { user, returnTo: isOurs ? relayState : provider.return_url }
+      }
+      const begun = await keys.take(requestKey(provider, inResponseTo))
+      if (begun === null) throw new SamlRefusedError('it answers a request that is not waiting')
+      const { browser, returnTo } = JSON.parse(begun) as BegunRequest
+      const login: SamlLogin = { user, returnTo }
+      await keys.set(waitingKey(provider, browser), JSON.stringify(login), FINISH_MS)
+      return 'bound'
+    },
+    async finish(provider, binding) {
+      const waiting = await keys.take(waitingKey(provider, hashOf(binding)))
+      return waiting === null ? null : (JSON.parse(waiting) as SamlLogin)
+    },
+  }
+}
+
+async function read(provider: SamlSettings, response: string, nowMs: number) {
+  try {
+    const text = textOf(response)
+    const envelope = checkEnvelope(readXml(text))
+    const { destination, inResponseTo } = envelope
+    if (destination !== null && destination !== provider.callback_url) {
+      throw new SamlRefusedError('it is for another destination')
+    }
+    if (inResponseTo === null && !provider.allow_unsolicited) {
+      throw new SamlRefusedError('nobody asked for it')
+    }
+    const assertion = await signedAssertion(provider, text, envelope)
+    return { claims: claimsOf(assertion, inResponseTo, provider, nowMs), inResponseTo }
+  } catch (error) {
+    throw error instanceof XmlRefusedError ? new SamlRefusedError(`it ${error.message}`) : error
+  }
+}
+
+function textOf(response: string): string {
+  const base64 = response.replace(/\s+/g, '')
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new SamlRefusedError('it is not base64')
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'))
+  } catch {
+    throw new SamlRefusedError('it is not UTF-8')
+  }
+}
+
+function userOf(
+  { name, roles }: SamlSettings,
+  { username, roleValues }: { username: string; roleValues: readonly string[] },
+): SessionUser {
+  const given = rolesOf(roles, roleValues)
+  if (given.length === 0) throw new SamlRefusedError('the user has no role here')
+  // With the provider: another one, or the users collection, may have the same name.
+  return { id: `saml:${name}:${username}`, name: username, roles: given }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

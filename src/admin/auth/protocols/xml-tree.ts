@@ -1,0 +1,83 @@
+/**
+ * XML of others as a tree, read strictly (XML 1.0 with namespaces). What could mean one thing to
+ * this reader and another to the one that checks signatures is refused: there are no comments, no
+ * DOCTYPE with its entities, no processing instructions, no CDATA.
+ */
+import { SaxesParser } from 'saxes'
+
+export interface XmlElement {
+  /** Without a prefix. */
+  readonly name: string
+  readonly namespace: string
+  /** By name with prefix, declarations of namespaces among them. */
+  readonly attributes: ReadonlyMap<string, string>
+  readonly children: readonly XmlElement[]
+  /** Its own, without that of its children. */
+  readonly text: string
+}
+
+/** It is not XML, or not such that we read it. The message holds nothing of it. */
+export class XmlRefusedError extends Error {
+  override name = 'XmlRefusedError'
+}
+
+const DEPTH_MAX = 32
+const ELEMENTS_MAX = 5000
+const ATTRIBUTES_MAX = 32
+
+interface Growing {
+  name: string
+  namespace: string
+  attributes: Map<string, string>
+  children: Growing[]
+  text: string
+}
+
+/** Gives the root. Throws `XmlRefusedError`. */
+export function readXml(text: string): XmlElement {
+  const open: Growing[] = []
+  let root: Growing | undefined
+  let elements = 0
+  const refuse = (what: string) => () => {
+    throw new XmlRefusedError(what)
+  }
+  const parser = new SaxesParser({ xmlns: true, defaultXMLVersion: '1.0', forceXMLVersion: true })
+  parser.on('error', refuse('is not well-formed'))
+  parser.on('doctype', refuse('has a DOCTYPE'))
+  parser.on('comment', refuse('has a comment'))
+  parser.on('cdata', refuse('has a CDATA section'))
+  parser.on('processinginstruction', refuse('has a processing instruction'))
+  parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
+    if (encoding.toUpperCase() !== 'UTF-8') refuse('is not UTF-8')()
+  })
+  parser.on('opentag', ({ local, uri, attributes }) => {
+    elements += 1
+    const found = Object.values(attributes)
+    const isTooLarge =
+      elements > ELEMENTS_MAX || open.length >= DEPTH_MAX || found.length > ATTRIBUTES_MAX
+    if (isTooLarge) refuse('is too large')()
+    const values = new Map(found.map(({ name, value }) => [name, value]))
+    const element = { name: local, namespace: uri, attributes: values, children: [], text: '' }
+    open.at(-1)?.children.push(element)
+    root ??= element
+    open.push(element)
+  })
+  parser.on('text', (part) => {
+    const element = open.at(-1)
+    if (element !== undefined) element.text += part
+  })
+  parser.on('closetag', () => open.pop())
+  parser.write(text).close()
+  if (root === undefined) throw new XmlRefusedError('is not well-formed')
+  return root
+}
+
+/** All of it, itself first. */
+export function* elementsIn(element: XmlElement): Generator<XmlElement> {
+  yield element
+  for (const child of element.children) yield* elementsIn(child)
+}
+
+export function childrenOf(element: XmlElement, namespace: string, name: string): XmlElement[] {
+  return element.children.filter((child) => child.name === name && child.namespace === namespace)
+}

@@ -1,0 +1,47 @@
+/** Who a session belongs to, as of now. */
+import type { UserNow } from './checks.ts'
+import type { Session, Sessions, SessionUser } from './sessions.ts'
+import type { Users } from './users.ts'
+
+export interface LoggedIn {
+  readonly session: Session
+  readonly user: UserNow
+  /** The value that the cookie must have from now on; null: it stays. */
+  readonly renewed: string | null
+}
+
+/** Null: not logged in (any more). Rejects where a store is away. */
+export type SessionCheck = (cookie: string | null) => Promise<LoggedIn | null>
+
+/**
+ * A session ends with its user, and with the password that it was opened with. The password is
+ * compared by its mark, so that no clock and no order of requests matters.
+ */
+export function createSessionCheck(deps: { sessions: Sessions; users: Users }): SessionCheck {
+  return async (cookie) => {
+    const found = cookie === null ? null : await deps.sessions.find(cookie)
+    if (found === null || cookie === null) return null
+    const { session, renewed } = found
+    const user = await userOf(deps.users, session.user)
+    if (user !== null) return { session, user, renewed }
+    await deps.sessions.end(renewed ?? cookie)
+    return null
+  }
+}
+
+async function userOf(users: Users, { passwordMark, ...of }: SessionUser): Promise<UserNow | null> {
+  if (of.roles !== null) return directoryUser(of.id, of.name, of.roles)
+  const user = await users.check(of.id)
+  const isSame = passwordMark === undefined || user?.passwordMark === passwordMark
+  if (user === null || isSame) return user
+  // What is known may be older than the session: another process has just changed the password.
+  users.forget(of.id)
+  const fresh = await users.check(of.id)
+  return fresh?.passwordMark === passwordMark ? fresh : null
+}
+
+/** One that only a directory knows: it says what the user may do, and keeps the password. */
+function directoryUser(id: string, name: string, roles: readonly string[]): UserNow {
+  const password = { mustChangePassword: false, hasGeneratedPassword: false, passwordMark: '' }
+  return { id, name, roles, ...password }
+}

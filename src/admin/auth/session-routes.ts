@@ -1,0 +1,251 @@
+/** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorHandler } from '../entities/answer.ts'
+import { readParameters, registerBodies } from '../entities/request/body.ts'
+import { dateText } from '../entities/shown.ts'
+import { createAttempts } from './attempts.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import { clearSessionCookie, sessionCookieOf, setSessionCookie } from './cookies.ts'
+import {
+  actorOf,
+  type LoggedInUser,
+  type LoginDeps,
+  login,
+  record,
+  tooMany,
+  WRONG,
+} from './login.ts'
+import {
+  credentialIn,
+  inputOf,
+  type LoginFields,
+  type LoginInput,
+  loginFields,
+  passwordIn,
+  shownProtocol,
+  usernameIn,
+} from './login-fields.ts'
+import { changePassword } from './password-change.ts'
+import { PASSWORDS, type Passwords } from './passwords.ts'
+import type { LoginProtocols } from './protocols/login-protocols.ts'
+import { AuthRefusal } from './refusal.ts'
+import { createSessionCheck, type SessionCheck } from './session-check.ts'
+import type { Sessions } from './sessions.ts'
+import type { Users } from './users.ts'
+
+export interface SessionRouteDeps extends AuthDeps {
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly protocols: LoginProtocols
+  /** Folder in which the generated password of the first admin may stand. */
+  readonly dataDir: string
+  /** Those of the process if not given. */
+  readonly passwords?: Passwords
+  /** Where a request comes from; the other end of its connection if not given. */
+  readonly addressOf?: (request: FastifyRequest) => string
+}
+
+interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
+  readonly protocols: LoginProtocols
+  readonly loggedIn: SessionCheck
+}
+
+type Answer = (
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<object> | object
+
+interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly name: string
+  readonly answer: Answer
+}
+
+const ROUTES: readonly Route[] = [
+  { method: 'GET', name: 'login', answer: answerWho },
+  { method: 'POST', name: 'login', answer: answerLogin },
+  { method: 'POST', name: 'logout', answer: answerLogout },
+  { method: 'GET', name: 'options', answer: answerOptions },
+  { method: 'POST', name: 'password', answer: answerPassword },
+]
+
+/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. All are public. */
+export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
+  const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
+  const deps: RouteDeps = {
+    ...{ ...defaults, ...given },
+    attempts: createAttempts(given),
+    loggedIn: createSessionCheck(given),
+  }
+  server.register(async (routes) => {
+    registerBodies(routes)
+    const tell = errorHandler(given.log)
+    routes.setErrorHandler((error, request, reply) => {
+      const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
+      if (seconds !== null) reply.header('retry-after', seconds)
+      return tell(error, request, reply)
+    })
+    for (const { method, name, answer } of ROUTES) {
+      for (const url of spellingsOf(name)) {
+        routes.route({
+          ...{ method, url, config: { access: 'public' } },
+          handler: (request, reply) => {
+            reply.header('cache-control', 'no-store')
+            return answer(deps, request, reply)
+          },
+        })
+      }
+    }
+  })
+}
+
+/** Clients write both. */
+function spellingsOf(name: string): readonly string[] {
+  const capital = name.charAt(0).toUpperCase() + name.slice(1)
+  return ['auth', 'Auth'].flatMap((first) => [`/${first}/${name}`, `/${first}/${capital}`])
+}
+
+const NOT_LOGGED_IN = 'nobody is logged in'
+
+async function answerWho(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const credential = credentialIn(request.url)
+  if (credential !== null) {
+    reply.header('allow', 'POST')
+    const text = `${credential} must be sent by POST, in the body: addresses are written down`
+    throw new AuthRefusal(text, { httpStatus: 405 })
+  }
+  return who(deps, request, reply)
+}
+
+async function who(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  const found = await deps.loggedIn(sessionCookieOf(request))
+  if (found === null) return failure(NOT_LOGGED_IN, {})
+  const { session, user, renewed } = found
+  if (renewed !== null) setSessionCookie(reply, renewed)
+  const stored = session.user.roles === null ? await deps.users.byId(user.id) : null
+  const shown = shownUser({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
+  return success({ ...shown, protocol: shownProtocol(session.protocol) }, {})
+}
+
+async function answerLogin(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const { values } = await bodyOf(request, reply)
+  const fields = loginFields(values)
+  const input = inputOf(fields)
+  const redirect = deps.protocols.redirect.find(({ type }) => type === fields.protocol)
+  if (redirect !== undefined) {
+    const refused = await deps.attempts.admit(deps.addressOf(request))
+    if (refused !== null) throw tooMany(refused)
+    const begun = await redirect.begin(fields.provider)
+    if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
+    throw new AuthRefusal('provider is not known', { httpStatus: 400 })
+  }
+  const { username, password } = fields
+  if (username === null && password === null) return who(deps, request, reply)
+  if (username === null || password === null) {
+    return failure(`${username === null ? 'username' : 'password'} is missing`, input)
+  }
+  return opened(deps, { ...fields, username, password }, request, reply)
+}
+
+async function opened(
+  deps: RouteDeps,
+  fields: LoginFields & { username: string; password: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const input = inputOf(fields)
+  const done = await login(deps, fields, deps.addressOf(request))
+  if (done === null) return failure(WRONG, input)
+  // What the browser came with is never gone on with.
+  const before = sessionCookieOf(request)
+  if (before !== null) await deps.sessions.end(before)
+  setSessionCookie(reply, done.cookie)
+  return success(shownUser(done.user), input)
+}
+
+async function answerLogout(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const cookie = sessionCookieOf(request)
+  const found = cookie === null ? null : await deps.sessions.find(cookie)
+  if (cookie !== null) await deps.sessions.end(cookie)
+  clearSessionCookie(reply)
+  if (found !== null) {
+    const { user } = found.session
+    const address = deps.addressOf(request)
+    deps.log.info({ user: user.name, address }, 'logout')
+    await record(deps, actorOf(user, address), 'logout', user.name)
+  }
+  return success(true, {})
+}
+
+async function answerOptions({ protocols }: RouteDeps): Promise<object> {
+  const { options } = protocols
+  return { status: 1, desc: 'success', details: { protocols: await options() } }
+}
+
+async function answerPassword(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const { values } = await bodyOf(request, reply)
+  const found = await deps.loggedIn(sessionCookieOf(request))
+  const username = usernameIn(values) ?? found?.user.name ?? null
+  const password = passwordIn(values, 'password')
+  const newPassword = passwordIn(values, 'new_password')
+  const missing = { username, password, new_password: newPassword }
+  const [name] = Object.entries(missing).find(([, value]) => value === null) ?? []
+  const input = username === null ? {} : { username }
+  if (username === null || password === null || newPassword === null) {
+    return failure(`${name} is missing`, input)
+  }
+  if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
+    return failure('only a user of this installation changes the own password', input)
+  }
+  const change = { username, password, newPassword, address: deps.addressOf(request) }
+  const changed = await changePassword(deps, change)
+  if (changed === null) return failure(WRONG, input)
+  if (found !== null) {
+    const { id, name: user, passwordMark } = changed
+    const sessionUser = { id, name: user, roles: null, passwordMark }
+    setSessionCookie(reply, await deps.sessions.open(sessionUser, found.session.protocol))
+  }
+  return success(true, input)
+}
+
+/** Throws `AuthRefusal` where a credential stands in the address. */
+async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
+  const credential = credentialIn(request.url)
+  if (credential === null) return readParameters(request, reply)
+  const text = `${credential} must be in the body: addresses are written down`
+  throw new AuthRefusal(text, { httpStatus: 400 })
+}
+
+function shownUser({ name, roles, lastLoginMs, mustChangePassword }: LoggedInUser) {
+  return {
+    user: name,
+    permissions: roles,
+    last_login: lastLoginMs === null ? null : dateText(lastLoginMs, 'UTC'),
+    ...(mustChangePassword && { must_change_password: true }),
+  }
+}
+
+function success(details: unknown, input: LoginInput) {
+  return { status: 1, desc: 'success', details, input }
+}
+
+function failure(desc: string, input: LoginInput) {
+  return { status: 0, desc, details: false, input }
+}

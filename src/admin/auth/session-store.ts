@@ -1,0 +1,179 @@
+/**
+ * Sessions in Redis, each key by itself, so that a cluster may keep them where it likes. The record
+ * of a session is written once and only ever removed: whatever runs beside, an ended session stays
+ * ended. Ids that the cookie had point to it; when it was last used stands beside it.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { SECURITY, type SecuritySettings } from '../../catalog/security-settings.ts'
+import type { ExpiringKeys } from '../../store/expiring.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { FoundSession, Session, Sessions } from './sessions.ts'
+
+/** What an id of a cookie stands for. */
+interface CookieRecord {
+  readonly session: string
+  readonly issuedMs: number
+  /** When a new id took its place; null: it is the one that holds. */
+  readonly replacedMs: number | null
+}
+
+interface SessionRecord extends Session {
+  /** Which `endAll` of the user it came after; empty: none. */
+  readonly generation: string
+}
+
+interface Generation {
+  readonly id: string
+  /** The one session from before that goes on. */
+  readonly except: string | null
+}
+
+/** How long an old id still holds, for requests that were under way. */
+export const REPLACED_MS = 20_000
+/** Longer than any session may last. */
+const GENERATION_MS = 366 * 24 * 3600 * 1000
+/** When it was used is noted only so often. */
+const SEEN_PARTS = 20
+const SEEN_MAX_MS = 60_000
+const MINUTE_MS = 60_000
+
+const COOKIE_BYTES = 32
+const COOKIE = /^[A-Za-z0-9_-]{43}$/
+
+export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>): Sessions {
+  const { keys, clock } = deps
+  const terms = async () => termsOf(await deps.settings.of(SECURITY))
+  return {
+    async open(user, protocol) {
+      const { idleMs, absoluteMs } = await terms()
+      const nowMs = clock.nowMs()
+      const id = randomText(16)
+      const generation = (await readRecord<Generation>(keys, generationKey(user.id)))?.id ?? ''
+      const record: SessionRecord = { user, protocol, createdMs: nowMs, generation }
+      await keys.set(sessionKey(id), JSON.stringify(record), absoluteMs)
+      await keys.set(seenKey(id), String(nowMs), idleMs)
+      return issue(keys, id, nowMs, absoluteMs)
+    },
+
+    async find(cookie) {
+      const known = await readCookie(keys, cookie)
+      if (known === null) return null
+      const nowMs = clock.nowMs()
+      const { session: id, replacedMs } = known
+      if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
+      const limits = await terms()
+      const record = await usable(keys, id, limits, nowMs)
+      if (record === null) return null
+      const { user, protocol, createdMs } = record
+      const session = { user, protocol, createdMs }
+      const isOld = replacedMs === null && nowMs - known.issuedMs >= limits.rotateMs
+      if (!isOld) return { session, renewed: null }
+      const leftMs = createdMs + limits.absoluteMs - nowMs
+      const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
+      return { session, renewed } satisfies FoundSession
+    },
+
+    async end(cookie) {
+      const known = await readCookie(keys, cookie)
+      if (known === null) return
+      await keys.remove(sessionKey(known.session))
+      await keys.remove(cookieKey(cookie))
+    },
+
+    async endAll(userId, exceptCookie) {
+      const kept = exceptCookie === undefined ? null : await readCookie(keys, exceptCookie)
+      const generation: Generation = { id: randomText(16), except: kept?.session ?? null }
+      await keys.set(generationKey(userId), JSON.stringify(generation), GENERATION_MS)
+    },
+  }
+}
+
+interface Terms {
+  readonly idleMs: number
+  readonly absoluteMs: number
+  readonly rotateMs: number
+}
+
+function termsOf({ session }: SecuritySettings): Terms {
+  return {
+    idleMs: session.idle_minutes * MINUTE_MS,
+    absoluteMs: session.absolute_minutes * MINUTE_MS,
+    rotateMs: session.rotate_minutes * MINUTE_MS,
+  }
+}
+
+/** The record of a session that has not ended, and notes that it was used. */
+async function usable(
+  keys: ExpiringKeys,
+  id: string,
+  { idleMs, absoluteMs }: Terms,
+  nowMs: number,
+): Promise<SessionRecord | null> {
+  const [record, seen] = await Promise.all([
+    readRecord<SessionRecord>(keys, sessionKey(id)),
+    keys.get(seenKey(id)),
+  ])
+  if (record === null || seen === null) return null
+  const unusedMs = nowMs - Number(seen)
+  if (unusedMs >= idleMs || nowMs - record.createdMs >= absoluteMs) {
+    await keys.remove(sessionKey(id))
+    return null
+  }
+  const generation = await readRecord<Generation>(keys, generationKey(record.user.id))
+  const isOfNow = generation === null || generation.id === record.generation
+  if (!isOfNow && generation.except !== id) return null
+  if (unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
+    await keys.set(seenKey(id), String(nowMs), idleMs)
+  }
+  return record
+}
+
+/** A new id for the session of an old one; null: another request has made one just now. */
+async function replace(
+  keys: ExpiringKeys,
+  cookie: string,
+  known: CookieRecord,
+  { nowMs, leftMs }: { nowMs: number; leftMs: number },
+): Promise<string | null> {
+  if (!(await keys.setOnce(`replacing:${hashOf(cookie)}`, '1', REPLACED_MS))) return null
+  const renewed = await issue(keys, known.session, nowMs, leftMs)
+  const replaced: CookieRecord = { ...known, replacedMs: nowMs }
+  await keys.set(cookieKey(cookie), JSON.stringify(replaced), REPLACED_MS)
+  return renewed
+}
+
+async function issue(
+  keys: ExpiringKeys,
+  session: string,
+  issuedMs: number,
+  leftMs: number,
+): Promise<string> {
+  const cookie = randomText(COOKIE_BYTES)
+  const record: CookieRecord = { session, issuedMs, replacedMs: null }
+  await keys.set(cookieKey(cookie), JSON.stringify(record), leftMs)
+  return cookie
+}
+
+function readCookie(keys: ExpiringKeys, cookie: string): Promise<CookieRecord | null> {
+  if (!COOKIE.test(cookie)) return Promise.resolve(null)
+  return readRecord<CookieRecord>(keys, cookieKey(cookie))
+}
+
+async function readRecord<T>(keys: ExpiringKeys, key: string): Promise<T | null> {
+  const text = await keys.get(key)
+  return text === null ? null : (JSON.parse(text) as T)
+}
+
+/** Who reads Redis must not be able to use what stands there. */
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+function randomText(bytes: number): string {
+  return randomBytes(bytes).toString('base64url')
+}
+
+const cookieKey = (cookie: string) => `cookie:${hashOf(cookie)}`
+const sessionKey = (id: string) => `session:${id}`
+const seenKey = (id: string) => `seen:${id}`
+const generationKey = (userId: string) => `generation:${hashOf(userId)}`

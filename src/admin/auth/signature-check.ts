@@ -1,0 +1,48 @@
+/** Requests that are signed (interface section 5.3), by the clients and settings of now. */
+
+import { SECURITY } from '../../catalog/security-settings.ts'
+import {
+  checkSignature,
+  type SignatureTerms,
+  type Signer,
+} from '../../catalog/signature/check-signature.ts'
+import { signatureNameOf } from '../../catalog/signature/signed-text.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { SignatureCheck } from './checks.ts'
+
+export interface Signers {
+  /** Those whose keys may be used at this time. */
+  signers(nowMs: number): readonly Signer[]
+}
+
+export interface SignatureCheckOptions extends Pick<AuthDeps, 'keys' | 'settings' | 'clock'> {
+  /** Of now. Rejects with `CatalogUnavailableError`. */
+  readonly clients: () => Promise<Signers>
+}
+
+/** What one request may cost: some 30 ms. */
+const WORK_BYTES_MAX = 16 * 1024 * 1024
+
+const SECOND_MS = 1000
+
+const NOT_HERE = { refused: 'signatures are switched off (security.signature.enabled)' }
+
+/** Rejects where a store is away: nobody gets in who cannot be remembered. */
+export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
+  const { clients, keys, settings, clock } = options
+  return async (sent) => {
+    if (signatureNameOf(sent) === null) return 'absent'
+    const { signature } = await settings.of(SECURITY)
+    if (!signature.enabled) return NOT_HERE
+    const known = await clients()
+    const nowMs = clock.nowMs()
+    const terms: SignatureTerms = {
+      signers: known.signers(nowMs),
+      nowMs,
+      windowMs: signature.window_seconds * SECOND_MS,
+      workBytesMax: WORK_BYTES_MAX,
+    }
+    const found = await checkSignature(sent, terms, keys)
+    return 'refused' in found ? found : { name: found.name, roles: found.roles }
+  }
+}

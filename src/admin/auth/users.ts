@@ -1,0 +1,74 @@
+/** Users of the users collection, as they are now. */
+import { createHash } from 'node:crypto'
+import { ObjectId } from '../../catalog/collections.ts'
+import type { UserDocument } from '../../catalog/entities/user.ts'
+import { heldAt } from '../entities/rules/lookups.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { UserCheck, UserNow } from './checks.ts'
+
+export interface StoredUser extends UserNow {
+  readonly passwordHash: string
+  /** Null: never. */
+  readonly lastLoginMs: number | null
+}
+
+/** Each rejects with `CatalogUnavailableError`. Null: there is none now. */
+export interface Users {
+  byName(username: string): Promise<StoredUser | null>
+  byId(id: string): Promise<StoredUser | null>
+  /** As it was half a second ago at most, if it was read here. */
+  readonly check: UserCheck
+  /** The next check reads it again. */
+  forget(id: string): void
+}
+
+/** After so long it is read again: so long a deleted user, or one with fewer roles, goes on. */
+const KNOWN_MS = 500
+/** Far more than work at the same time. */
+const KNOWN_MAX = 1000
+
+export function createUsers({ catalog, clock }: Pick<AuthDeps, 'catalog' | 'clock'>): Users {
+  const known = new Map<string, { user: UserNow; readMs: number }>()
+  const find = async (filter: object): Promise<StoredUser | null> => {
+    const held = heldAt(clock.nowMs())
+    const found = await catalog.run('find a user', () =>
+      catalog.users.findOne({ ...filter, ...held }),
+    )
+    return found === null ? null : storedUserOf(found)
+  }
+  const byId = async (id: string) =>
+    /^[0-9a-f]{24}$/.test(id) ? find({ _id: new ObjectId(id) }) : null
+  return {
+    byName: (username) => find({ username }),
+    byId,
+    async check(id) {
+      const readMs = clock.nowMs()
+      const last = known.get(id)
+      if (last !== undefined && Math.abs(readMs - last.readMs) < KNOWN_MS) return last.user
+      const user = await byId(id)
+      known.delete(id)
+      if (user === null) return null
+      const [oldest] = known.keys()
+      if (oldest !== undefined && known.size >= KNOWN_MAX) known.delete(oldest)
+      known.set(id, { user, readMs })
+      return user
+    },
+    forget: (id) => {
+      known.delete(id)
+    },
+  }
+}
+
+function storedUserOf(document: UserDocument): StoredUser {
+  const { _id: id, username, roles, password, last_login: lastLogin } = document
+  return {
+    id: id.toHexString(),
+    name: username,
+    roles,
+    mustChangePassword: document.must_change_password === true,
+    hasGeneratedPassword: document.password_generated === true,
+    passwordMark: createHash('sha256').update(password).digest('base64url').slice(0, 22),
+    passwordHash: password,
+    lastLoginMs: lastLogin?.getTime() ?? null,
+  }
+}

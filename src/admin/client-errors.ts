@@ -1,0 +1,75 @@
+/** Answers to what never becomes a request: no HTTP, too large a head, too slow. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { headerLines } from './headers.ts'
+
+/** Of the head: the first line and all headers. */
+export const HEAD_BYTES_MAX = 32 * 1024
+
+/** As the deprecated calls have it (interface section 7): `status` 0 and a text. */
+export function errorBody(code: number, desc: string) {
+  return { status: 0, code, desc }
+}
+
+type Refusal = readonly [status: string, desc: string]
+
+const NOT_HTTP: Refusal = ['400 Bad Request', 'the request is not HTTP/1.1']
+const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'the request did not arrive in time']],
+  [
+    'HPE_HEADER_OVERFLOW',
+    ['431 Request Header Fields Too Large', `a head has at most ${HEAD_BYTES_MAX} bytes`],
+  ],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', ['413 Content Too Large', 'the chunks have long extensions']],
+])
+
+export type AnswerClientError = (error: NodeJS.ErrnoException, socket: Duplex) => void
+
+/**
+ * Answers in JSON and ends the connection. Where an answer is due to a request before, or has begun,
+ * it only ends the connection: the error would be taken for that answer, or for a part of it.
+ */
+export function clientErrors(isSecure: boolean): {
+  readonly answer: AnswerClientError
+  /** Follows what is due on the connections of a server. */
+  readonly follow: (server: Server) => void
+} {
+  const due = new WeakMap<Duplex, Map<ServerResponse, IncomingMessage>>()
+  const isAnswerable = (socket: Duplex): boolean => {
+    const open = [...(due.get(socket) ?? [])]
+    if (!socket.writable || open.length > 1) return false
+    // A request that is there whole is an earlier one; else it is the one that failed.
+    return open.every(([response, request]) => !request.complete && !response.headersSent)
+  }
+  return {
+    answer(error, socket) {
+      const { code = '' } = error
+      // A handshake of TLS that failed has nobody to tell.
+      const isHttp = code.startsWith('HPE_') || code.startsWith('ERR_HTTP_')
+      if (!isHttp || !isAnswerable(socket)) {
+        socket.destroy()
+        return
+      }
+      socket.end(answerTo(code, isSecure), () => socket.destroy())
+    },
+    follow(server) {
+      server.on('request', (request, response) => {
+        const open = due.get(request.socket) ?? new Map()
+        due.set(request.socket, open.set(response, request))
+        response.on('close', () => open.delete(response))
+      })
+    },
+  }
+}
+
+function answerTo(errorCode: string, isSecure: boolean): string {
+  const [status, desc] = REFUSALS.get(errorCode) ?? NOT_HTTP
+  const json = JSON.stringify(errorBody(Number.parseInt(status, 10), desc))
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(json)}`,
+    'connection: close',
+  ]
+  return `${head.join('\r\n')}\r\n${headerLines(isSecure)}\r\n${json}`
+}

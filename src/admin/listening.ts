@@ -1,0 +1,87 @@
+/** Where the control plane listens, by which protocol, and where it must not. */
+import type { FastifyInstance } from 'fastify'
+import { CatalogUnavailableError } from '../catalog/errors.ts'
+import { isLoopback } from '../config/hosts.ts'
+import type { Config } from '../config/schema.ts'
+import type { Logger } from '../runtime/log.ts'
+import { KEY_EXPOSED, type KeyPair, readKeyPair, TlsFileError } from '../runtime/tls-files.ts'
+
+/** The address cannot be listened on, or must not be; the message says why. */
+export class AdminListenError extends Error {
+  override name = 'AdminListenError'
+}
+
+type Place = Pick<Config['admin'], 'host' | 'port'>
+
+export interface ListeningRule {
+  readonly config: Pick<Config, 'admin'>
+  /** Whether there is a user whose password nobody has changed since it was generated. */
+  readonly hasGeneratedPassword: () => Promise<boolean>
+}
+
+/**
+ * Throws `AdminListenError` where others reach the port, what they say there is read on the way, and
+ * somebody might get in with the first password. Rejects with what `hasGeneratedPassword` throws,
+ * unless that is that MongoDB is away.
+ */
+export async function checkListening({
+  config,
+  hasGeneratedPassword,
+}: ListeningRule): Promise<void> {
+  const { admin } = config
+  const isOpened = admin.openTo === 'network' || admin.generatedPassword === 'network'
+  if (isLoopback(admin.host) || admin.tls.enabled || isOpened) return
+  const why = await reasonAgainst(hasGeneratedPassword)
+  if (why === null) return
+  throw new AdminListenError(
+    `the control plane does not listen on ${addressOf(admin)}, which others reach: ${why}. ` +
+      'Change that password while admin.host is 127.0.0.1, or set admin.tls, or say that it is ' +
+      'good enough there with admin.generatedPassword: network',
+  )
+}
+
+async function reasonAgainst(
+  hasGeneratedPassword: ListeningRule['hasGeneratedPassword'],
+): Promise<string | null> {
+  try {
+    return (await hasGeneratedPassword())
+      ? 'a user still has the password that was generated'
+      : null
+  } catch (error) {
+    if (!(error instanceof CatalogUnavailableError)) throw error
+    return 'MongoDB is unavailable, so nobody can tell whether a user still has a generated password'
+  }
+}
+
+/** Null: without TLS. Throws `AdminListenError`; warns of a key that everybody may read. */
+export function readAdminTls(
+  { tls }: Pick<Config['admin'], 'tls'>,
+  log: Pick<Logger, 'warn'>,
+): Pick<KeyPair, 'cert' | 'key'> | null {
+  if (!tls.enabled) return null
+  try {
+    const { cert, key, isKeyExposed } = readKeyPair('admin.tls', tls)
+    if (isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
+    return { cert, key }
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error
+    throw new AdminListenError(error.message)
+  }
+}
+
+/** Listens, and gives the port that was taken. Throws `AdminListenError`. */
+export async function listen(server: FastifyInstance, place: Place): Promise<number> {
+  const { host, port } = place
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new AdminListenError(`cannot listen on ${addressOf(place)}: ${code}`, { cause: error })
+  }
+  const bound = server.server.address()
+  return typeof bound === 'object' && bound !== null ? bound.port : port
+}
+
+function addressOf({ host, port }: Place): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}

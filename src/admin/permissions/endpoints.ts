@@ -1,0 +1,92 @@
+/**
+ * Every endpoint of the interface, and who may use it (interface 4; spec/entity-api.md 5.2). The
+ * routes take their access from here; the pages that tell of it are made from it.
+ */
+import type { Access } from '../auth/access.ts'
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly access: Access
+  readonly about: string
+  /** Part of the interface that a later version serves; until then it answers with 404. */
+  readonly isPlanned?: true
+}
+
+const READ = ['read'] as const
+const WRITE = ['write'] as const
+const ADMINS = ['admin'] as const
+
+const planned = (
+  method: Endpoint['method'],
+  path: string,
+  access: Access,
+  about: string,
+): Endpoint => ({ method, path, access, about, isPlanned: true })
+
+/** Authentication: who uses these has not authenticated yet. */
+export const AUTH_ENDPOINTS: readonly Endpoint[] = [
+  { method: 'POST', path: '/auth/login', access: 'public', about: 'Log in' },
+  { method: 'GET', path: '/auth/login', access: 'public', about: 'Tell who is logged in' },
+  { method: 'POST', path: '/auth/logout', access: 'public', about: 'End the session' },
+  { method: 'GET', path: '/auth/options', access: 'public', about: 'Tell the ways to log in' },
+  { method: 'POST', path: '/auth/password', access: 'public', about: 'Change the own password' },
+  { method: 'POST', path: '/oauth2/token', access: 'public', about: 'Get an access token' },
+  { method: 'POST', path: '/oauth2/revoke', access: 'public', about: 'Revoke a token' },
+]
+
+/** Of the node itself. What the operator opens by name (`admin.openPaths`) is open to everybody. */
+export const NODE_ENDPOINTS = {
+  heartbeat: { method: 'GET', path: '/api', access: 'user', about: 'Tell whether it works' },
+  metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Figures for Prometheus' },
+  health: { method: 'GET', path: '/health/ready', access: 'user', about: 'Tell if it is ready' },
+  live: { method: 'GET', path: '/health/live', access: 'user', about: 'Tell if it runs' },
+  openapi: { method: 'GET', path: '/openapi.json', access: 'user', about: 'Describe the API' },
+  docs: { method: 'GET', path: '/docs', access: 'user', about: 'Describe the API as a page' },
+} as const satisfies Record<string, Endpoint>
+
+export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/settings',
+    access: READ,
+    about: 'Read settings; those of security take admin',
+  },
+  { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
+]
+
+/** The action API (interface 4.3 to 4.5, 4.8). */
+export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
+  planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
+  planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
+  planned('POST', '/api/credit', WRITE, 'Credit or charge a subscriber or account'),
+  planned('POST', '/api/bulkcredit', ADMINS, 'Many credits at once'),
+  planned('POST', '/api/pay', WRITE, 'Payments, refunds, deposits'),
+  planned('POST', '/api/bill', READ, 'Find bills'),
+  planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
+  planned('POST', '/api/adjustpayments', WRITE, 'Adjust payments by hand'),
+  planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
+  planned('POST', '/api/accountinvoices', READ, 'Invoices of accounts'),
+  planned('GET', '/api/balance', READ, 'Balance of an account'),
+  planned('GET', '/api/datausage', READ, 'Data usage of accounts'),
+  planned('POST', '/api/activity', READ, 'Usage of a subscriber'),
+  planned('POST', '/api/find', READ, 'Find documents'),
+  planned('POST', '/admin/save', WRITE, 'Save a plan or a rate'),
+  planned('GET', '/api/rates', READ, 'Rates'),
+  planned('GET', '/api/plans', READ, 'Plans'),
+  planned('GET', '/api/remove', WRITE, 'Remove lines'),
+  planned('GET', '/api/querybillrun', READ, 'Invoicing data of a cycle'),
+  planned('POST', '/api/recreateinvoices', WRITE, 'Make invoices again'),
+  planned('POST', '/api/subscribers', WRITE, 'Subscribers'),
+  planned('POST', '/api/subscribersautorenew', WRITE, 'Auto-renewals'),
+  planned('POST', '/api/balances', WRITE, 'Balances'),
+  planned('POST', '/api/statistics', WRITE, 'Statistics'),
+]
+
+/** Charging, on a port of its own: beside the keys of network elements. */
+export const REALTIME_ENDPOINT: Endpoint = {
+  method: 'POST',
+  path: '/realtime',
+  access: ['charge'],
+  about: 'Charge a session',
+}

@@ -1,0 +1,166 @@
+/** The table of categories: what may be stored of each, who may read it, and what is not told. */
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { CompileError } from '../../catalog/errors.ts'
+import { EventsSchema } from '../../catalog/event-settings.ts'
+import { PermissionsSchema } from '../../catalog/permission-settings.ts'
+import { SECURITY, SecuritySchema } from '../../catalog/security-settings.ts'
+import { checkAgainst } from '../../catalog/settings-schema.ts'
+import { storedDefaultTax, taxationOf } from '../../catalog/taxation-settings.ts'
+import type { Config } from '../../config/schema.ts'
+import { isObject } from '../../rating/rule-fields.ts'
+import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import type { Categories, Category, FixedCategory, Verifying } from './category.ts'
+import { fieldCategories } from './field-categories.ts'
+import { fileTypesCategory, PEERS } from './list-categories.ts'
+
+/** `more`: those whose secrets need keys of the installation, such as `auth`. */
+export function createCategories(config: Config, more: readonly Category[] = []): Categories {
+  const own = [
+    ...[fileTypesCategory(config), PEERS, ...fieldCategories()],
+    ...[PLAYS, taxationCategory(config), SECURITY_CATEGORY, PERMISSIONS, EVENTS],
+  ]
+  return {
+    stored: new Map([...own, ...more].map((category) => [category.name, category])),
+    fixed: new Map(Object.entries(fixedCategories(config))),
+  }
+}
+
+const PlaysSchema = Type.Object(
+  {
+    plays: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Type.String({
+              pattern: '^[\\w-]{1,64}$',
+              description: '1 to 64 letters, digits, _ and -',
+            }),
+            label: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
+            enabled: Type.Optional(Type.Boolean({ description: 'true or false' })),
+            default: Type.Optional(Type.Boolean({ description: 'true or false' })),
+          },
+          { additionalProperties: false, description: 'an object with a name' },
+        ),
+        { maxItems: 1000, description: 'a list' },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'an object of plays' },
+)
+
+const PLAYS: Category = {
+  name: 'plays',
+  about: 'Plays, of which each subscriber has one when there are several.',
+  readRole: 'read',
+  check(value) {
+    checkAgainst(PlaysSchema, value, 'plays')
+    const { plays = [] } = value as {
+      plays?: { name: string; enabled?: boolean; default?: boolean }[]
+    }
+    for (const [index, { name, ...play }] of plays.entries()) {
+      const at = `plays.plays.${index}`
+      const others = plays.slice(0, index)
+      if (others.some((other) => other.name === name)) {
+        throw new CompileError(`${at}.name`, `'${name}' is there twice`)
+      }
+      if (play.default !== true) continue
+      if (play.enabled !== true) {
+        throw new CompileError(`${at}.default`, 'must not be true of one that is not enabled')
+      }
+      if (others.some((other) => other.default === true)) {
+        throw new CompileError(`${at}.default`, 'is true of another one already')
+      }
+    }
+  },
+  merged: (value) => (Array.isArray(value) ? { plays: value } : value),
+}
+
+function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
+  return {
+    name: 'taxation',
+    about: 'Which tax holds where a rate names none: `default` and `mapping`.',
+    readRole: 'read',
+    check(value) {
+      taxationOf(value, rating)
+    },
+    verify: refuseUnknownTax,
+    effective(stored) {
+      const { mapping = rating.taxMapping } = isObject(stored) ? stored : {}
+      return { default: taxationOf(stored, rating).defaultTax, mapping }
+    },
+  }
+}
+
+/** Everything would be refused: a rate whose tax is missing has no price. */
+async function refuseUnknownTax(
+  value: unknown,
+  stored: unknown,
+  { catalog, nowMs }: Verifying,
+): Promise<void> {
+  const key = storedDefaultTax(value)
+  if (key === null || key === storedKeyOrNull(stored)) return
+  const at = new Date(nowMs)
+  const held = { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
+  const isThere = await catalog.run('look for a tax', async () => {
+    const found = await catalog.taxes.findOne({ key, ...held }, { projection: { _id: 1 } })
+    return found !== null
+  })
+  if (isThere) return
+  throw new CompileError('taxation.default', `must be the key of a tax that holds now, is '${key}'`)
+}
+
+function storedKeyOrNull(stored: unknown): string | null {
+  try {
+    return storedDefaultTax(stored)
+  } catch {
+    return null
+  }
+}
+
+const SECURITY_CATEGORY: Category = {
+  name: 'security',
+  about: 'Sessions, passwords, lock-out, rate limits, OAuth, signatures and CORS.',
+  readRole: 'admin',
+  check(value) {
+    // What is not stored has its default.
+    checkAgainst(SecuritySchema, Value.Default(SecuritySchema, structuredClone(value)), 'security')
+  },
+  effective: (stored) => SECURITY.read(stored),
+}
+
+const PERMISSIONS: Category = {
+  name: 'permissions',
+  about: 'Who may do what, beside the roles that calls need from the start.',
+  readRole: 'admin',
+  check: (value) => checkAgainst(PermissionsSchema, value, 'permissions'),
+}
+
+const EVENTS: Category = {
+  name: 'events',
+  about: 'Thresholds that are to be told of. Nothing is sent yet: they are kept for later.',
+  readRole: 'read',
+  check: (value) => checkAgainst(EventsSchema, value, 'events'),
+}
+
+function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {
+  const instead = (key: string) => `set ${key} in the configuration of all processes instead`
+  return {
+    billrun: {
+      about: 'The billing cycle: `charging_day` is the day of the month on which it begins.',
+      value: { charging_day: rating.cycleDay },
+      // Two processes with different days would count the same usage in two cycles.
+      instead: `${instead('rating.cycleDay')}, and start them again: all counters begin anew by it`,
+    },
+    currency: {
+      about: 'Numeric code of the currency of all money (ISO 4217).',
+      value: rating.currencyCode,
+      instead: instead('rating.currencyCode'),
+    },
+    timezone: {
+      about: 'Time zone of the installation (IANA).',
+      value: rating.timeZone,
+      instead: `${instead('rating.timeZone')}, and start them again: all counters begin anew by it`,
+    },
+  }
+}

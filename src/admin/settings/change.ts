@@ -1,0 +1,114 @@
+/** Writes a change of a category: checked, versioned, and audited. */
+import type { Actor } from '../../catalog/actor.ts'
+import type { Audit } from '../../catalog/audit/audit.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { CompileError, ConfigConflictError } from '../../catalog/errors.ts'
+import { changeStoredConfig, readCategory } from '../../catalog/stored-config.ts'
+import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { RuleError } from '../entities/errors.ts'
+import type { Categories, Category } from './category.ts'
+import type { Edit, Edited } from './edits.ts'
+import { valueAt } from './paths.ts'
+
+export interface SettingsDeps {
+  readonly catalog: Catalog
+  readonly audit: Audit
+  readonly clock: Clock
+  readonly categories: Categories
+}
+
+export interface ReadSetting {
+  /** Without secrets. */
+  readonly details: unknown
+  /** 0: nothing was ever stored. */
+  readonly rev: number
+  /** With what holds where nothing is stored. */
+  readonly effective?: unknown
+}
+
+/** Of the value of a category, as JSON. */
+const BYTES_MAX = 1024 * 1024
+
+export interface SettingChange {
+  readonly category: Category
+  /** As it is audited. */
+  readonly type: 'set' | 'unset' | 'restore'
+  /** The revision that is replaced; null: whichever holds. */
+  readonly rev: number | null
+  readonly edit: Edit
+  readonly actor: Actor
+}
+
+/** Rejects as `Settings` does; then nothing was written, unless MongoDB went away meanwhile. */
+export async function writeChange(
+  deps: Omit<SettingsDeps, 'categories'>,
+  { category, type, rev: expected, edit, actor }: SettingChange,
+): Promise<ReadSetting> {
+  const { catalog, audit, clock } = deps
+  const { name, shown = (value: unknown) => value } = category
+  const nowMs = clock.nowMs()
+  let edited: Edited | undefined
+  const make = (stored: unknown, rev: number) => {
+    refuseOther(name, rev, expected)
+    edited = inWords(() => edit(stored, nowMs))
+    checkWhole(category, edited.value, stored)
+    return edited.value
+  }
+  if (category.verify !== undefined) {
+    const now = await readCategory(catalog, name)
+    const value = make(now.value, now.rev)
+    await category.verify(value, now.value, { catalog, nowMs })
+  }
+  const by = { nowMs, by: nameOf(actor), actor }
+  const former = category.shown === undefined ? {} : { former: shown }
+  const written = await inTheEnd(() =>
+    changeStoredConfig(catalog, name, make, { ...by, ...former }),
+  )
+  const [before, after] = [shown(written.former), shown(written.value)]
+  await audit.record(actor, nowMs, {
+    ...{ collection: 'settings', type, key: name },
+    ...{ old: before, new: after },
+  })
+  const told = edited?.told ?? { path: [] }
+  const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
+  return { details, rev: written.rev }
+}
+
+function nameOf({ by, name }: Actor): string {
+  return by === 'cli' || name === '' ? by : name
+}
+
+function refuseOther(name: string, rev: number, expected: number | null): void {
+  if (expected === null || expected === rev) return
+  const is = rev === 0 ? 'has never been stored' : `is at rev ${rev}`
+  throw new RuleError(`${name} was changed by others: it ${is}, not at rev ${expected}`)
+}
+
+function checkWhole(category: Category, value: unknown, stored: unknown): void {
+  const { name } = category
+  const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
+  if (bytes > BYTES_MAX) {
+    throw new RuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
+  }
+  inWords(() => category.check(value, stored))
+}
+
+/** Errors of rules of charging as those of documents: callers are told both alike. */
+export function inWords<T>(act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof RatingRuleError)) throw error
+    throw new CompileError(error.path, error.reason)
+  }
+}
+
+async function inTheEnd<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (error instanceof ConfigConflictError) throw new RuleError(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,111 @@
+/** What a call makes of the stored value of a category: pure, and called again if others write. */
+import { isEmpty } from '../../catalog/field.ts'
+import { isObject } from '../../rating/rule-fields.ts'
+import { RuleError, TargetError } from '../entities/errors.ts'
+import { refusedValue } from '../entities/request/json-limits.ts'
+import type { Category } from './category.ts'
+import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
+
+export interface Edited {
+  /** To be stored, once it was checked. */
+  readonly value: unknown
+  /** What the answer tells of it: what stands there now, or what nobody is told again. */
+  readonly told: { readonly path: readonly string[] } | { readonly once: unknown }
+}
+
+export type Edit = (stored: unknown, nowMs: number) => Edited
+
+/** Throws `RuleError` for data that cannot be stored. */
+export function editOf(
+  category: Category,
+  type: 'set' | 'unset',
+  steps: readonly string[],
+  data: unknown,
+): Edit {
+  if (type === 'set' && data === undefined) throw new RuleError('data is missing')
+  const refused = refusedValue(data, 'data')
+  if (refused !== null) throw new RuleError(refused)
+  if (category.special !== undefined) return specialEdit(category, type, steps, data)
+  return type === 'set' ? setEdit(category, steps, data) : unsetEdit(category, steps)
+}
+
+function setEdit(category: Category, steps: readonly string[], data: unknown): Edit {
+  return (stored) => {
+    const shown = shownOf(category, stored)
+    const path = steps.length === 0 ? placeOfMember(category, shown, data) : steps
+    const value = withValueAt(shown, path, data, category.name)
+    return { value: mergedOf(category, value, stored), told: { path } }
+  }
+}
+
+/** One member of a list takes the place of the one with its name, or goes to the end. */
+function placeOfMember(category: Category, list: unknown, data: unknown): readonly string[] {
+  const { memberName } = category
+  if (memberName === undefined || !isObject(data) || !Array.isArray(list)) return []
+  const name = data[memberName]
+  const index = list.findIndex((each) => isObject(each) && each[memberName] === name)
+  return [String(index < 0 ? list.length : index)]
+}
+
+function unsetEdit(category: Category, steps: readonly string[]): Edit {
+  return (stored) => {
+    const shown = shownOf(category, stored)
+    if (valueAt(shown, steps) === null) {
+      throw new TargetError(`nothing is stored at ${[category.name, ...steps].join('.')}`)
+    }
+    const empty = Array.isArray(stored) ? [] : {}
+    const value = steps.length === 0 ? empty : withoutValueAt(shown, steps)
+    return { value: mergedOf(category, value, stored), told: { path: [] } }
+  }
+}
+
+function specialEdit(
+  { name, special }: Category,
+  type: 'set' | 'unset',
+  steps: readonly string[],
+  data: unknown,
+): Edit {
+  if (type === 'set' && steps.length > 0) {
+    throw new RuleError(`${name} is not set by a path: send data of one of them`)
+  }
+  const meant = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
+  if (meant === undefined) throw new RuleError('data is missing: which one is meant')
+  return (stored, nowMs) => {
+    const change =
+      type === 'set' ? special?.set(stored, meant, nowMs) : special?.unset(stored, meant)
+    return { value: change?.value, told: { once: change?.told } }
+  }
+}
+
+/** The path of the member of a list that `data` names, as clients of file types send it. */
+export function nameInData({ memberName }: Category, data: unknown): readonly string[] {
+  if (data === undefined) return []
+  if (memberName === undefined) {
+    if (isEmpty(data)) return []
+    throw new RuleError('data is not for this category: what is unset is named by its path')
+  }
+  const name = isObject(data) ? data[memberName] : undefined
+  if (typeof name === 'string' && name !== '') return [name]
+  throw new RuleError(`data.${memberName} is missing: it names what is unset`)
+}
+
+/** `version`: a value as history has it. Throws `RuleError` where that has none. */
+export function restored(category: Category, version: unknown): Edit {
+  const { name, special } = category
+  if (special !== undefined) throw new RuleError(`versions of ${name} cannot be restored`)
+  if (version === null) {
+    throw new RuleError(`the value of this version of ${name} was not kept: it has secrets`)
+  }
+  return (stored) => {
+    const value = mergedOf(category, shownOf(category, version), stored)
+    return { value, told: { path: [] } }
+  }
+}
+
+function shownOf({ shown }: Category, stored: unknown): unknown {
+  return shown === undefined ? stored : shown(stored)
+}
+
+function mergedOf({ merged }: Category, value: unknown, stored: unknown): unknown {
+  return merged === undefined ? value : merged(value, stored)
+}

@@ -1,0 +1,61 @@
+/** The categories of configured fields: one of a collection, `subscribers` of two. */
+import { isDeepStrictEqual } from 'node:util'
+import { CompileError } from '../../catalog/errors.ts'
+import { entriesAt } from '../../catalog/field.ts'
+import {
+  FIELD_CATEGORIES,
+  type FieldCategory,
+  type FieldSettings,
+} from '../../catalog/stored-config.ts'
+import type { CollectionDefinition } from '../entities/definition.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import { fieldsOf } from '../entities/fields/configured.ts'
+import type { Category } from './category.ts'
+import { valueAt, withValueAt } from './paths.ts'
+
+export function fieldCategories(): Category[] {
+  return FIELD_CATEGORIES.map((name) => {
+    const definitions = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt?.[0] === name)
+    const collections = definitions.map((definition) => definition.name).join(' and ')
+    return {
+      name,
+      about: `Configured fields of ${collections}.`,
+      readRole: 'read',
+      check(value, stored) {
+        checkKeys(value, stored, definitions, name)
+        for (const definition of definitions) fieldsIn(definition, name, value)
+      },
+      effective: (stored) =>
+        definitions.reduce((whole, definition) => {
+          const steps = (definition.fieldsAt ?? []).slice(1)
+          return withValueAt(whole, steps, fieldsIn(definition, name, stored), name)
+        }, stored),
+    }
+  })
+}
+
+function fieldsIn(definition: CollectionDefinition, category: FieldCategory, value: unknown) {
+  return fieldsOf(definition, { [category]: value } as unknown as FieldSettings)
+}
+
+/** What nothing reads is refused, unless it is there already: others may have stored it. */
+function checkKeys(
+  value: unknown,
+  stored: unknown,
+  definitions: readonly CollectionDefinition[],
+  category: string,
+): void {
+  const known = definitions.map(({ fieldsAt }) => (fieldsAt ?? []).slice(1))
+  const walk = (part: unknown, at: readonly string[]): void => {
+    if (known.some((path) => path.join('.') === at.join('.'))) return
+    for (const [key, inside] of entriesAt(part, [category, ...at].join('.'))) {
+      const path = [...at, key]
+      if (known.some((each) => path.every((step, index) => each[index] === step))) {
+        walk(inside, path)
+      } else if (!isDeepStrictEqual(valueAt(stored, path)?.value, inside)) {
+        throw new CompileError([category, ...path].join('.'), 'is not known')
+      }
+    }
+  }
+  walk(value, [])
+}

@@ -1,0 +1,56 @@
+/** The categories that are lists: file types, and network elements. */
+import { fileTypeDefaultsOf } from '../../catalog/file-types/defaults.ts'
+import { checkedFileType, pathOfFileType } from '../../catalog/file-types/installed.ts'
+import { checkPeers, nameOfPeer } from '../../catalog/peer-settings.ts'
+import type { Config } from '../../config/schema.ts'
+import { RuleError } from '../../rating/rule-error.ts'
+import { isObject, listAt } from '../../rating/rule-fields.ts'
+import type { Category } from './category.ts'
+
+export function fileTypesCategory(config: Config): Category {
+  const defaults = fileTypeDefaultsOf(config)
+  return {
+    name: 'file_types',
+    about: 'Formats of network elements (docs/FILE-TYPES.md).',
+    readRole: 'read',
+    memberName: 'file_type',
+    check(value) {
+      const names = new Set<string>()
+      for (const [index, document] of listAt(value, 'file_types').entries()) {
+        const path = pathOfFileType(document, index)
+        const { name } = checkedFileType(document, defaults, path)
+        if (names.has(name)) throw new RuleError(`${path}.file_type`, `'${name}' is there twice`)
+        names.add(name)
+      }
+    },
+  }
+}
+
+/** Keys come and go by `tollgate peer` alone, and their hashes are not told. */
+export const PEERS: Category = {
+  name: 'peers',
+  about: "Network elements that may charge; their keys are made by 'tollgate peer'.",
+  readRole: 'read',
+  memberName: 'name',
+  check: checkPeers,
+  shown(stored) {
+    if (!Array.isArray(stored)) return stored
+    return stored.map((peer: unknown) => {
+      if (!isObject(peer)) return peer
+      const { keys: _, ...others } = peer
+      return others
+    })
+  },
+  merged(value, stored) {
+    const before: readonly unknown[] = Array.isArray(stored) ? stored : []
+    return listAt(value, 'peers').map((peer, index) => {
+      if (!isObject(peer)) return peer
+      if (Object.hasOwn(peer, 'keys')) {
+        throw new RuleError(`peers.${index}.keys`, "cannot be set here: use 'tollgate peer'")
+      }
+      const same = before.find((each) => nameOfPeer(each) === nameOfPeer(peer))
+      const keys = isObject(same) ? same['keys'] : undefined
+      return keys === undefined ? peer : { ...peer, keys }
+    })
+  },
+}

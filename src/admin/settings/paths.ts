@@ -1,0 +1,105 @@
+/**
+ * Dotted paths into a stored value: keys of objects, and members of lists by position or by name.
+ * Nothing that is given is changed.
+ */
+import { isObject } from '../../rating/rule-fields.ts'
+import { RuleError } from '../entities/errors.ts'
+import { badFieldName } from '../entities/request/names.ts'
+import { toldName } from '../entities/request/problems.ts'
+
+/** Of a member of a list, tried in this order. */
+const NAMES = ['name', 'key', 'field_name', 'file_type', 'event_code']
+const STEPS_MAX = 32
+
+/** The steps of a path; none if it is empty. Throws `RuleError` for a name that is not allowed. */
+export function stepsOf(path: string): readonly string[] {
+  if (path === '') return []
+  const reason = badFieldName(path)
+  if (reason !== null) throw new RuleError(`path ${toldName(path)} ${reason}`)
+  const steps = path.split('.')
+  if (steps.length <= STEPS_MAX) return steps
+  throw new RuleError(`path ${toldName(path)} has more than ${STEPS_MAX} steps`)
+}
+
+/** Null: nothing is there. */
+export function valueAt(value: unknown, steps: readonly string[]): { value: unknown } | null {
+  if (steps.length === 0) return { value }
+  if (Array.isArray(value)) {
+    const found = memberOf(value, steps)
+    return found === null ? null : valueAt(value[found.index], found.rest)
+  }
+  const [step = '', ...rest] = steps
+  if (!isObject(value) || !Object.hasOwn(value, step)) return null
+  return valueAt(value[step], rest)
+}
+
+/**
+ * With another value at a path; objects on the way that are missing are made. `at`: the path so
+ * far. Throws `RuleError` where the way ends.
+ */
+export function withValueAt(
+  value: unknown,
+  steps: readonly string[],
+  set: unknown,
+  at: string,
+): unknown {
+  const [step, ...rest] = steps
+  if (step === undefined) return set
+  if (Array.isArray(value)) {
+    const found = memberOf(value, steps)
+    if (found !== null) {
+      const { index, rest: further } = found
+      return value.with(index, withValueAt(value[index], further, set, `${at}.${step}`))
+    }
+    if (step === String(value.length)) {
+      return [...value, withValueAt(undefined, rest, set, `${at}.${step}`)]
+    }
+    throw new RuleError(`${at} has no member ${toldName(step)}`)
+  }
+  if (value !== undefined && value !== null && !isObject(value)) {
+    throw new RuleError(`${at} has no parts: it is neither an object nor a list`)
+  }
+  const own = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+  return { ...value, [step]: withValueAt(own, rest, set, `${at}.${step}`) }
+}
+
+/** Without what is at a path, which is there (`valueAt`) and not empty. */
+export function withoutValueAt(value: unknown, steps: readonly string[]): unknown {
+  if (Array.isArray(value)) {
+    const found = memberOf(value, steps)
+    if (found === null) return value
+    const { index, rest } = found
+    if (rest.length === 0) return value.toSpliced(index, 1)
+    return value.with(index, withoutValueAt(value[index], rest))
+  }
+  const [step = '', ...rest] = steps
+  if (!isObject(value)) return value
+  if (rest.length > 0) return { ...value, [step]: withoutValueAt(value[step], rest) }
+  const { [step]: _, ...others } = value
+  return others
+}
+
+interface Member {
+  index: number
+  /** Steps inside the member. */
+  rest: readonly string[]
+}
+
+/** By position; or by name, which may have dots itself: the longest one wins. */
+function memberOf(list: readonly unknown[], steps: readonly string[]): Member | null {
+  for (let length = steps.length; length > 0; length -= 1) {
+    const name = steps.slice(0, length).join('.')
+    const index = list.findIndex((member) => nameOfMember(member) === name)
+    if (index >= 0) return { index, rest: steps.slice(length) }
+  }
+  const [step = '', ...rest] = steps
+  const index = /^(0|[1-9]\d{0,8})$/.test(step) ? Number(step) : list.length
+  return index < list.length ? { index, rest } : null
+}
+
+/** Undefined: it has none. */
+function nameOfMember(member: unknown): unknown {
+  if (!isObject(member)) return undefined
+  const key = NAMES.find((name) => typeof member[name] === 'string')
+  return key === undefined ? undefined : member[key]
+}

@@ -1,0 +1,109 @@
+/** `/api/settings`: the stored configuration over HTTP. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../runtime/log.ts'
+import { ADMIN, actorOf, type Caller } from '../auth/caller.ts'
+import { errorHandler } from '../entities/answer.ts'
+import { RequestError, RuleError } from '../entities/errors.ts'
+import { readParameters, registerBodies } from '../entities/request/body.ts'
+import type { SentParameters } from '../entities/request/raw-parameters.ts'
+import type { Categories } from './category.ts'
+import type { SettingsDeps } from './change.ts'
+import { createSettings, nameOf, type Settings } from './settings.ts'
+import {
+  isWrite,
+  refuseByGet,
+  type SettingsRequest,
+  settingsRequestOf,
+} from './settings-request.ts'
+
+/** Who calls, if the caller has one of the roles; rejects with what the caller is told if not. */
+export type Admit = (
+  request: FastifyRequest,
+  sent: SentParameters,
+  needed: readonly string[],
+) => Promise<Caller>
+
+export interface SettingsRoutes extends SettingsDeps {
+  readonly admit: Admit
+  readonly log: Pick<Logger, 'error'>
+}
+
+const URL = '/api/settings'
+
+export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
+  const settings = createSettings(deps)
+  server.register(async (routes) => {
+    registerBodies(routes)
+    routes.setErrorHandler(errorHandler(deps.log))
+    const access = { config: { access: 'asked' } } as const
+    routes.route({
+      ...{ method: ['GET', 'POST'], url: URL, ...access },
+      handler: (request, reply) => answer(settings, deps, request, reply),
+    })
+    routes.route({
+      ...{ method: ['PUT', 'PATCH', 'DELETE'], url: URL, ...access },
+      handler: async ({ method }, reply) => {
+        reply.header('allow', 'GET, POST')
+        throw new RequestError(
+          405,
+          `${method} is not a method of this call: GET reads, POST does all`,
+        )
+      },
+    })
+  })
+}
+
+async function answer(
+  settings: Settings,
+  { admit, categories }: SettingsRoutes,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
+  const { values: sent } = await readParameters(request, reply)
+  const asked = settingsRequestOf(sent, isJson(request))
+  if (request.method === 'GET' && isWrite(asked.action)) reply.header('allow', 'POST')
+  refuseByGet(request.method, asked)
+  // Before anything is told of what there is.
+  const caller = await admit(request, sent, neededFor(asked, categories))
+  const { action, address } = asked
+  const { category, path } = address
+  reply.header('cache-control', 'no-store')
+  const told = await act(settings, asked, caller)
+  return { status: 1, desc: 'success', input: { action, category, path }, ...told }
+}
+
+/** Of names that are not known what most need: nobody learns more by them. */
+function neededFor({ action, address }: SettingsRequest, { stored }: Categories): string[] {
+  if (isWrite(action) || action === 'history') return [ADMIN]
+  const { readRole = 'read' } = stored.get(nameOf(address)) ?? {}
+  return [readRole]
+}
+
+async function act(
+  settings: Settings,
+  { action, address, data }: SettingsRequest,
+  caller: Caller,
+): Promise<object> {
+  const actor = actorOf(caller)
+  switch (action) {
+    case 'list':
+      return { details: settings.list() }
+    case 'history':
+      return { details: await settings.history(address) }
+    case 'get':
+      return settings.get(address)
+    case 'set':
+      return settings.set(address, data, actor)
+    case 'unset':
+      return settings.unset(address, data, actor)
+    case 'restore': {
+      const { rev } = address
+      if (rev === null) throw new RuleError('rev is missing: which version is to hold again')
+      return settings.restore({ ...address, rev: null }, rev, actor)
+    }
+  }
+}
+
+function isJson({ headers }: FastifyRequest): boolean {
+  return /^application\/json\b/i.test(headers['content-type'] ?? '')
+}

@@ -1,0 +1,68 @@
+/** What a call of `/api/settings` asks for, from its parameters. */
+import { RequestError, RuleError } from '../entities/errors.ts'
+import { parseJson } from '../entities/request/json-text.ts'
+import { toldName } from '../entities/request/problems.ts'
+import type { RawParameters } from '../entities/request/raw-parameters.ts'
+import type { SettingAddress } from './settings.ts'
+
+export const READS = ['get', 'list', 'history'] as const
+const WRITES = ['set', 'unset', 'restore'] as const
+
+export type SettingsAction = (typeof READS)[number] | (typeof WRITES)[number]
+
+export interface SettingsRequest {
+  readonly action: SettingsAction
+  readonly address: SettingAddress
+  /** What `data` was, read; undefined: it was not sent. */
+  readonly data: unknown
+}
+
+/** Whether it changes anything. */
+export function isWrite(action: SettingsAction): boolean {
+  return WRITES.some((each) => each === action)
+}
+
+/**
+ * `isJson`: the parameters came as a body of JSON, in which data are what they are; a text of a
+ * form is JSON itself. Throws `RuleError`.
+ */
+export function settingsRequestOf(sent: RawParameters, isJson: boolean): SettingsRequest {
+  const action = textOf(sent, 'action') || 'get'
+  const actions = [...READS, ...WRITES]
+  const known = actions.find((each) => each === action)
+  if (known === undefined) {
+    throw new RuleError(`action must be one of ${actions.join(', ')}, is '${toldName(action)}'`)
+  }
+  const address = {
+    category: textOf(sent, 'category'),
+    path: textOf(sent, 'path'),
+    rev: revOf(sent.get('rev')),
+  }
+  return { action: known, address, data: dataOf(sent.get('data'), isJson) }
+}
+
+/** Empty if it was not sent. */
+function textOf(sent: RawParameters, name: string): string {
+  const value = sent.get(name) ?? ''
+  if (typeof value === 'string') return value
+  throw new RuleError(`${name} must be a text`)
+}
+
+function revOf(sent: unknown): number | null {
+  if (sent === undefined || sent === null || sent === '') return null
+  const rev = typeof sent === 'string' && /^\d{1,16}$/.test(sent) ? Number(sent) : sent
+  if (typeof rev === 'number' && Number.isSafeInteger(rev) && rev >= 0) return rev
+  throw new RuleError('rev must be an integer from 0 to 2^53')
+}
+
+function dataOf(sent: unknown, isJson: boolean): unknown {
+  if (isJson || typeof sent !== 'string') return sent
+  return sent === '' ? undefined : parseJson(sent, 'data')
+}
+
+/** Throws `RequestError`: what changes anything is not asked for by GET. */
+export function refuseByGet(method: string, { action }: SettingsRequest): void {
+  if (method === 'GET' && isWrite(action)) {
+    throw new RequestError(405, `${action} must be sent by POST`)
+  }
+}

@@ -1,0 +1,186 @@
+/** Reads and changes the stored configuration, by category and path. */
+import type { Actor } from '../../catalog/actor.ts'
+import {
+  type ConfigVersion,
+  readConfigVersion,
+  readConfigVersions,
+} from '../../catalog/config-history.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { CompileError } from '../../catalog/errors.ts'
+import { readCategory } from '../../catalog/stored-config.ts'
+import { nearest } from '../../config/nearest.ts'
+import { RuleError, TargetError } from '../entities/errors.ts'
+import type { Categories, Category, FixedCategory } from './category.ts'
+import { inWords, type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
+import { editOf, nameInData, restored } from './edits.ts'
+import { stepsOf, valueAt } from './paths.ts'
+
+/** What is meant, as callers write it. */
+export interface SettingAddress {
+  /** May have a path behind it: `subscribers.account.fields`. */
+  readonly category: string
+  /** Further steps; empty: none. */
+  readonly path: string
+  /** Revision: of `get` the one to show, of changes the one to replace. Null: whichever holds. */
+  readonly rev: number | null
+}
+
+export interface ListedCategory {
+  readonly category: string
+  readonly about: string
+  /** Whether it can be changed here. */
+  readonly settable: boolean
+}
+
+/**
+ * Each rejects with `RuleError`, `TargetError` or `CompileError` that names what is wrong, and with
+ * `CatalogUnavailableError`.
+ */
+export interface Settings {
+  list(): ListedCategory[]
+  get(address: SettingAddress): Promise<ReadSetting>
+  set(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
+  /** `data`: of a list the member that is meant; undefined: the path says it. */
+  unset(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
+  /** The newest first. */
+  history(address: SettingAddress): Promise<ConfigVersion[]>
+  /** Makes an older version of a whole category hold again, but for its secrets. */
+  restore(address: SettingAddress, version: number, actor: Actor): Promise<ReadSetting>
+}
+
+export function createSettings(deps: SettingsDeps): Settings {
+  const { catalog, categories } = deps
+  const found = (address: SettingAddress) => changeable(categories, address)
+  return {
+    list: () => listOf(categories),
+    async get(address) {
+      const fixed = categories.fixed.get(nameOf(address))
+      return fixed === undefined
+        ? readStored(catalog, found(address), address)
+        : read(fixed, address)
+    },
+    async set(address, data, actor) {
+      const category = found(address)
+      const edit = editOf(category, 'set', stepsIn(address), data)
+      return writeChange(deps, { category, type: 'set', rev: address.rev, edit, actor })
+    },
+    async unset(address, data, actor) {
+      const category = found(address)
+      const steps = stepsIn(address)
+      const isNamed = steps.length > 0 || category.special !== undefined
+      const path = isNamed ? steps : nameInData(category, data)
+      const edit = editOf(category, 'unset', path, data)
+      return writeChange(deps, { category, type: 'unset', rev: address.rev, edit, actor })
+    },
+    async history(address) {
+      const { name } = found(address)
+      refusePath(address)
+      return readConfigVersions(catalog, name)
+    },
+    async restore(address, version, actor) {
+      const category = found(address)
+      refusePath(address)
+      const edit = restored(category, await versionOf(catalog, category, version))
+      return writeChange(deps, { category, type: 'restore', rev: address.rev, edit, actor })
+    },
+  }
+}
+
+/** Of a category with its path. */
+export function nameOf({ category }: Pick<SettingAddress, 'category'>): string {
+  return category.split('.', 1)[0] ?? ''
+}
+
+function stepsIn({ category, path }: SettingAddress): readonly string[] {
+  const name = nameOf({ category })
+  return [...stepsOf(category.slice(name.length + 1)), ...stepsOf(path)]
+}
+
+function refusePath(address: SettingAddress): void {
+  if (stepsIn(address).length === 0) return
+  throw new RuleError('versions are of a whole category: the path must be empty')
+}
+
+function listOf({ stored, fixed }: Categories): ListedCategory[] {
+  const listed = [
+    ...[...stored].map(([category, { about }]) => ({ category, about, settable: true })),
+    ...[...fixed].map(([category, { about }]) => ({ category, about, settable: false })),
+  ]
+  return listed.sort((a, b) => (a.category < b.category ? -1 : 1))
+}
+
+const NAME_LENGTH_MAX = 64
+
+/** Throws `RuleError` for a category that is not there, or cannot be changed. */
+function changeable({ stored, fixed }: Categories, address: SettingAddress): Category {
+  const name = nameOf(address)
+  const category = stored.get(name)
+  if (category !== undefined) return category
+  const { instead } = fixed.get(name) ?? {}
+  if (instead !== undefined) {
+    throw new RuleError(`${name} cannot be changed while the node runs: ${instead}`)
+  }
+  const known = [...stored.keys(), ...fixed.keys()].sort()
+  if (name === '') throw new RuleError(`category is missing: one of ${known.join(', ')}`)
+  const meant = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
+  const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean '${meant}'?`
+  throw new RuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
+}
+
+function read({ value }: FixedCategory, address: SettingAddress): ReadSetting {
+  return { details: shownAt(value, address), rev: 0 }
+}
+
+async function readStored(
+  catalog: Catalog,
+  category: Category,
+  address: SettingAddress,
+): Promise<ReadSetting> {
+  const { rev } = address
+  const { shown = (value: unknown) => value, effective } = category
+  if (rev !== null) {
+    const value = await versionOf(catalog, category, rev)
+    return { details: shownAt(shown(value), address), rev }
+  }
+  const stored = await readCategory(catalog, category.name)
+  const steps = stepsIn(address)
+  // Members of a list have other positions among those that come from elsewhere.
+  const isByPosition = steps.some((step) => /^\d+$/.test(step))
+  if (effective === undefined || isByPosition) {
+    return { details: shownAt(shown(stored.value), address), rev: stored.rev }
+  }
+  const details = shownAt(shown(stored.value), address, true)
+  const holds = effectiveOrNot(() => effective(stored.value))
+  const there = valueAt(holds, steps)
+  if (there === null && details === null) throw notThere(address)
+  return { details, rev: stored.rev, effective: there?.value ?? null }
+}
+
+/** Of a stored value that others have written and that cannot be used, nothing holds. */
+function effectiveOrNot(make: () => unknown): unknown {
+  try {
+    return inWords(make)
+  } catch (error) {
+    if (error instanceof CompileError) return null
+    throw error
+  }
+}
+
+/** Null where nothing is there, if that may be. Throws `TargetError` otherwise. */
+function shownAt(value: unknown, address: SettingAddress, mayMiss = false): unknown {
+  const found = valueAt(value, stepsIn(address))
+  if (found !== null) return found.value
+  if (mayMiss) return null
+  throw notThere(address)
+}
+
+function notThere({ category, path }: SettingAddress): TargetError {
+  const whole = path === '' ? category : `${category}.${path}`
+  return new TargetError(`nothing is stored at ${whole}`)
+}
+
+async function versionOf(catalog: Catalog, { name }: Category, rev: number): Promise<unknown> {
+  const found = await readConfigVersion(catalog, name, rev)
+  if (found === undefined) throw new TargetError(`${name} has no version ${rev}`)
+  return found.value
+}

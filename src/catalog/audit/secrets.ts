@@ -1,0 +1,120 @@
+/** What no record may hold: the one list of it. */
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** In place of a secret; the second one where it is another than before. */
+export const SECRET = '(secret)'
+export const CHANGED_SECRET = '(secret, changed)'
+
+/** Whole names, in small letters without `_` and `-`: `card_token` is `cardtoken`. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  ...['apikey', 'accesskey', 'clientkey', 'privatekey', 'signingkey', 'encryptionkey', 'sharedkey'],
+  ...['pin', 'puk', 'cvv', 'cvc', 'pan', 'cardnumber', 'creditcard', 'iban', 'authnumber'],
+  ...['authorization', 'cookie', 'setcookie', 'assertion', 'samlresponse', 'signature', 'sig'],
+  ...['salt', 'hash', 'sha256', 'sha512', 'bindpw'],
+])
+
+/** Parts of such names. */
+const SECRET_PARTS = /pass(?:word|wd|phrase)|secret|credential|token/
+
+/** Dates and numbers that are about a secret, and none. */
+const ABOUT_SECRETS = /(?:time|date|seconds|minutes|attempts|min|max|count|at)$/
+
+/**
+ * Texts that are secrets wherever they stand: hashes of passwords, sealed texts (sealing.ts), keys
+ * in PEM, tokens of JWT.
+ */
+const SECRET_TEXT =
+  /^(?:\$argon2|\$2[aby]\$|plain:|v1:[\w-]{38,}$|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY/
+
+/**
+ * What may be recorded of the ways in which an account pays: all else is card data, or leads to it
+ * (spec/entity-api.md 4.1). Also what lies deeper goes by these names.
+ */
+const PAYMENT = 'paymentgateway'
+const PAYMENT_NAMES: ReadonlySet<string> = new Set([
+  ...['active', 'former', 'name', 'generatetokentime', 'transactionexhausted'],
+])
+
+/** By collection of the API: further fields that are never shown, as dotted paths. */
+const SECRET_PATHS: Readonly<Record<string, ReadonlySet<string>>> = {
+  users: new Set(['password']),
+  cards: new Set(['secret']),
+  peers: new Set(['key', 'keys']),
+  oauth: new Set(['key']),
+}
+
+/**
+ * A copy of a document without secrets. `before`: the one that it has taken the place of; where a
+ * secret is another one there, that is told. Values of the driver stay as they are.
+ */
+export function withoutSecrets(collection: string, document: Fields, before?: unknown): Fields {
+  const paths = SECRET_PATHS[collection] ?? new Set()
+  return membersWithout(document, { ...{ paths, path: '' }, kind: 'plain' }, before)
+}
+
+/** Where a value stands: below a secret name, below ways to pay, or anywhere else. */
+interface Place {
+  readonly paths: ReadonlySet<string>
+  readonly path: string
+  readonly kind: 'plain' | 'payment' | 'secret'
+}
+
+function membersWithout(document: Fields, place: Place, before: unknown): Fields {
+  const members = Object.entries(document).map(([name, member]): [string, unknown] => {
+    const path = place.path === '' ? name : `${place.path}.${name}`
+    const within = { ...place, path, kind: kindOf(name, path, place) }
+    // What may not stand as a text may not stand as a name, either.
+    const shown = SECRET_TEXT.test(name) ? SECRET : name
+    return [shown, valueWithout(member, name, within, memberOf(before, name))]
+  })
+  return Object.fromEntries(members)
+}
+
+function kindOf(name: string, path: string, { kind, paths }: Place): Place['kind'] {
+  const plain = plainName(name)
+  if (kind === 'secret' || paths.has(path)) return 'secret'
+  if (kind === 'payment') return PAYMENT_NAMES.has(plain) ? 'payment' : 'secret'
+  if (plain === PAYMENT) return 'payment'
+  return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain) ? 'secret' : 'plain'
+}
+
+/** `name`: that under which it stands, or the list of which it is a member. */
+function valueWithout(value: unknown, name: string, place: Place, before: unknown): unknown {
+  if (value === null || value === undefined || value === '') return value
+  if (Array.isArray(value)) {
+    return value.map((each, index) => {
+      return valueWithout(each, name, place, memberOf(before, String(index)))
+    })
+  }
+  if (isPlain(value)) return membersWithout(value, place, before)
+  const isSecret = place.kind === 'secret' && !isAboutSecret(name, value)
+  const isHidden = isSecret || (typeof value === 'string' && SECRET_TEXT.test(value))
+  return isHidden ? marked(value, before) : value
+}
+
+function isAboutSecret(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return true
+  const isMeasure = typeof value === 'number' || value instanceof Date
+  return isMeasure && ABOUT_SECRETS.test(plainName(name))
+}
+
+function marked(value: unknown, before: unknown): string {
+  if (before === undefined) return SECRET
+  return JSON.stringify(before) === JSON.stringify(value) ? SECRET : CHANGED_SECRET
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '')
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Fields)[name]
+}
+
+/** Not one of the driver's values, and no date. */
+function isPlain(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return false
+  return !('_bsontype' in value) && !ArrayBuffer.isView(value)
+}

@@ -1,0 +1,55 @@
+/** Keeps one thread's view of the clients current, and of what holds for their signatures. */
+import type { Logger } from '../../runtime/log.ts'
+import type { Catalog } from '../connection.ts'
+import { createPoller, type Poller } from '../poller.ts'
+import type { Sealer } from '../sealing.ts'
+import { SECURITY } from '../security-settings.ts'
+import { CLIENTS_CATEGORY } from './client-settings.ts'
+import { type Clients, compileClients } from './clients.ts'
+
+export interface ClientsNow {
+  readonly clients: Pick<Clients, 'byName' | 'signers'>
+  readonly signature: { readonly enabled: boolean; readonly windowMs: number }
+}
+
+const SECOND_MS = 1000
+
+const TEXTS = {
+  failing: 'clients cannot be read; those that are known stay',
+  recovered: 'clients are read again',
+}
+
+/** Calls `listener`, which must not throw, when they are first read, and upon every change. */
+export function watchClients(
+  options: { catalog: Catalog; sealer: Sealer; pollMs: number; log: Logger },
+  listener: (stored: ClientsNow) => void,
+): Poller {
+  const { catalog, sealer, pollMs, log } = options
+  const categories = { _id: { $in: [CLIENTS_CATEGORY, SECURITY.category] } }
+  let known: string | null = null
+  const poll = async () => {
+    const revisions = await catalog.run('read the revision of clients', () =>
+      catalog.config.find(categories).project<{ _id: string; rev: number }>({ rev: 1 }).toArray(),
+    )
+    if (revisionOf(revisions) === known) return
+    const stored = await catalog.run('read the clients', () =>
+      catalog.config.find(categories).toArray(),
+    )
+    const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
+    const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
+    for (const skipped of clients.skipped) log.error(skipped, 'a client cannot be used')
+    const { enabled, window_seconds: seconds } = SECURITY.read(
+      storedValue(SECURITY.category),
+    ).signature
+    listener({ clients, signature: { enabled, windowMs: seconds * SECOND_MS } })
+    known = revisionOf(stored)
+  }
+  return createPoller(pollMs, poll, TEXTS, log)
+}
+
+function revisionOf(documents: readonly { _id: string; rev: number }[]): string {
+  return documents
+    .map(({ _id, rev }) => `${_id} ${rev}`)
+    .sort()
+    .join()
+}

@@ -1,0 +1,192 @@
+/**
+ * Category `events` of the stored configuration: which thresholds are told of, and to whom
+ * (spec/realtime.md 7). Nothing reads it yet: it is kept for the part that will.
+ */
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+const closed = { additionalProperties: false } as const
+const TEXT_LENGTH_MAX = 1000
+
+const text = (description = 'a text') =>
+  Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description })
+const flag = () => Type.Optional(Type.Boolean({ description: 'true or false' }))
+const list = <T extends TSchema>(of: T, description: string) =>
+  Type.Array(of, { maxItems: 100, description })
+const oneOf = (...texts: readonly string[]) =>
+  Type.Union(
+    texts.map((each) => Type.Literal(each)),
+    { description: `one of ${texts.join(', ')}` },
+  )
+const whole = (minimum: number, maximum: number) =>
+  Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` })
+
+/** A number, or its text; a list of them as one text with commas. */
+const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d+)?$' })], {
+  description: 'a number',
+})
+
+const url = Type.Optional(
+  Type.String({
+    // A password in an address would be shown to all who may read the settings.
+    pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
+    maxLength: TEXT_LENGTH_MAX,
+    description: 'an address that begins with http:// or https://, without user and password',
+  }),
+)
+const method = Type.Optional(oneOf('get', 'post'))
+const decoder = Type.Optional(oneOf('json', 'xml'))
+const emails = Type.Optional(
+  list(
+    Type.String({
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      maxLength: 254,
+      description: 'an e-mail address',
+    }),
+    'a list of e-mail addresses',
+  ),
+)
+
+/** What every event has. */
+const named = {
+  active: flag(),
+  event_code: text('a text that is not empty'),
+  event_description: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
+  ...{ url, method, decoder },
+  notify_by_email: Type.Optional(
+    Type.Object(
+      { notify: flag(), use_global_addresses: flag(), additional_addresses: emails },
+      { ...closed, description: 'an object' },
+    ),
+  ),
+}
+
+const COMPARISONS = [
+  ...['is', 'is_not', 'in', 'is_less_than', 'is_less_than_or_equal'],
+  ...['is_greater_than', 'is_greater_than_or_equal'],
+]
+const CHANGES = ['has_changed', 'has_changed_to', 'has_changed_from']
+const CROSSINGS = ['reached_constant', 'reached_constant_recurring', 'reached_percentage']
+
+/** A dotted path into a balance. */
+const path = Type.String({
+  pattern: '^[A-Za-z_][\\w-]*(\\.[\\w-]+)*$',
+  maxLength: TEXT_LENGTH_MAX,
+  description: 'a dotted path of letters, digits, _ and -',
+})
+
+const Condition = Type.Object(
+  {
+    type: oneOf(...COMPARISONS, ...CROSSINGS, ...CHANGES),
+    value: Type.Optional(
+      Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()], {
+        description: 'a text, a number, true or false',
+      }),
+    ),
+    unit: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
+    usaget: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
+    property_type: Type.Optional(text()),
+    which: Type.Optional(oneOf('before', 'after')),
+    all_groups: flag(),
+    /** As the interface has it (section 6.1); `paths` is what existing systems store. */
+    path: Type.Optional(path),
+    paths: Type.Optional(
+      list(
+        Type.Object(
+          {
+            path,
+            total_path: Type.Optional(path),
+            entity_type: Type.Optional(text()),
+            which: Type.Optional(oneOf('before', 'after')),
+            related_entities: Type.Optional(
+              list(
+                Type.Object({ type: text(), key: text() }, { ...closed, description: 'an object' }),
+                'a list',
+              ),
+            ),
+          },
+          { ...closed, description: 'an object' },
+        ),
+        'a list of paths',
+      ),
+    ),
+  },
+  { ...closed, description: 'an object' },
+)
+
+const BalanceEvent = Type.Object(
+  {
+    ...named,
+    prepaid: flag(),
+    conditions: Type.Array(Condition, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'a list of conditions, not empty',
+    }),
+  },
+  { ...closed, description: 'an object' },
+)
+
+const within = (...types: readonly string[]) =>
+  Type.Object(
+    { type: oneOf(...types), value: whole(1, 1000) },
+    { ...closed, description: 'an object of type and value' },
+  )
+
+const filter = (fields: readonly string[], ops: readonly string[]) =>
+  Type.Object(
+    {
+      field: oneOf(...fields),
+      op: oneOf(...ops),
+      value: Type.Union([Type.String(), number, list(Type.String(), 'a list of texts')], {
+        description: 'a text, a number, or a list of texts',
+      }),
+      unit: Type.Optional(Type.String()),
+      usaget: Type.Optional(Type.Union([Type.String(), list(Type.String(), 'a list of texts')])),
+    },
+    { ...closed, description: 'an object' },
+  )
+
+const CONDITION_FIELDS = ['usaget', 'type', 'subscriber.plan', 'arate_key']
+const SUM_FIELDS = ['usagev', 'aprice', 'final_charge', 'in_group', 'over_group', 'out_group']
+
+const FraudEvent = Type.Object(
+  {
+    ...named,
+    recurrence: within('minutely', 'hourly'),
+    date_range: within('minutely', 'hourly', 'daily'),
+    lines_overlap: flag(),
+    conditions: Type.Optional(
+      list(list(filter(CONDITION_FIELDS, ['in', 'nin']), 'a list'), 'a list of lists'),
+    ),
+    threshold_conditions: Type.Array(
+      list(filter(SUM_FIELDS, ['in', 'nin', 'gt', 'gte', 'lt', 'lte']), 'a list'),
+      { minItems: 1, maxItems: 100, description: 'a list of lists, not empty' },
+    ),
+  },
+  { ...closed, description: 'an object' },
+)
+
+const section = <T extends TProperties>(fields: T) =>
+  Type.Optional(Type.Object(fields, { ...closed, description: 'an object' }))
+
+export const EventsSchema = Type.Object(
+  {
+    balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
+    fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
+    settings: section({
+      http: section({ url, method, decoder, num_of_tries: Type.Optional(whole(1, 100)) }),
+      email: section({ global_addresses: emails }),
+      notify: section({
+        notify_orphan_time: Type.Optional(
+          Type.String({
+            pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
+            description: "a time as '1 hour'",
+          }),
+        ),
+      }),
+    }),
+  },
+  { ...closed, description: 'an object of balance, fraud and settings' },
+)
+
+export type EventSettings = Static<typeof EventsSchema>

@@ -1,0 +1,107 @@
+/** Names with brackets, as PHP clients nest values in a form: `query[sid]=1`, `states[]=0`. */
+
+export interface FormLimits {
+  readonly pairsMax: number
+  readonly depthMax: number
+  /** Why a step of a name may not be; null if it may. */
+  readonly refusedStep: (step: string) => string | null
+}
+
+/** A form that cannot be taken. */
+export class FormError extends Error {
+  override name = 'FormError'
+  /** As it was sent, and maybe long; null: the form as a whole. */
+  readonly parameter: string | null
+  readonly reason: string
+
+  constructor(parameter: string | null, reason: string) {
+    super(reason)
+    this.parameter = parameter
+    this.reason = reason
+  }
+
+  /** For a caller; `named` shortens names. */
+  text(named: (name: string) => string): string {
+    return this.parameter === null
+      ? this.reason
+      : `parameter ${named(this.parameter)}${this.reason}`
+  }
+}
+
+export type FormNode = Map<string, FormNode | string>
+
+const NAME_LENGTH_MAX = 1_024
+
+/** Collects the pairs of a form in their order; of repeated names the last one wins. */
+export class FormTree {
+  readonly #limits: FormLimits
+  /** By name; texts, or what brackets have nested. */
+  readonly root: FormNode = new Map()
+  #pairs = 0
+
+  constructor(limits: FormLimits) {
+    this.#limits = limits
+  }
+
+  /** Throws `FormError` for a name that is not allowed, too deep nesting, or too many pairs. */
+  add(name: string, value: string): void {
+    const { pairsMax, depthMax, refusedStep } = this.#limits
+    this.#pairs += 1
+    if (this.#pairs > pairsMax)
+      throw new FormError(null, `there are more than ${pairsMax} parameters`)
+    const steps = stepsOf(name, depthMax)
+    let node = this.root
+    for (const [index, given] of steps.entries()) {
+      const step = given === '' && index > 0 ? String(node.size) : given
+      const isTaken = step !== given && node.has(step)
+      const reason = isTaken ? 'mixes [] with numbers' : refusedStep(step)
+      if (reason !== null) throw new FormError(name, `: ${step} ${reason}`)
+      if (index === steps.length - 1) {
+        node.set(step, value)
+        return
+      }
+      const known = node.get(step)
+      const next: FormNode = known instanceof Map ? known : new Map()
+      node.set(step, next)
+      node = next
+    }
+  }
+}
+
+/** `query[$or][0][sid]` → query, $or, 0, sid; a name with other brackets stays as it is. */
+function stepsOf(name: string, depthMax: number): readonly string[] {
+  if (name.length > NAME_LENGTH_MAX) throw new FormError(name, ' has a name that is too long')
+  const match = /^([^[\]]+)((?:\[[^[\]]*\])+)$/.exec(name)
+  const [, first, brackets] = match ?? []
+  if (first === undefined || brackets === undefined) return [name]
+  const steps = [first, ...brackets.slice(1, -1).split('][')]
+  if (steps.length <= depthMax) return steps
+  throw new FormError(name, ` is nested deeper than ${depthMax} levels`)
+}
+
+/**
+ * Adds the pairs of a query string, or of a body of `application/x-www-form-urlencoded`. Throws
+ * `FormError`, also for a percent sign that encodes no text.
+ */
+export function addForm(text: string, form: Pick<FormTree, 'add'>): void {
+  for (let from = 0; from < text.length; ) {
+    const found = text.indexOf('&', from)
+    const end = found < 0 ? text.length : found
+    if (end > from) addPair(text.slice(from, end), form)
+    from = end + 1
+  }
+}
+
+function addPair(pair: string, form: Pick<FormTree, 'add'>): void {
+  const equals = pair.indexOf('=')
+  const name = decoded(equals < 0 ? pair : pair.slice(0, equals), pair)
+  form.add(name, equals < 0 ? '' : decoded(pair.slice(equals + 1), name))
+}
+
+function decoded(text: string, name: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new FormError(name, ' is not encoded as a form')
+  }
+}

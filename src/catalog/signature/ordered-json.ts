@@ -1,0 +1,92 @@
+/** JSON with the order of its members, which `JSON.parse` changes where their names are numbers. */
+
+const INT64_MIN = -(2n ** 63n)
+const INT64_MAX = 2n ** 63n - 1n
+
+/**
+ * Objects as maps in the order of sending; of a name that is there twice, the place of the first and
+ * the value of the last. Whole numbers that a double cannot keep are bigints, up to 64 bits. Throws
+ * `SyntaxError` for what is no JSON, or nested deeper than `depthMax`.
+ */
+export function parseOrdered(json: string, depthMax: number): unknown {
+  // It also says what is wrong; what comes then need not look.
+  JSON.parse(json)
+  return new Reader(json, depthMax).value(1)
+}
+
+class Reader {
+  readonly #json: string
+  readonly #depthMax: number
+  #at = 0
+
+  constructor(json: string, depthMax: number) {
+    this.#json = json
+    this.#depthMax = depthMax
+  }
+
+  value(depth: number): unknown {
+    const first = this.#peek()
+    if ((first === '{' || first === '[') && depth > this.#depthMax) {
+      throw new SyntaxError(`nested deeper than ${this.#depthMax} levels`)
+    }
+    if (first === '{') return this.#object(depth)
+    if (first === '[') return this.#list(depth)
+    if (first === '"') return this.#string()
+    return this.#word()
+  }
+
+  #object(depth: number): Map<string, unknown> {
+    const members = new Map<string, unknown>()
+    this.#at += 1
+    while (this.#peek() !== '}') {
+      const name = this.#string()
+      this.#peek()
+      this.#at += 1
+      members.set(name, this.value(depth + 1))
+      if (this.#peek() === ',') this.#at += 1
+    }
+    this.#at += 1
+    return members
+  }
+
+  #list(depth: number): unknown[] {
+    const members: unknown[] = []
+    this.#at += 1
+    while (this.#peek() !== ']') {
+      members.push(this.value(depth + 1))
+      if (this.#peek() === ',') this.#at += 1
+    }
+    this.#at += 1
+    return members
+  }
+
+  #string(): string {
+    this.#peek()
+    const from = this.#at
+    this.#at += 1
+    while (this.#json[this.#at] !== '"') this.#at += this.#json[this.#at] === '\\' ? 2 : 1
+    this.#at += 1
+    return JSON.parse(this.#json.slice(from, this.#at))
+  }
+
+  #word(): unknown {
+    const from = this.#at
+    while (this.#at < this.#json.length && !ENDS.has(this.#json[this.#at] ?? '')) this.#at += 1
+    const word = this.#json.slice(from, this.#at)
+    const value: unknown = JSON.parse(word)
+    if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(word)) {
+      return value
+    }
+    const whole = BigInt(word)
+    return whole >= INT64_MIN && whole <= INT64_MAX ? whole : value
+  }
+
+  /** The next character that is no blank. */
+  #peek(): string {
+    while (BLANKS.has(this.#json[this.#at] ?? '')) this.#at += 1
+    return this.#json[this.#at] ?? ''
+  }
+}
+
+const BLANKS: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
+const ENDS: ReadonlySet<string> = new Set([...BLANKS, ',', ']', '}'])

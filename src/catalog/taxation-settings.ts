@@ -1,0 +1,44 @@
+/**
+ * Category `taxation` of the stored configuration: which tax holds where a rate names none. What is
+ * not stored is as the node was configured.
+ */
+import { FORMATS } from '../config/formats.ts'
+import { RuleError } from '../rating/rule-error.ts'
+import { isObject, objectAt } from '../rating/rule-fields.ts'
+import { compileTaxMapping, type TaxPriorities } from '../rating/tax-mapping.ts'
+
+/** Of the node's own configuration: `rating`. */
+export interface InstalledTaxation {
+  readonly defaultTax: string
+  readonly taxMapping: unknown
+}
+
+export interface Taxation {
+  /** Key. */
+  readonly defaultTax: string
+  readonly taxPriorities: TaxPriorities
+}
+
+/** `{default, mapping}`; `default` may be `{key}`, too. Throws `RuleError` with the path. */
+export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxation {
+  const { mapping } = objectAt(stored, 'taxation', ['default', 'mapping'])
+  return {
+    defaultTax: storedDefaultTax(stored) ?? installed.defaultTax,
+    taxPriorities:
+      mapping === undefined
+        ? compileTaxMapping(installed.taxMapping)
+        : compileTaxMapping(mapping, 'taxation.mapping'),
+  }
+}
+
+/** The stored key; null: none. Throws `RuleError` with the path. */
+export function storedDefaultTax(stored: unknown): string | null {
+  const { default: given } = objectAt(stored, 'taxation')
+  if (given === undefined) return null
+  const isNested = isObject(given)
+  const path = isNested ? 'taxation.default.key' : 'taxation.default'
+  const key = isNested ? objectAt(given, 'taxation.default', ['key'])['key'] : given
+  const { test, expects } = FORMATS['entity-key']
+  if (typeof key === 'string' && test(key)) return key
+  throw new RuleError(path, key === undefined ? 'is missing' : expects)
+}

@@ -1,0 +1,174 @@
+/** `tollgate settings list`, `get`, `set`, `unset`, `history`, `restore`: what is stored. */
+import { userInfo } from 'node:os'
+import { stringify } from 'yaml'
+import { createCategories } from '../admin/settings/categories.ts'
+import { createSettings, type SettingAddress, type Settings } from '../admin/settings/settings.ts'
+import type { Actor } from '../catalog/actor.ts'
+import { createAudit } from '../catalog/audit/audit.ts'
+import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { readDocument } from './document-file.ts'
+import { UsageError } from './errors.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** Throws `CommandError`, `UsageError`, or what `Settings` rejects with. */
+export function runSettings(
+  name: string,
+  { CATEGORY = '', FILE = '', REV = '' }: Readonly<Record<string, string>>,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  switch (name) {
+    case 'settings list':
+      return listSettings(options, file)
+    case 'settings get':
+      return getSetting(CATEGORY, options, file)
+    case 'settings set':
+      return setSetting(CATEGORY, FILE, options, file)
+    case 'settings unset':
+      return unsetSetting(CATEGORY, options, file)
+    case 'settings history':
+      return showHistory(CATEGORY, options, file)
+    default:
+      return restoreSetting(CATEGORY, REV, options, file)
+  }
+}
+
+async function listSettings(options: OptionValues, file: string | undefined): Promise<0> {
+  const listed = await onSettings(file, async (settings) => settings.list())
+  if (options['json'] === true) {
+    print(JSON.stringify(listed))
+    return 0
+  }
+  const rows = listed.map(({ category, about, settable }) => [
+    ...[category, settable ? 'yes' : 'no', about],
+  ])
+  for (const line of aligned([['category', 'settable', 'about'], ...rows])) print(line)
+  return 0
+}
+
+/** In YAML, or with what the API tells of it in JSON. */
+async function getSetting(
+  category: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const address = addressOf(category, revIn(options))
+  const read = await onSettings(file, (settings) => settings.get(address))
+  if (options['json'] === true) {
+    print(JSON.stringify(read))
+    return 0
+  }
+  print(stringify(read.details).trimEnd())
+  if (read.effective !== undefined) {
+    print(`# with what holds where nothing is stored:\n${commented(stringify(read.effective))}`)
+  }
+  return 0
+}
+
+function commented(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '#   ')
+}
+
+/** `source`: a file, `-` for standard input. */
+async function setSetting(
+  category: string,
+  source: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const address = addressOf(category, revIn(options))
+  const data = await readDocument(source)
+  const { details, rev } = await onSettings(file, (settings) => settings.set(address, data, me()))
+  print(`set ${category}: rev ${rev}`)
+  print(stringify(details).trimEnd())
+  return 0
+}
+
+async function unsetSetting(
+  category: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const address = addressOf(category, revIn(options))
+  const { rev } = await onSettings(file, (settings) => settings.unset(address, undefined, me()))
+  print(`unset ${category}: rev ${rev}`)
+  return 0
+}
+
+async function showHistory(
+  category: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const versions = await onSettings(file, (settings) => settings.history(addressOf(category, null)))
+  if (options['json'] === true) {
+    print(JSON.stringify(versions))
+    return 0
+  }
+  if (versions.length === 0) print(`nothing was ever stored of ${category}`)
+  const rows = versions.map(({ rev, changed, changed_by: by, actor }, index) => [
+    ...[String(rev), index === 0 ? 'holds' : '', changed.toISOString(), by],
+    actor === null ? '' : [actor.by, actor.name, actor.address].filter(Boolean).join(' '),
+  ])
+  if (rows.length > 0) {
+    for (const line of aligned([['rev', '', 'changed', 'by', 'who'], ...rows])) print(line)
+  }
+  return 0
+}
+
+async function restoreSetting(
+  category: string,
+  version: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const old = revOf(version, 'REV')
+  const address = addressOf(category, revIn(options))
+  const { rev } = await onSettings(file, (settings) => settings.restore(address, old, me()))
+  print(`restored ${category} as it was at rev ${old}: rev ${rev}`)
+  return 0
+}
+
+function addressOf(category: string, rev: number | null): SettingAddress {
+  return { category, path: '', rev }
+}
+
+function revIn(options: OptionValues): number | null {
+  const text = optionalText(options, 'rev')
+  return text === undefined ? null : revOf(text, '--rev')
+}
+
+function revOf(text: string, name: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new UsageError(`${name} must be an integer, as 'settings history' shows it`)
+}
+
+/** The user of this machine, where it has a name. */
+function me(): Actor {
+  return { by: 'cli', id: '', name: userName(), address: '' }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a number that has no name.
+    return ''
+  }
+}
+
+function onSettings<T>(
+  file: string | undefined,
+  act: (settings: Settings) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  return withCatalog(config, (catalog) => {
+    const audit = createAudit(catalog)
+    const categories = createCategories(config)
+    return act(createSettings({ catalog, audit, clock: systemClock, categories }))
+  })
+}

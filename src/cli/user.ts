@@ -1,0 +1,208 @@
+/** `tollgate user list`, `add`, `password`, `remove`: who may log in to the control plane. */
+import { userInfo } from 'node:os'
+import { generatedPassword } from '../admin/auth/first-admin.ts'
+import { removePasswordFile } from '../admin/auth/password-file.ts'
+import { changeUser } from '../admin/auth/user-write.ts'
+import { ApiError } from '../admin/entities/errors.ts'
+import { heldAt } from '../admin/entities/rules/lookups.ts'
+import {
+  checkNotLast,
+  checkRoles,
+  checkUserName,
+  isAdmin,
+  passwordFields,
+} from '../admin/entities/rules/users.ts'
+import type { Actor } from '../catalog/actor.ts'
+import { createAudit } from '../catalog/audit/audit.ts'
+import { type ChangeStores, whileUnchanged } from '../catalog/chains/change.ts'
+import type { RawDocument } from '../catalog/compile/document.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { UserDocument } from '../catalog/entities/user.ts'
+import { CompileError, DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
+import { writeEntity } from '../catalog/write.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { FOREVER_MS } from '../domain/time.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print } from '../runtime/terminal.ts'
+import { readBytes } from './document-file.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalList } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** Those that hold now. */
+export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
+  const users = await onCatalog(file, (catalog) =>
+    catalog.run('list users', () =>
+      catalog.users.find(heldAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
+    ),
+  )
+  const shown = users.map(userJson)
+  if (options['json'] === true) {
+    print(JSON.stringify(shown))
+    return 0
+  }
+  if (shown.length === 0) print('there are no users')
+  else {
+    const rows = shown.map((user) => [
+      ...[user.username, user.roles.join(' '), user.last_login ?? 'never'],
+      user.password,
+    ])
+    for (const line of aligned([['name', 'roles', 'last login', 'password'], ...rows])) print(line)
+  }
+  return 0
+}
+
+export async function addUser(
+  username: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const roles = optionalList(options, 'role')
+  if (roles === undefined) throw new UsageError('--role is missing')
+  const { password, isGiven } = await passwordOf(options)
+  await onCatalog(file, async (catalog) => {
+    checkUserName({ username })
+    checkRoles({ roles })
+    await catalog.ensureIndexes()
+    const nowMs = systemClock.nowMs()
+    const now = new Date(nowMs)
+    const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
+    const fields = await passwordFields(password, username, { catalog, nowMs })
+    const user = { username, roles, ...fields, ...mustChangeOf(options), ...period }
+    await writeEntity(catalog, 'users', user, { mode: 'insert', timeZone: 'UTC' })
+    await record(catalog, 'create', username, null, { username, roles })
+  })
+  tellPassword(username, password, isGiven)
+  return 0
+}
+
+export async function setPassword(
+  username: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const { password, isGiven } = await passwordOf(options)
+  await onCatalog(file, async (catalog, { data }) => {
+    const nowMs = systemClock.nowMs()
+    const user = await userNamed(catalog, username, nowMs)
+    const fields = await passwordFields(password, username, { catalog, nowMs })
+    const changed = { ...fields, ...mustChangeOf(options) }
+    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...changed }))
+    await record(catalog, 'changepassword', username, null, null)
+    const log = createLogger({ name: 'cli', level: 'silent' })
+    if (user.password_generated === true) await removePasswordFile(data.dir, log)
+  })
+  tellPassword(username, password, isGiven)
+  return 0
+}
+
+export async function removeUser(username: string, file: string | undefined): Promise<0> {
+  await onCatalog(file, async (catalog) => {
+    const { _id: id } = await userNamed(catalog, username, systemClock.nowMs())
+    // As the entity API: of two who remove each other, the second one has to see it.
+    await whileUnchanged(storesOf(catalog), [`users/${username}`, 'users'], async () => {
+      const nowMs = systemClock.nowMs()
+      const user = (await userNamed(catalog, username, nowMs)) as unknown as RawDocument
+      if (isAdmin(user)) await checkNotLast(user, { catalog, nowMs })
+      const deleted = { deleted: true, deleted_at: new Date(nowMs) }
+      await changeUser(catalog, id.toHexString(), (document) => ({ ...document, ...deleted }))
+      const { roles } = user
+      await record(catalog, 'delete', username, { username, roles }, null)
+    })
+  })
+  print(`removed ${username}`)
+  return 0
+}
+
+/** One line of standard input, or one that is made. */
+async function passwordOf(options: OptionValues): Promise<{ password: string; isGiven: boolean }> {
+  if (options['password-stdin'] !== true) return { password: generatedPassword(), isGiven: false }
+  const text = (await readBytes('-')).toString('utf8').replace(/\r?\n$/, '')
+  if (text === '') throw new CommandError('there is no password on standard input')
+  if (/[\r\n]/.test(text)) throw new CommandError('the password must be one line')
+  return { password: text, isGiven: true }
+}
+
+function tellPassword(username: string, password: string, isGiven: boolean): void {
+  if (isGiven) {
+    print(`${username} has the password that was given`)
+    return
+  }
+  print(`The password of ${username}, which is not shown again:`)
+  print(password)
+}
+
+function mustChangeOf(options: OptionValues) {
+  return { must_change_password: options['must-change'] === true }
+}
+
+async function userNamed(catalog: Catalog, username: string, nowMs: number): Promise<UserDocument> {
+  const found = await catalog.run('find a user', () =>
+    catalog.users.findOne({ username, ...heldAt(nowMs) }),
+  )
+  if (found === null) throw new CommandError(`there is no user ${username}`)
+  return found
+}
+
+function userJson(user: UserDocument) {
+  const { username, roles, last_login: lastLogin } = user
+  const isGenerated = user.password_generated === true
+  const state = user.must_change_password === true ? 'must be changed' : 'set'
+  return {
+    ...{ username, roles, last_login: lastLogin?.toISOString() ?? null },
+    password: isGenerated ? 'generated' : state,
+  }
+}
+
+function record(
+  catalog: Catalog,
+  type: string,
+  key: string,
+  old: object | null,
+  after: object | null,
+): Promise<void> {
+  const entry = { collection: 'users', type, key, old, new: after }
+  return createAudit(catalog).record(actor(), systemClock.nowMs(), entry)
+}
+
+/** Who has the machine: that of the operating system. */
+function actor(): Actor {
+  const by = { by: 'cli', id: '', address: '' } as const
+  try {
+    return { ...by, name: userInfo().username }
+  } catch {
+    // In a container the number may have no name.
+    return { ...by, name: `uid ${process.getuid?.() ?? 'unknown'}` }
+  }
+}
+
+/** Users have no profile that charging knows, and nothing follows from a change of one. */
+function storesOf(catalog: Catalog): ChangeStores {
+  const nothing = async () => undefined
+  return {
+    ...{ catalog, clock: systemClock, follow: nothing },
+    fence: { begin: nothing, end: nothing },
+    log: createLogger({ name: 'cli', level: 'silent' }),
+  }
+}
+
+/** What is wrong with the names or the password becomes a `CommandError`. */
+async function onCatalog<T>(
+  file: string | undefined,
+  act: (catalog: Catalog, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  try {
+    return await withCatalog(config, (catalog) => act(catalog, config))
+  } catch (error) {
+    const isTold =
+      error instanceof ApiError ||
+      error instanceof CompileError ||
+      error instanceof DuplicateEntityError ||
+      error instanceof EntityConflictError
+    throw isTold ? new CommandError(error.message, { cause: error }) : error
+  }
+}

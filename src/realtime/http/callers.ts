@@ -1,0 +1,227 @@
+/** Clients of machines that charge with a token or a signature, as peers. */
+import { hash } from 'node:crypto'
+import type { Client } from '../../catalog/clients/clients.ts'
+import type { ClientsNow } from '../../catalog/clients/clients-watch.ts'
+import type { Peer } from '../../catalog/peers.ts'
+import { checkSignature } from '../../catalog/signature/check-signature.ts'
+import type { SentParameters } from '../../catalog/signature/signed-text.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { ExpiringKeys } from '../../store/expiring.ts'
+import { StoreDownError } from '../../store/redis.ts'
+import type { TokenKind } from '../../store/tokens.ts'
+import { type Refusal, refusal } from './refusal.ts'
+
+/** What a client must be allowed to charge; `admin` always is. */
+export const CHARGE_ROLES: readonly string[] = ['charge', 'admin']
+
+/** In front of the name of a client, where a peer has its own: no peer has a colon in its name. */
+export const CLIENT_PREFIX = 'client:'
+
+/** What is kept of tokens and signatures, for all nodes and both ports. */
+export interface CallerStore {
+  readonly tokens: Pick<TokenKind, 'find'>
+  readonly used: Pick<ExpiringKeys, 'setOnce'>
+  close(): Promise<void>
+}
+
+export interface CallersOptions {
+  /** Null as long as they were never read. */
+  readonly now: () => ClientsNow | null
+  /** Opens it when it is needed first; never rejects. */
+  readonly open: () => Promise<CallerStore>
+  readonly clock: Clock
+  /** Never goes back. */
+  readonly elapsedMs: () => number
+  readonly log: Pick<Logger, 'error'>
+}
+
+export interface Callers {
+  /** Whose token it is as far as that is known here; null: it has to be asked for. */
+  known(token: string): Peer | null
+  /** Never rejects. `field`: where the token came from, for the refusal. */
+  ofToken(token: string, field: string): Promise<Peer | Refusal>
+  /** Never rejects. `bytes`: size of what was signed. */
+  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal>
+  /** When nobody is asked any more. */
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A token that was revoked is good for so long at most. */
+const KNOWN_MS = 1_000
+const KNOWN_MAX = 10_000
+/** Questions under way; tokens that were good before are asked for all the same. */
+const ASKED_MAX = 128
+/** What one signature may cost (about 2 ms), and all of them in a second: keys must not wait. */
+const WORK_BYTES_MAX = 1024 * 1024
+const WORK_BYTES_PER_S = 32 * 1024 * 1024
+const SECOND_MS = 1_000
+
+interface Known {
+  readonly client: string
+  readonly fingerprint: string
+  readonly peer: Peer
+  /** Of the token. */
+  readonly expiresMs: number
+  /** By `elapsedMs`. */
+  readonly askedMs: number
+}
+
+export function createCallers(options: CallersOptions): Callers {
+  return new StoredCallers(options)
+}
+
+class StoredCallers implements Callers {
+  readonly #options: CallersOptions
+  /** By the digest of the token: how long it takes tells nothing of tokens. Oldest first. */
+  readonly #known = new Map<string, Known>()
+  readonly #asked = new Map<string, Promise<Peer | Refusal>>()
+  readonly #underWay = new Set<Promise<unknown>>()
+  #store: Promise<CallerStore> | null = null
+  /** When what was hashed would be paid for, by `elapsedMs`. */
+  #paidMs = 0
+
+  constructor(options: CallersOptions) {
+    this.#options = options
+  }
+
+  known(token: string): Peer | null {
+    const known = this.#known.get(digestOf(token))
+    if (known === undefined) return null
+    const { clock, elapsedMs } = this.#options
+    const isFresh = elapsedMs() - known.askedMs < KNOWN_MS && clock.nowMs() < known.expiresMs
+    const client = isFresh ? this.#clientOf(known.client, known.fingerprint) : null
+    return client !== null && mayCharge(client) ? known.peer : null
+  }
+
+  ofToken(token: string, field: string): Promise<Peer | Refusal> {
+    const digest = digestOf(token)
+    const asked = this.#asked.get(digest)
+    if (asked !== undefined) return asked
+    if (this.#underWay.size >= ASKED_MAX && !this.#known.has(digest)) return Promise.resolve(BUSY)
+    const asking = this.#told(() => this.#findToken(token, digest, field)).finally(() =>
+      this.#asked.delete(digest),
+    )
+    this.#asked.set(digest, asking)
+    return asking
+  }
+
+  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal> {
+    if (this.#underWay.size >= ASKED_MAX) return Promise.resolve(BUSY)
+    return this.#told(() => this.#checkSignature(sent, bytes))
+  }
+
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+  }
+
+  async close(): Promise<void> {
+    await (await this.#store)?.close()
+  }
+
+  async #findToken(token: string, digest: string, field: string): Promise<Peer | Refusal> {
+    const { now, clock, elapsedMs } = this.#options
+    if (now() === null) return NOT_READ
+    const askedMs = elapsedMs()
+    const { tokens } = await this.#open()
+    const holder = await tokens.find(token)
+    const unknown = refusal(401, 'credentials', field, 'has no key or token that is known')
+    if (holder === null || holder.expiresMs <= clock.nowMs()) return this.#forget(digest, unknown)
+    const client = this.#clientOf(holder.client, holder.fingerprint)
+    if (client === null) return this.#forget(digest, unknown)
+    // What a person may is for the control plane to know.
+    if (holder.user !== null || !mayCharge(client)) return this.#forget(digest, noRole(client.name))
+    const peer = peerOf(client.name)
+    this.#known.delete(digest)
+    const { fingerprint } = client
+    const known = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
+    this.#known.set(digest, known)
+    if (this.#known.size > KNOWN_MAX) this.#known.delete(this.#known.keys().next().value ?? '')
+    return peer
+  }
+
+  #forget(digest: string, why: Refusal): Refusal {
+    this.#known.delete(digest)
+    return why
+  }
+
+  async #checkSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal> {
+    const { now, clock } = this.#options
+    const stored = now()
+    if (stored === null) return NOT_READ
+    const { enabled, windowMs } = stored.signature
+    if (!enabled) return badSignature('signatures are switched off (security.signature.enabled)')
+    const nowMs = clock.nowMs()
+    const signers = stored.clients.signers(nowMs)
+    if (!this.#mayWork(bytes * signers.length)) return BUSY
+    const { used } = await this.#open()
+    const terms = { signers, nowMs, windowMs, workBytesMax: WORK_BYTES_MAX }
+    const found = await checkSignature(sent, terms, used)
+    if ('refused' in found) return badSignature(found.refused)
+    return mayCharge(found) ? peerOf(found.name) : noRole(found.name)
+  }
+
+  /** Whether there is time for so many bytes: a second of them ahead at most. */
+  #mayWork(bytes: number): boolean {
+    const nowMs = this.#options.elapsedMs()
+    const fromMs = Math.max(nowMs, this.#paidMs)
+    if (fromMs - nowMs > SECOND_MS) return false
+    this.#paidMs = fromMs + (bytes / WORK_BYTES_PER_S) * SECOND_MS
+    return true
+  }
+
+  #clientOf(name: string, fingerprint: string): Client | null {
+    const { now, clock } = this.#options
+    const client = now()?.clients.byName(name, clock.nowMs()) ?? null
+    return client !== null && client.fingerprint === fingerprint ? client : null
+  }
+
+  #open(): Promise<CallerStore> {
+    this.#store ??= this.#options.open()
+    return this.#store
+  }
+
+  #told(ask: () => Promise<Peer | Refusal>): Promise<Peer | Refusal> {
+    const asking = ask()
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreDownError)) {
+          this.#options.log.error({ err: error }, 'a client could not be authenticated')
+        }
+        return STORE_DOWN
+      })
+      .finally(() => this.#underWay.delete(asking))
+    this.#underWay.add(asking)
+    return asking
+  }
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token)
+}
+
+function mayCharge({ roles }: Pick<Client, 'roles'>): boolean {
+  return roles.some((role) => CHARGE_ROLES.includes(role))
+}
+
+function peerOf(client: string): Peer {
+  return {
+    name: CLIENT_PREFIX + client,
+    allows: () => true,
+    requestsPerSecond: 0,
+    burst: 0,
+    fileTypes: null,
+    diameter: null,
+  }
+}
+
+const badSignature = (why: string) => refusal(401, 'credentials', 'signature', why)
+
+function noRole(client: string): Refusal {
+  const why = `must have the role ${CHARGE_ROLES.join(' or ')}`
+  return { ...refusal(403, 'role', 'client', why), peer: CLIENT_PREFIX + client }
+}
+
+const NOT_READ = refusal(503, 'unavailable', 'clients', 'were not read yet')
+const STORE_DOWN = refusal(503, 'unavailable', 'credentials', 'cannot be checked now')
+const BUSY = refusal(503, 'unavailable', 'credentials', 'cannot be checked now: there are too many')

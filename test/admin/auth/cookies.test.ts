@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import type { AuthWorld } from './auth-world.ts'
+import { addUser, cookieOf, logIn, PASSWORD, post, send, USER, useAuth, who } from './auth-world.ts'
+
+const auth = useAuth()
+const TLS = { 'x-forwarded-proto': 'https' }
+
+function withCookies(world: AuthWorld, cookie: string, headers = {}) {
+  return send(world, { method: 'GET', url: '/auth/login', headers: { cookie, ...headers } })
+}
+
+describe('the cookie of a session', () => {
+  it('is kept from scripts and from other sites', async () => {
+    await addUser(auth.catalog())
+    const { setCookie } = await logIn(auth.world())
+    expect(setCookie).toMatch(/^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+  })
+
+  it('behind TLS is only sent over TLS, and no other counts', async () => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const payload = { username: USER, password: PASSWORD }
+    const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
+    const { setCookie, cookie } = await send(world, options)
+    expect(setCookie).toMatch(
+      /^__Host-tollgate_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    )
+    const secure = `__Host-tollgate_session=${cookie}`
+    const planted = `tollgate_session=${await cookieOf(world)}`
+    expect((await withCookies(world, secure, TLS)).body.status).toBe(1)
+    expect((await withCookies(world, planted, TLS)).body.status).toBe(0)
+    expect((await withCookies(world, secure)).body.status).toBe(0)
+  })
+
+  it('is none where two of the name come', async () => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const [first, second] = [await cookieOf(world), await cookieOf(world)]
+    const good = `tollgate_session=${first}`
+    for (const other of [second, first, 'x', '']) {
+      const both = `${good}; a=b; tollgate_session=${other}`
+      expect((await withCookies(world, both)).body.status).toBe(0)
+    }
+    expect((await withCookies(world, `a=b; ${good};c=d`)).body.status).toBe(1)
+    expect((await withCookies(world, `xtollgate_session=${first}`)).body.status).toBe(0)
+  })
+})
+
+describe('session fixation', () => {
+  it.each(['A'.repeat(43), 'attacker'])('%s, which a client brings, is never used', async (id) => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
+    expect(cookie).toMatch(/^[\w-]{43}$/)
+    expect(cookie).not.toBe(id)
+    expect((await who(world, id)).body.status).toBe(0)
+  })
+
+  it('with a session of the attacker ends that one', async () => {
+    await addUser(auth.catalog())
+    await addUser(auth.catalog(), { username: 'evil@example.org' })
+    const world = auth.world()
+    const planted = await cookieOf(world, 'evil@example.org')
+    const fields = { username: USER, password: PASSWORD }
+    const { cookie } = await post(world, 'login', fields, planted)
+    expect((await who(world, planted)).body.status).toBe(0)
+    expect((await who(world, cookie)).body).toMatchObject({ details: { user: USER } })
+  })
+
+  it('a login that fails leaves the session that is there', async () => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const cookie = await cookieOf(world)
+    const fields = { username: USER, password: 'wrong password' }
+    expect((await post(world, 'login', fields, cookie)).body.status).toBe(0)
+    expect((await who(world, cookie)).body.status).toBe(1)
+  })
+})
+
+describe('logout', () => {
+  it('ends what a stolen cookie was good for', async () => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const stolen = await cookieOf(world)
+    const { http, body, setCookie } = await post(world, 'logout', {}, stolen)
+    expect(http).toBe(200)
+    expect(body).toEqual({ status: 1, desc: 'success', details: true, input: {} })
+    expect(setCookie).toMatch(/^tollgate_session=; Max-Age=0; Path=\//)
+    expect((await who(world, stolen)).body.status).toBe(0)
+  })
+
+  it('ends the ids from before as well', async () => {
+    await addUser(auth.catalog())
+    const world = auth.world()
+    const stolen = await cookieOf(world)
+    world.pass(20 * 60_000)
+    const { cookie } = await who(world, stolen)
+    await post(world, 'logout', {}, cookie)
+    expect((await who(world, stolen)).body.status).toBe(0)
+  })
+
+  it('answers the same where nobody is logged in', async () => {
+    const { http, body } = await post(auth.world(), 'logout')
+    expect([http, body.status, body.details]).toEqual([200, 1, true])
+  })
+})

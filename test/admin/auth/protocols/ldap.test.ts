@@ -1,0 +1,287 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLdap } from '../../../../src/admin/auth/protocols/ldap.ts'
+import { AUTH, checkAuthSettings } from '../../../../src/catalog/auth-settings.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
+import { addEntries, hasSlapd, SERVICE, type Slapd, SUFFIX, startSlapd } from './slapd.ts'
+
+type Fields = Record<string, unknown>
+
+const PEOPLE = `ou=people,${SUFFIX}`
+const ADMINS = `cn=Admins,ou=groups,${SUFFIX}`
+
+/** A sealer that can be seen through. */
+const sealer = {
+  open: (text: string) => (text.startsWith('sealed:') ? text.slice('sealed:'.length) : null),
+}
+
+function person(uid: string, password: string, more: readonly string[] = []): string {
+  return [
+    `dn: uid=${uid},${PEOPLE}`,
+    ...['objectClass: inetOrgPerson', `uid: ${uid}`, `cn: ${uid}`, 'sn: x'],
+    ...[`userPassword: ${password}`, ...more],
+  ].join('\n')
+}
+
+const ENTRIES = [
+  `dn: ${SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example`,
+  `dn: ${PEOPLE}\nobjectClass: organizationalUnit\nou: people`,
+  `dn: ou=groups,${SUFFIX}\nobjectClass: organizationalUnit\nou: groups`,
+  person('ada', 'engine-1843', ['employeeType: Reader']),
+  person('bob', 'builder-99'),
+  person('Zoë', 'trema-2', ['employeeType: reader']),
+  person('twin1', 'same-pass', ['mail: twin@example.net']),
+  person('twin2', 'same-pass', ['mail: twin@example.net']),
+  `dn: uid=o\\,brien,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: o,brien\ncn: o\nsn: x
+userPassword: comma-1\nemployeeType: reader`,
+  person('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
+].join('\n\n')
+
+const GROUP = `dn: ${ADMINS}\nobjectClass: groupOfNames\ncn: Admins\nmember: uid=ada,${PEOPLE}\n`
+
+describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
+  let slapd: Slapd
+  beforeAll(async () => {
+    slapd = await startSlapd(ENTRIES)
+    addEntries(slapd, GROUP)
+  })
+  afterAll(() => slapd?.close())
+
+  const service = { bind_dn: SERVICE.dn, bind_password: `sealed:${SERVICE.password}` }
+  const directory = (more: Fields = {}): Fields => ({
+    ...{ type: 'ldap', name: 'corp', url: slapd.url, base_dn: SUFFIX, ...service, ...more },
+    roles: {
+      map: [{ value: ADMINS.toUpperCase().replaceAll(',', ', '), roles: ['read', 'admin'] }],
+      ...((more['roles'] as Fields | undefined) ?? {}),
+    },
+  })
+  const byType = {
+    roles: { attribute: 'employeeType', map: [{ value: 'reader', roles: ['read'] }] },
+  }
+
+  it('lets in who has the password, with the roles of the groups', async () => {
+    const { login } = ldapWith(directory())
+    expect(await login('ada', 'engine-1843')).toEqual({
+      user: { id: 'ldap:corp:ada', name: 'ada', roles: ['read', 'admin'] },
+    })
+  })
+
+  it('refuses a wrong password, an unknown user, no password and what holds NUL', async () => {
+    const { login } = ldapWith(directory())
+    expect(await login('ada', 'engine-1844')).toBe('refused')
+    expect(await login('eve', 'engine-1843')).toBe('refused')
+    // This directory takes a DN without a password for nobody, and says yes.
+    expect(await login('ada', '')).toBe('refused')
+    expect(await login('', 'engine-1843')).toBe('refused')
+    expect(await login('ada', 'engine-1843\0')).toBe('refused')
+    expect(await login('ada\0', 'engine-1843')).toBe('refused')
+  })
+
+  it('has one name for a user, however it was typed', async () => {
+    const { login } = ldapWith(directory())
+    const user = { id: 'ldap:corp:ada', name: 'ada' }
+    expect(await login('ADA', 'engine-1843')).toMatchObject({ user })
+  })
+
+  it('has one way to write a name but for case, so that failures can be counted', async () => {
+    const { login } = ldapWith(directory())
+    // The directory itself takes all of them for ada (RFC 4518).
+    for (const name of [' ada', 'ada ', '\uff41da', 'a\u00adda', 'a\ufe0fda', 'ada\t']) {
+      expect(await login(name, 'engine-1843')).toBe('refused')
+    }
+  })
+
+  it('searches for a name, not for a filter in it', async () => {
+    const { login } = ldapWith(directory())
+    for (const name of ['*', 'a*', '*)(uid=*', 'ada)(|(uid=*', 'ada)(cn=*))(|(uid=*', '\\61da']) {
+      expect(await login(name, 'engine-1843')).toBe('refused')
+    }
+  })
+
+  it('finds names beyond ASCII', async () => {
+    expect(await ldapWith(directory(byType)).login('Zoë', 'trema-2')).toMatchObject({
+      user: { name: 'Zoë', roles: ['read'] },
+    })
+  })
+
+  it('names an entry by a template, in which a name stays a name', async () => {
+    const template = {
+      ...{ user_dn: `uid={username},${PEOPLE}`, base_dn: undefined, ...byType },
+      ...{ bind_dn: undefined, bind_password: undefined },
+    }
+    const { login } = ldapWith(directory(template))
+    expect(await login('ada', 'engine-1843')).toMatchObject({ user: { roles: ['read'] } })
+    expect(await login('ada', 'wrong')).toBe('refused')
+    expect(await login('o,brien', 'comma-1')).toMatchObject({ user: { name: 'o,brien' } })
+    // Unescaped it would be the entry of ada, by another name.
+    const name = `ada,${PEOPLE}+cn=x`
+    expect(await login('key,uid=ada', 'device-1')).toBe('refused')
+    for (const attack of [name, 'ada+cn=ada', 'ada,ou=x', '#616461', 'EXTERNAL']) {
+      expect(await login(attack, 'engine-1843')).toBe('refused')
+    }
+  })
+
+  it('refuses where two entries match', async () => {
+    const { login, said } = ldapWith(directory({ user_filter: '(mail={username})', ...byType }))
+    expect(await login('twin@example.net', 'same-pass')).toBe('refused')
+    expect(said()).toContain('more than one entry matches')
+  })
+
+  it('refuses who has no role, unless there is one for everybody', async () => {
+    expect(await ldapWith(directory()).login('bob', 'builder-99')).toBe('refused')
+    const open = ldapWith(directory({ roles: { default: ['read'] } }))
+    expect(await open.login('bob', 'builder-99')).toMatchObject({ user: { roles: ['read'] } })
+  })
+
+  it('searches the groups that name the user', async () => {
+    const groups = { base_dn: `ou=groups,${SUFFIX}` }
+    const { login } = ldapWith(directory({ roles: { attribute: 'cn', groups } }))
+    expect(await login('ada', 'engine-1843')).toMatchObject({ user: { roles: ['read', 'admin'] } })
+    expect(await login('bob', 'builder-99')).toBe('refused')
+  })
+
+  it('speaks TLS from the start, and after it, with whom the authority knows', async () => {
+    const { ca, url, urlTls } = slapd
+    const good = { user: { name: 'ada' } }
+    const from = (more: Fields) => ldapWith(directory(more)).login('ada', 'engine-1843')
+    expect(await from({ url: urlTls, ca })).toMatchObject(good)
+    expect(await from({ url, start_tls: true, ca })).toMatchObject(good)
+    // The certificate is for localhost.
+    const byAddress = (text: string) => text.replace('localhost', '127.0.0.1')
+    expect(await from({ url: byAddress(urlTls), ca })).toBe('unavailable')
+    expect(await from({ url: byAddress(url), start_tls: true, ca })).toBe('unavailable')
+  })
+
+  it('tells no password to a directory whose authority is another', async () => {
+    const other = await startSlapd(ENTRIES)
+    try {
+      for (const way of [{ url: slapd.urlTls }, { url: slapd.url, start_tls: true }]) {
+        for (const trust of [{ ca: other.ca }, {}]) {
+          const { login, said } = ldapWith(directory({ ...way, ...trust }))
+          expect(await login('ada', 'engine-1843')).toBe('unavailable')
+          expect(said()).toContain('a directory cannot be asked')
+        }
+      }
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('asks all directories in order, or the one that is named', async () => {
+    const away = directory({ name: 'away', url: 'ldap://127.0.0.1:1' })
+    const { login } = ldapWith(away, directory())
+    expect(await login('ada', 'engine-1843')).toMatchObject({ user: { id: 'ldap:corp:ada' } })
+    expect(await login('ada', 'engine-1843', 'corp')).toMatchObject({ user: { name: 'ada' } })
+    expect(await login('ada', 'engine-1843', 'away')).toBe('unavailable')
+    expect(await login('ada', 'engine-1843', 'none')).toBe('refused')
+    // Passwords are not to be tried for nothing while one is away.
+    expect(await login('ada', 'wrong')).toBe('refused')
+    expect(await ldapWith().login('ada', 'engine-1843')).toBe('refused')
+  })
+
+  it('is unavailable where the service account is refused, or its password not ours', async () => {
+    const wrong = ldapWith(directory({ bind_password: 'sealed:not-it' }))
+    expect(await wrong.login('ada', 'engine-1843')).toBe('unavailable')
+    expect(wrong.said()).toContain('the directory refuses bind_dn')
+    const other = ldapWith(directory({ bind_password: 'of another key' }))
+    expect(await other.login('ada', 'engine-1843')).toBe('unavailable')
+    expect(other.said()).toContain('sealed by another key')
+    expect(wrong.said() + other.said()).not.toMatch(/not-it|engine-1843|of another/)
+  })
+
+  it('is unavailable when the directory has been killed', async () => {
+    const mortal = await startSlapd(ENTRIES)
+    try {
+      const { login, said } = ldapWith(directory({ url: mortal.url, ...byType }))
+      expect(await login('ada', 'engine-1843')).toMatchObject({ user: { name: 'ada' } })
+      await mortal.kill()
+      expect(await login('ada', 'engine-1843')).toBe('unavailable')
+      expect(said()).not.toMatch(/engine-1843|s3cret/)
+    } finally {
+      await mortal.close()
+    }
+  })
+})
+
+describe('a directory that does not behave', () => {
+  const settings = {
+    ...{ type: 'ldap', name: 'odd', base_dn: SUFFIX, timeout_ms: 300 },
+    roles: { default: ['read'] },
+  }
+  const running: Server[] = []
+  afterAll(() => {
+    for (const server of running) server.close()
+  })
+  const serve = async (onSocket: (socket: Socket) => void) => {
+    let open = 0
+    const server = createServer((socket) => {
+      open += 1
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          open -= 1
+        })
+      // Its end is seen only by who reads.
+      socket.resume()
+      onSocket(socket)
+    })
+    running.push(server)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as { port: number }
+    return { url: `ldap://127.0.0.1:${port}`, open: () => open }
+  }
+
+  it('is unavailable in bounded time when it says nothing, and the connection ends', async () => {
+    const mute = await serve(() => undefined)
+    for (const way of [{}, { start_tls: true }]) {
+      const { login } = ldapWith({ ...settings, ...way, url: mute.url })
+      expect(await login('ada', 'engine-1843')).toBe('unavailable')
+    }
+    const tls = ldapWith({ ...settings, url: mute.url.replace('ldap:', 'ldaps:') })
+    expect(await tls.login('ada', 'engine-1843')).toBe('unavailable')
+    await expect.poll(mute.open).toBe(0)
+  })
+
+  it('hears no password when it stops in the middle of StartTLS', async () => {
+    const heard: Buffer[] = []
+    const half = await serve((socket) => {
+      socket.on('data', (data: Buffer) => {
+        heard.push(data)
+        // Success, for the message with the number that came (RFC 4511 section 4.14).
+        const id = data[4] ?? 0
+        const success = [0x0a, 1, 0, 4, 0, 4, 0]
+        if (heard.length === 1) {
+          socket.write(Buffer.from([0x30, 12, 2, 1, id, 0x78, success.length, ...success]))
+        }
+      })
+    })
+    const { login } = ldapWith({ ...settings, start_tls: true, url: half.url })
+    expect(await login('ada', 'engine-1843')).toBe('unavailable')
+    // It has asked for TLS, and begun it.
+    expect(heard.length).toBeGreaterThan(1)
+    expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/engine-1843|ada/)
+    await expect.poll(half.open).toBe(0)
+  })
+
+  it('is unavailable when it answers with something else than LDAP', async () => {
+    const http = await serve((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const { login } = ldapWith({ ...settings, url: http.url })
+    expect(await login('ada', 'engine-1843')).toBe('unavailable')
+  })
+})
+
+/** With settings as they would be stored; what the log said is kept. */
+function ldapWith(...protocols: Fields[]) {
+  const checked = checkAuthSettings(JSON.parse(JSON.stringify({ protocols })))
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ name: 'test', level: 'trace', destination })
+  const settings = { of: async () => AUTH.read(checked) as never }
+  const ldap = createLdap({ settings, log, sealer })
+  return {
+    login: (username: string, password: string, provider?: string) =>
+      ldap.login(username, password, provider),
+    said: () => lines.join(''),
+  }
+}

@@ -1,0 +1,139 @@
+/** Attacks on the XML of SAML: the signature is good, and what is read is something else. */
+import { describe, expect, it } from 'vitest'
+import { HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
+import { answer, assertionXml, responseXml, signed } from './identity-provider.ts'
+import { useSamlWorld } from './saml-world.ts'
+
+const EVIL = 'root@example.net'
+
+describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () => {
+  const world = useSamlWorld()
+
+  /** Parts of a good answer, and an assertion of somebody else that answers the same request. */
+  const scene = async () => {
+    const said = world.saying(await world.login())
+    const whole = answer(said, world.provider())
+    const assertion = partOf(whole, 'saml:Assertion')
+    const signature = partOf(assertion, 'Signature')
+    const evil = assertionXml({ ...said, nameId: EVIL, roles: ['staff'], assertionId: '_evil' })
+    const bare = assertion.replace(signature, '')
+    return { said, whole, assertion, signature, bare, evil }
+  }
+  const inSignature = (signature: string, inside: string) =>
+    signature.replace('</Signature>', `<Object>${inside}</Object></Signature>`)
+  const inEvil = (evil: string, inside: string) =>
+    evil.replace('</saml:Issuer>', `</saml:Issuer>${inside}`)
+
+  it('refuses responses wrapped in responses (XSW 1 and 2)', async () => {
+    await world.configure(world.settings({ want_assertions_signed: false }))
+    const { said, bare, evil } = await scene()
+    const whole = signed(responseXml(said, bare), 'Response', world.provider())
+    const signature = partOf(whole, 'Signature')
+    const original = whole.replace(signature, '')
+    const forged = responseXml(said, evil)
+    const wrapped = forged.replace('<samlp:Status>', `${inSignature(signature, original)}$&`)
+    const detached = forged.replace('<samlp:Status>', `${original}${signature}$&`)
+    for (const xml of [wrapped, detached, whole.replace(bare, evil)]) {
+      await world.refused(xml, /there is a response in it|signature/)
+    }
+    await world.configure(world.settings())
+  })
+
+  it('refuses assertions next to and around the signed one (XSW 3 and 4)', async () => {
+    const { said, assertion, evil } = await scene()
+    await world.refused(responseXml(said, evil + assertion), /more than one assertion/)
+    await world.refused(responseXml(said, assertion + evil), /more than one assertion/)
+    await world.refused(responseXml(said, inEvil(evil, assertion)), /more than one assertion/)
+  })
+
+  it('refuses a signature in another assertion than the signed one (XSW 5 and 6)', async () => {
+    const { said, bare, signature, evil } = await scene()
+    const moved = responseXml(said, inEvil(evil, signature) + bare)
+    await world.refused(moved, /more than one assertion/)
+    const inside = responseXml(said, inEvil(evil, inSignature(signature, bare)))
+    await world.refused(inside, /more than one assertion/)
+    const sameId = inEvil(evil.replace('_evil', idOf(bare)), inSignature(signature, bare))
+    await world.refused(responseXml(said, sameId), /more than one assertion|an id is there twice/)
+  })
+
+  it('refuses assertions in extensions and objects (XSW 7 and 8)', async () => {
+    const { said, assertion, bare, signature, evil } = await scene()
+    const extensions = `<samlp:Extensions>${evil}</samlp:Extensions>`
+    await world.refused(responseXml(said, extensions + assertion), /more than one assertion/)
+    const object = responseXml(said, inEvil(evil, inSignature(signature, bare)))
+    await world.refused(object, /more than one assertion/)
+    const other = bare.replaceAll('saml:Assertion', 'x:Assertion').replace('<x:', '<x:')
+    const renamed = other.replace('<x:Assertion', '<x:Assertion xmlns:x="urn:x"')
+    await world.refused(responseXml(said, evil + renamed), /more than one assertion/)
+  })
+
+  it('refuses ids that are there twice, and references to elsewhere', async () => {
+    const { whole, bare } = await scene()
+    const twice = whole.replace('<samlp:Status>', `<samlp:Status Id="${idOf(bare)}">`)
+    await world.refused(twice, /an id is there twice/)
+    const elsewhere = whole.replace(/URI="#[^"]+"/, 'URI=""')
+    await world.refused(elsewhere, /a signature is not of what it stands in/)
+  })
+
+  it('refuses a changed assertion, and a name that is cut by a comment', async () => {
+    const { whole } = await scene()
+    await world.refused(whole.replace('>staff<', '>admin<'), /its signature is not good/)
+    // The provider has signed ada@example.net, without the comment, and still does.
+    const cut = whole.replace('ada@example.net', 'ada@example<!---->.net')
+    await world.refused(cut, /it has a comment/)
+  })
+
+  it('refuses DOCTYPE, entities, CDATA and instructions, before anything reads them', async () => {
+    const { whole } = await scene()
+    const entity = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
+    await world.refused(entity + whole.replace('>staff<', '>&b;<'), /it has a DOCTYPE/)
+    const file = '<!DOCTYPE r [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    await world.refused(file + whole, /it has a DOCTYPE/)
+    await world.refused(whole.replace('>staff<', '>&undefined;<'), /it is not well-formed/)
+    const data = whole.replace('ada@example.net', '<![CDATA[ada@example.net]]>')
+    await world.refused(data, /it has a CDATA section/)
+    await world.refused(whole.replace('>staff<', '><?x y?>staff<'), /processing instruction/)
+  })
+
+  it('refuses what is too deep or too large, and what is no XML', async () => {
+    const { said, assertion } = await scene()
+    const deep = `${'<x>'.repeat(40)}${'</x>'.repeat(40)}`
+    await world.refused(responseXml(said, assertion + deep), /it is too large/)
+    await world.refused(responseXml(said, assertion + '<x/>'.repeat(5000)), /it is too large/)
+    for (const text of ['', 'x', '<x', '<x/><y/>', '<a:b/>', '<x a="1" a="2"/>', '<x>\u0000</x>']) {
+      await world.refused(text, /not well-formed|not base64|there is no answer/)
+    }
+    await world.refused('<x/>', /it is no response/)
+  })
+
+  it('refuses algorithms that say nothing: keys in common, transforms that cut', async () => {
+    const { whole } = await scene()
+    const hmac = whole.replace(/xmldsig-more#rsa-sha256/, 'xmldsig-more#hmac-sha256')
+    await world.refused(hmac, /an algorithm of its signature is not allowed/)
+    const xslt = 'http://www.w3.org/TR/1999/REC-xslt-19991116'
+    const cutting = whole.replace(/(Transform Algorithm=")[^"]+/, `$1${xslt}`)
+    await world.refused(cutting, /an algorithm of its signature is not allowed/)
+    const comments = whole.replaceAll('xml-exc-c14n#', 'xml-exc-c14n#WithComments')
+    await world.refused(comments, /an algorithm of its signature is not allowed/)
+  })
+
+  it('lets the good answer of the same scene in', async () => {
+    const begun = await world.login()
+    const whole = answer(world.saying(begun), world.provider())
+    expect((await world.accepted(whole, begun)).status).toBe(303)
+    expect(world.opened.map(({ name }) => name)).toEqual(['ada@example.net'])
+    expect(world.said()).not.toContain(EVIL)
+  })
+})
+
+/** The first element of this name, with all that is in it. */
+function partOf(xml: string, name: string): string {
+  const begin = xml.indexOf(`<${name} `)
+  const end = xml.indexOf(`</${name}>`, begin)
+  if (begin < 0 || end < 0) throw new Error(`no ${name}`)
+  return xml.slice(begin, end + `</${name}>`.length)
+}
+
+function idOf(assertion: string): string {
+  return /ID="([^"]+)"/.exec(assertion)?.[1] ?? ''
+}

@@ -1,0 +1,178 @@
+/** The routes of SAML over HTTP, on stores of their own, with a clock that tests set. */
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { addSamlRoutes, type SamlBegin } from '../../../../src/admin/auth/protocols/saml-routes.ts'
+import type { SessionUser } from '../../../../src/admin/auth/sessions.ts'
+import { createServer } from '../../../../src/admin/server.ts'
+import { createAudit } from '../../../../src/catalog/audit/audit.ts'
+import type { AuditDocument } from '../../../../src/catalog/audit/audit-document.ts'
+import { checkAuthSettings } from '../../../../src/catalog/auth-settings.ts'
+import { createCurrentSettings } from '../../../../src/catalog/current-settings.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
+import { openExpiringKeys } from '../../../../src/store/expiring.ts'
+import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import {
+  answer,
+  CALLBACK,
+  IDP_ID,
+  type KeyPair,
+  newKeyPair,
+  OUR_ID,
+  requestIn,
+  type Said,
+} from './identity-provider.ts'
+
+export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')
+const COOKIE = /^__Host-tollgate_saml=([\w-]{43}); (.*)$/
+
+export interface Begun {
+  /** Of the request to the provider. */
+  id: string
+  /** The cookie that binds the login to this browser. */
+  cookie: string
+}
+
+export interface SamlWorld {
+  provider(): KeyPair
+  /** Who signs, and is not known. */
+  stranger(): KeyPair
+  nowMs: number
+  url(): string
+  /** Sessions that were opened. */
+  opened: SessionUser[]
+  /** What was logged since the world began. */
+  said(): string
+  begin: SamlBegin['begin']
+  configure(...protocols: Record<string, unknown>[]): Promise<void>
+  settings(more?: Record<string, unknown>): Record<string, unknown>
+  get(path: string, cookie?: string): Promise<Response>
+  post(form: Record<string, string> | URLSearchParams, path?: string): Promise<Response>
+  /** Begins a login in a new browser. */
+  login(query?: string, cookie?: string): Promise<Begun>
+  /** What an assertion says that answers it. */
+  saying(begun: Pick<Begun, 'id'> | null, more?: Partial<Said>): Said
+  /** Posts a response, which must be refused for a reason like this; nobody is logged in. */
+  refused(xml: string, reason: RegExp): Promise<void>
+  /** Posts a response, and follows with the cookie. Gives where it ends. */
+  accepted(xml: string, begun: Begun): Promise<Response>
+  audited(): Promise<AuditDocument[]>
+}
+
+export function useSamlWorld(): SamlWorld {
+  let stores: TestStores
+  let provider: KeyPair
+  let stranger: KeyPair
+  let server: ReturnType<typeof createServer>
+  let begin: SamlBegin['begin']
+  let url = ''
+  const lines: string[] = []
+  const opened: SessionUser[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ name: 'test', level: 'trace', destination })
+  beforeAll(async () => {
+    provider = newKeyPair('provider')
+    stranger = newKeyPair('stranger')
+    stores = await startTestStores()
+    server = createServer(log)
+    const clock = { nowMs: () => world.nowMs }
+    const { catalog, ledger } = stores
+    const deps = {
+      ...{ log, clock, audit: createAudit(catalog) },
+      keys: openExpiringKeys(ledger.redis, 'auth'),
+      settings: createCurrentSettings(catalog, clock, 1000),
+    }
+    const sessions = {
+      async open(user: SessionUser) {
+        opened.push(user)
+        return `session-${opened.length}`
+      },
+    }
+    begin = addSamlRoutes(server, deps, {
+      ...{ sessions, limit: async () => undefined },
+      setCookie: (reply, _request, value) => void reply.header('set-cookie', `tollgate=${value}`),
+    }).begin
+    await server.listen({ host: '127.0.0.1', port: 0 })
+    url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+    await world.configure(world.settings())
+  })
+  afterAll(async () => {
+    await server?.close()
+    await stores?.close()
+  })
+  const world: SamlWorld = {
+    ...{ nowMs: NOW_MS, opened, provider: () => provider, stranger: () => stranger },
+    ...{ url: () => url, said: () => lines.join(''), begin: (...call) => begin(...call) },
+    ...requests(() => url),
+    settings: (more = {}) => ({
+      ...{ type: 'saml', name: 'corp', entry_point: 'https://idp.example.net/sso', issuer: OUR_ID },
+      ...{ callback_url: CALLBACK, idp_certs: [provider.cert], idp_issuer: IDP_ID },
+      roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
+      ...more,
+    }),
+    async configure(...protocols) {
+      const value = checkAuthSettings({ protocols })
+      const document = { rev: 1, value, changed: new Date(world.nowMs), changed_by: 'test' }
+      await stores.catalog.config.replaceOne({ _id: 'auth' }, document, { upsert: true })
+      world.nowMs += 1000
+    },
+    async login(query = '', cookie = undefined) {
+      const response = await world.get(`/auth/saml/corp/login${query}`, cookie)
+      expect(response.status).toBe(302)
+      const set = COOKIE.exec(response.headers.get('set-cookie') ?? '')
+      expect(set?.[2]).toBe('Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure')
+      const { id } = requestIn(response.headers.get('location') ?? '')
+      return { id, cookie: `__Host-tollgate_saml=${set?.[1]}` }
+    },
+    saying: (begun, more = {}) => ({
+      ...{ nowMs: world.nowMs, inResponseTo: begun?.id ?? null },
+      ...more,
+    }),
+    async refused(xml, reason) {
+      const [sessions, from] = [opened.length, lines.length]
+      const response = await world.post({ SAMLResponse: base64(xml) })
+      const body = (await response.json()) as object
+      expect([response.status, body]).toEqual([
+        403,
+        { status: 0, code: 403, desc: expect.any(String) },
+      ])
+      expect(lines.slice(from).join('')).toMatch(reason)
+      expect(response.headers.get('set-cookie')).toBeNull()
+      expect(opened.length).toBe(sessions)
+    },
+    async accepted(xml, { cookie }) {
+      const response = await world.post({ SAMLResponse: base64(xml) })
+      expect([response.status, response.headers.get('location')]).toEqual([
+        303,
+        '/auth/saml/corp/done',
+      ])
+      expect(response.headers.get('set-cookie')).toBeNull()
+      return world.get('/auth/saml/corp/done', cookie)
+    },
+    audited: () => stores.catalog.audit.find().sort({ urt: 1 }).toArray(),
+  }
+  return world
+}
+
+function requests(url: () => string): Pick<SamlWorld, 'get' | 'post'> {
+  const redirect = 'manual'
+  return {
+    get: (path, cookie) =>
+      fetch(`${url()}${path}`, { redirect, headers: cookie === undefined ? {} : { cookie } }),
+    post(form, path = '/auth/saml/corp/acs') {
+      const body = form instanceof URLSearchParams ? form : new URLSearchParams(form)
+      return fetch(`${url()}${path}`, { redirect, method: 'POST', body })
+    },
+  }
+}
+
+export function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
+
+/** A login that must succeed, with what an assertion says. Gives where it ends. */
+export async function loggedIn(world: SamlWorld, more: Partial<Said> = {}): Promise<Response> {
+  const begun = await world.login()
+  const done = await world.accepted(answer(world.saying(begun, more), world.provider()), begun)
+  expect(done.status).toBe(303)
+  return done
+}

@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest'
+import { HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
+import {
+  answer,
+  assertionXml,
+  IDP_ID,
+  OUR_ID,
+  requestIn,
+  responseXml,
+  type Said,
+  SHA1,
+  signed,
+} from './identity-provider.ts'
+import { base64, loggedIn, useSamlWorld } from './saml-world.ts'
+
+describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
+  const world = useSamlWorld()
+  const { opened, saying, refused } = world
+  const response = (said: Said) => answer(said, world.provider())
+  /** A response to a new login, of which something is not as it should be. */
+  const odd = async (more: Partial<Said>) => response(saying(await world.login(), more))
+
+  it('lets in whom the provider has logged in, with roles by the map', async () => {
+    const done = await loggedIn(world)
+    expect(done.headers.get('location')).toBe('/')
+    expect(done.headers.get('set-cookie')).toBe(`tollgate=session-${opened.length}`)
+    expect(opened.at(-1)).toEqual({
+      ...{ id: 'saml:corp:ada@example.net', name: 'ada@example.net', roles: ['read', 'write'] },
+    })
+    const record = (await world.audited()).at(-1)
+    expect(record).toMatchObject({
+      ...{ collection: 'login', type: 'login', key: 'login_ada@example.net', ip: '127.0.0.1' },
+      new: { protocol: 'saml', provider: 'corp', roles: ['read', 'write'] },
+    })
+  })
+
+  it('asks the provider as it wants to be asked', async () => {
+    const sent = await world.get('/auth/saml/corp/login')
+    const location = sent.headers.get('location') ?? ''
+    expect(location.startsWith('https://idp.example.net/sso?SAMLRequest=')).toBe(true)
+    const { xml } = requestIn(location)
+    expect(xml).toContain('AssertionConsumerServiceURL="https://tollgate.example.net/auth/saml/')
+    expect(xml).toContain(`>${OUR_ID}</saml:Issuer>`)
+    expect(xml).not.toContain('RequestedAuthnContext')
+    expect(sent.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('tells providers what they have to know of us', async () => {
+    const metadata = await world.get('/auth/saml/corp/metadata')
+    expect(metadata.headers.get('content-type')).toContain('application/samlmetadata+xml')
+    const text = await metadata.text()
+    expect(text).toContain(`entityID="${OUR_ID}"`)
+    expect(text).toContain('Location="https://tollgate.example.net/auth/saml/corp/acs"')
+  })
+
+  it('begins for the route of logins, too', async () => {
+    const headers: string[] = []
+    const reply = { header: (...[, value]: [string, string]) => void headers.push(value) } as never
+    const request = { headers: {} } as never
+    const begun = await world.begin(undefined, request, reply)
+    expect(requestIn(begun?.redirect ?? '').id).toMatch(/^_[0-9a-f]{40}$/)
+    expect(headers).toEqual([expect.stringContaining('__Host-tollgate_saml=')])
+    expect(await world.begin('none', request, reply)).toBeNull()
+  })
+
+  it('refuses what has expired, and what is not valid yet, but for what clocks may differ', async () => {
+    const { nowMs } = world
+    await refused(await odd({ notOnOrAfterMs: nowMs - 60_000 }), /it has expired/)
+    await refused(await odd({ notBeforeMs: nowMs + 60_001 }), /it is not valid yet/)
+    await loggedIn(world, { notOnOrAfterMs: nowMs - 59_999 })
+    await loggedIn(world, { notBeforeMs: nowMs + 60_000 })
+  })
+
+  it('takes an answer once', async () => {
+    const begun = await world.login()
+    const xml = response(saying(begun))
+    expect((await world.accepted(xml, begun)).status).toBe(303)
+    await refused(xml, /it was used already/)
+    // The same request, with an assertion of its own.
+    await refused(response(saying(begun)), /a request that is not waiting/)
+    expect((await world.get('/auth/saml/corp/done', begun.cookie)).status).toBe(403)
+  })
+
+  it('takes one of two answers that come at the same time', async () => {
+    const begun = await world.login()
+    const SAMLResponse = base64(response(saying(begun)))
+    const both = await Promise.all([world.post({ SAMLResponse }), world.post({ SAMLResponse })])
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 403])
+  })
+
+  it('refuses what is for others: audience, recipient, destination, issuer', async () => {
+    await refused(await odd({ audience: 'https://other.example.net' }), /another audience/)
+    const other = 'https://other.example.net/auth/saml/corp/acs'
+    await refused(await odd({ recipient: other }), /another recipient/)
+    await refused(await odd({ destination: other }), /another destination/)
+    await refused(await odd({ issuer: `${IDP_ID}2` }), /another issuer/)
+  })
+
+  it('refuses what answers another request, or none', async () => {
+    const [mine, other] = [await world.login(), await world.login()]
+    await refused(response(saying(mine, { confirmedFor: other.id })), /answers another request/)
+    await refused(response(saying(mine, { confirmedFor: null })), /answers another request/)
+    await refused(response(saying({ id: '_never' })), /a request that is not waiting/)
+    await refused(response(saying(null)), /nobody asked for it/)
+  })
+
+  it('gives the session to the browser that began the login, and to no other', async () => {
+    const [attacker, victim] = [await world.login(), await world.login()]
+    const SAMLResponse = base64(response(saying(attacker)))
+    expect((await world.post({ SAMLResponse })).status).toBe(303)
+    const sessions = opened.length
+    for (const cookie of [victim.cookie, '__Host-tollgate_saml=x', undefined]) {
+      const done = await world.get('/auth/saml/corp/done', cookie)
+      expect([done.status, done.headers.get('set-cookie')]).toEqual([403, null])
+    }
+    expect(opened.length).toBe(sessions)
+  })
+
+  it('keeps the logins of two tabs apart, with one cookie', async () => {
+    const first = await world.login('?return_to=/first')
+    const second = await world.login('?return_to=/second', first.cookie)
+    expect(second.cookie).toBe(first.cookie)
+    for (const [begun, path] of [
+      [first, '/first'],
+      [second, '/second'],
+    ] as const) {
+      const done = await world.accepted(response(saying(begun)), begun)
+      expect(done.headers.get('location')).toBe(path)
+    }
+  })
+
+  it('refuses who has no role here', async () => {
+    await refused(await odd({ roles: ['guest'] }), /the user has no role here/)
+    await refused(await odd({ roles: [] }), /the user has no role here/)
+    await refused(await odd({ roles: ['STAFF'] }), /the user has no role here/)
+  })
+
+  it('refuses a user without a name, or with one that cannot be shown', async () => {
+    await refused(await odd({ nameId: '' }), /it names no user/)
+    await refused(await odd({ nameId: 'ada&#10;root' }), /it names no user/)
+    await refused(await odd({ nameId: 'a'.repeat(257) }), /it names no user/)
+  })
+
+  it('refuses what the provider did not grant', async () => {
+    await refused(await odd({ status: 'Responder' }), /did not log the user in/)
+  })
+
+  it('wants the assertion signed, or, where that is allowed, the response', async () => {
+    const begun = await world.login()
+    const said = saying(begun)
+    const unsigned = responseXml(said, assertionXml(said))
+    await refused(unsigned, /it is not signed/)
+    const around = signed(unsigned, 'Response', world.provider())
+    await refused(around, /its signature is not good/)
+    await world.configure(world.settings({ want_assertions_signed: false }))
+    expect((await world.accepted(around, begun)).status).toBe(303)
+    await refused(unsigned, /it is not signed/)
+    // The other one is no better for being unwanted.
+    const next = saying(await world.login())
+    const both = signed(response(next), 'Response', world.stranger())
+    await refused(both, /its signature is not good/)
+    await world.configure(world.settings({ want_response_signed: true }))
+    await refused(response(saying(await world.login())), /its signature is not good/)
+    await world.configure(world.settings())
+  })
+
+  it('refuses another signer, whose certificate comes with the signature', async () => {
+    const said = saying(await world.login())
+    await refused(answer(said, world.stranger()), /its signature is not good/)
+  })
+
+  it('takes any of the certificates of a provider that changes its key', async () => {
+    const { stranger, provider } = world
+    await world.configure(world.settings({ idp_certs: [stranger().cert, provider().cert] }))
+    await loggedIn(world)
+    const bare = provider().cert.replace(/-----[A-Z ]+-----|\n/g, '')
+    await world.configure(world.settings({ idp_certs: [bare] }))
+    await loggedIn(world)
+    await world.configure(world.settings())
+  })
+
+  it('refuses SHA-1', async () => {
+    const said = saying(await world.login())
+    const assertion = assertionXml(said)
+    const sign = (algorithms: typeof SHA1) =>
+      responseXml(said, signed(assertion, 'Assertion', world.provider(), algorithms))
+    const sha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
+    await refused(sign(SHA1), /an algorithm of its signature is not allowed/)
+    await refused(sign({ ...SHA1, signature: sha256 }), /an algorithm of its signature/)
+  })
+
+  it('sends the browser to paths of ours only', async () => {
+    const attacks = ['https://evil.example', '//evil.example', '/\\evil.example', '/%0d/../\t/evil']
+    for (const attack of [...attacks, '/.//evil.example', 'evil', 'javascript:alert(1)', '']) {
+      const begun = await world.login(`?return_to=${encodeURIComponent(attack)}`)
+      const done = await world.accepted(response(saying(begun)), begun)
+      expect(done.headers.get('location')).toBe('/')
+    }
+  })
+
+  it('takes what nobody asked for only where that is allowed, once, and stays with us', async () => {
+    await world.configure(world.settings({ allow_unsolicited: true, return_url: '/app' }))
+    const post = (xml: string, RelayState: string) =>
+      world.post({ SAMLResponse: base64(xml), RelayState })
+    for (const [state, path] of [
+      ['/x?y=1', '/x?y=1'],
+      ['https://evil.example/', '/app'],
+    ] as const) {
+      const done = await post(response(saying(null)), state)
+      expect([done.status, done.headers.get('location')]).toEqual([303, path])
+    }
+    const xml = response(saying(null))
+    expect((await post(xml, '')).status).toBe(303)
+    await refused(xml, /it was used already/)
+    // One that answers a request is no less checked.
+    await refused(response(saying({ id: '_never' })), /a request that is not waiting/)
+    await refused(response(saying(null, { confirmedFor: '_never' })), /answers another request/)
+    await world.configure(world.settings())
+  })
+
+  it('reads forms only, of one answer, and not too much of it', async () => {
+    const SAMLResponse = base64(response(saying(await world.login())))
+    const twice = new URLSearchParams([
+      ['SAMLResponse', SAMLResponse],
+      ['SAMLResponse', SAMLResponse],
+    ])
+    for (const form of [twice, {}, { SAMLResponse: '<xml/>' }, { SAMLResponse: '/////w==' }]) {
+      expect((await world.post(form)).status).toBe(403)
+    }
+    expect((await world.post({ SAMLResponse: 'A'.repeat(256 * 1024) })).status).toBe(413)
+    const headers = { 'content-type': 'application/json' }
+    const json = { method: 'POST', headers, body: JSON.stringify({ SAMLResponse }) }
+    expect((await fetch(`${world.url()}/auth/saml/corp/acs`, json)).status).toBe(415)
+  })
+
+  it('writes down what was refused, and no assertion', async () => {
+    await refused(await odd({ roles: ['guest'], nameId: 'mallory@example.net' }), /no role/)
+    expect((await world.audited()).at(-1)).toMatchObject({
+      ...{ collection: 'login', type: 'login_failed', key: 'login_corp' },
+      new: { protocol: 'saml', provider: 'corp', reason: 'the user has no role here' },
+    })
+    expect(world.said()).not.toMatch(/mallory|Assertion|SAMLResponse=/)
+  })
+
+  it('is not there where it is not configured', async () => {
+    await world.configure()
+    for (const path of ['login', 'done', 'metadata']) {
+      expect((await world.get(`/auth/saml/corp/${path}`)).status).toBe(404)
+    }
+    expect((await world.post({ SAMLResponse: 'AAAA' })).status).toBe(404)
+    await world.configure(world.settings())
+    expect((await world.get('/auth/saml/other/login')).status).toBe(404)
+    expect((await world.get('/auth/saml/__proto__/login')).status).toBe(404)
+  })
+})

@@ -1,0 +1,64 @@
+/** docs/sign.sh as it stands there, against a server that lets in who has signed. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { fastify } from 'fastify'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createSignatureCheck } from '../../../src/admin/auth/signature-check.ts'
+import { readParameters, registerBodies } from '../../../src/admin/entities/request/body.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { openExpiringKeys } from '../../../src/store/expiring.ts'
+import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
+import { silent } from '../../recorder/accounts.ts'
+import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+
+const KEY = '00112233445566778899aabbccddeeff'
+const SCRIPT = new URL('../../../docs/sign.sh', import.meta.url).pathname
+
+const server = fastify({ forceCloseConnections: true })
+let store: TestRedis
+let connection: ReturnType<typeof openRedis>
+let url = ''
+beforeAll(async () => {
+  store = await startTestRedis()
+  const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+  connection = openRedis({ url: store.url, ...timeouts }, silent)
+  await waitForRedis(connection, 5_000)
+  const check = createSignatureCheck({
+    clients: async () => ({ signers: () => [{ name: 'crm', key: KEY, roles: [] }] }),
+    keys: openExpiringKeys(connection, 'auth'),
+    settings: { of: async (setting) => setting.read(undefined) },
+    clock: systemClock,
+  })
+  server.register(async (scope) => {
+    registerBodies(scope)
+    scope.post('/', async (request, reply) => {
+      const { sent } = await readParameters(request, reply)
+      return check(sent)
+    })
+  })
+  url = await server.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(async () => {
+  await server.close()
+  await connection.close()
+  await store.close()
+})
+
+async function sign(key: string, ...parameters: string[]): Promise<unknown> {
+  const env = { ...process.env, KEY: key }
+  const { stdout } = await promisify(execFile)('sh', [SCRIPT, url, ...parameters], { env })
+  return JSON.parse(stdout)
+}
+
+it('gets in, with the quotes and slashes that values have', async () => {
+  const update = String.raw`update={"url":"http://x/y?a=b&c=d","path":"\\ and more"}`
+  expect(await sign(KEY, 'query={"aid":17}', update, 'size=10', 'empty=')).toEqual({
+    ...{ name: 'crm', roles: [] },
+  })
+  expect(await sign(KEY, 'b=2', 'a=1')).toEqual({ name: 'crm', roles: [] })
+})
+
+it('does not get in with another key', async () => {
+  const refused = { refused: '_sig_ is of no key that is known' }
+  expect(await sign(KEY.replace('0', '1'), 'query={"aid":17}')).toEqual(refused)
+})

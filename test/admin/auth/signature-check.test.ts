@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSignatureCheck } from '../../../src/admin/auth/signature-check.ts'
+import type { SentParameters } from '../../../src/admin/entities/request/raw-parameters.ts'
+import { withClient } from '../../../src/catalog/clients/client-changes.ts'
+import { compileClients } from '../../../src/catalog/clients/clients.ts'
+import { createSealer } from '../../../src/catalog/sealing.ts'
+import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
+import { type ExpiringKeys, openExpiringKeys } from '../../../src/store/expiring.ts'
+import { openRedis, StoreDownError, waitForRedis } from '../../../src/store/redis.ts'
+import { silent } from '../../recorder/accounts.ts'
+import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 22, 12)
+const KEY = '00112233445566778899aabbccddeeff'
+
+const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+let server: TestRedis
+let connection: ReturnType<typeof openRedis>
+let keys: ExpiringKeys
+beforeAll(async () => {
+  server = await startTestRedis()
+  connection = openRedis({ url: server.url, ...timeouts }, silent)
+  await waitForRedis(connection, 5_000)
+  keys = openExpiringKeys(connection, 'auth')
+})
+afterAll(async () => {
+  await connection.close()
+  await server.close()
+})
+
+const sealer = createSealer('')
+const change = { nowMs: NOW_MS, by: 'test', sealer, timeZone: 'UTC' }
+
+/** A check with these clients and settings, and a clock that can be set. */
+function checkOf(given: readonly object[], signature: object = {}) {
+  const time = { nowMs: NOW_MS }
+  const list = given.reduce<readonly unknown[]>((all, one) => withClient(all, one, change).list, [])
+  const clients = compileClients(list, sealer)
+  const check = createSignatureCheck({
+    clients: async () => clients,
+    keys,
+    settings: { of: async (setting) => setting.read({ signature }) },
+    clock: { nowMs: () => time.nowMs },
+  })
+  return { check, time }
+}
+
+/** Each test has parameters of its own: a signature is good once. */
+let count = 0
+function signed(nowMs = NOW_MS, key = KEY): SentParameters {
+  count += 1
+  const sent = new Map([
+    ['n', String(count)],
+    ['_t_', String(Math.floor(nowMs / 1000))],
+  ])
+  return new Map([...sent, ['_sig_', signatureOf(signedText(sent), key)]])
+}
+
+const CRM = { name: 'crm', key: KEY, roles: ['read', 'write'] }
+
+describe('a signed request', () => {
+  it('is that of the client whose key it is, once', async () => {
+    const { check } = checkOf([{ name: 'other' }, CRM])
+    const sent = signed()
+    expect(await check(sent)).toEqual({ name: 'crm', roles: ['read', 'write'] })
+    expect(await check(sent)).toEqual({ refused: expect.stringContaining('was used before') })
+    expect(await check(new Map([['n', '1']]))).toBe('absent')
+  })
+
+  it('is good once for all nodes, also of several that come at the same time', async () => {
+    const sent = signed()
+    const found = await Promise.all(Array.from({ length: 8 }, () => checkOf([CRM]).check(sent)))
+    expect(found.filter((one) => typeof one === 'object' && 'name' in one)).toHaveLength(1)
+  })
+
+  it('goes by when its key holds, and by whether its client is disabled', async () => {
+    const from = new Date(NOW_MS).toISOString()
+    const to = new Date(NOW_MS + 60_000).toISOString()
+    const { check, time } = checkOf([{ ...CRM, from, to }])
+    const unknown = { refused: '_sig_ is of no key that is known' }
+    const at = async (nowMs: number) => {
+      time.nowMs = nowMs
+      return check(signed(nowMs))
+    }
+    expect(await at(NOW_MS - 1)).toEqual(unknown)
+    expect(await at(NOW_MS)).toMatchObject({ name: 'crm' })
+    expect(await at(NOW_MS + 59_999)).toMatchObject({ name: 'crm' })
+    expect(await at(NOW_MS + 60_000)).toEqual(unknown)
+    expect(await checkOf([{ ...CRM, disabled: true }]).check(signed())).toEqual(unknown)
+  })
+
+  it('goes by the window and the switch of the settings', async () => {
+    const { check, time } = checkOf([CRM], { window_seconds: 10 })
+    time.nowMs = NOW_MS + 10_000
+    expect(await check(signed())).toMatchObject({ name: 'crm' })
+    time.nowMs = NOW_MS + 10_001
+    expect(await check(signed())).toEqual({ refused: expect.stringContaining('than 10 seconds') })
+    const off = checkOf([CRM], { enabled: false }).check
+    expect(await off(signed())).toEqual({ refused: expect.stringContaining('switched off') })
+    expect(await off(new Map())).toBe('absent')
+  })
+
+  it('of a whole megabyte is taken, and a hundred keys are tried on a smaller one only', async () => {
+    const large = (bytes: number) => {
+      const sent = new Map([...signed()].filter(([name]) => name !== '_sig_'))
+      sent.set('update', 'x'.repeat(bytes))
+      return new Map([...sent, ['_sig_', signatureOf(signedText(sent), KEY)]])
+    }
+    expect(await checkOf([CRM]).check(large(1_000_000))).toMatchObject({ name: 'crm' })
+    const many = Array.from({ length: 100 }, (_, index) => ({ name: `c${index}` }))
+    const { check } = checkOf([...many, CRM])
+    expect(await check(large(100_000))).toMatchObject({ name: 'crm' })
+    const refused = { refused: expect.stringContaining('too large to be signed') }
+    expect(await check(large(1_000_000))).toEqual(refused)
+  })
+
+  it('gets nobody in while what was used cannot be looked up', async () => {
+    const away = openRedis({ url: 'redis://127.0.0.1:1', ...timeouts }, silent)
+    const check = createSignatureCheck({
+      clients: async () => ({ signers: () => [CRM] }),
+      keys: openExpiringKeys(away, 'auth'),
+      settings: { of: async (setting) => setting.read(undefined) },
+      clock: { nowMs: () => NOW_MS },
+    })
+    await expect(check(signed())).rejects.toThrow(StoreDownError)
+    await away.close()
+  })
+})

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refuseOtherSites } from '../../src/admin/browsers.ts'
+import { listedOrigins } from '../../src/admin/cors.ts'
+import { createCurrentSettings } from '../../src/catalog/current-settings.ts'
+import { writeStoredConfig } from '../../src/catalog/stored-config.ts'
+import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { bareServer } from './bare.ts'
+
+const CRM = 'https://crm.example.net'
+const POLL_MS = 500
+
+let stores: TestStores
+let nowMs = Date.parse('2026-06-15T12:00:00Z')
+beforeAll(async () => {
+  stores = await startTestStores()
+})
+afterAll(() => stores.close())
+
+/** A poll later they hold. */
+async function list(...origins: string[]): Promise<void> {
+  const change = { nowMs, by: 'test' }
+  await writeStoredConfig(
+    stores.catalog,
+    'security' as never,
+    () => ({ cors: { origins } }),
+    change,
+  )
+  nowMs += POLL_MS
+}
+
+async function site() {
+  const clock = { nowMs: () => nowMs }
+  const listed = listedOrigins(createCurrentSettings(stores.catalog, clock, POLL_MS))
+  const admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [] } as const
+  let calls = 0
+  const { url } = await bareServer((server) => {
+    refuseOtherSites(server, admin, listed)
+    server.post('/page', async () => {
+      calls += 1
+      return { status: 1 }
+    })
+    server.get('/fails', async () => {
+      throw new Error('no')
+    })
+  })
+  const ask = (path: string, init: RequestInit) => fetch(url + path, init)
+  return { ask, calls: () => calls }
+}
+
+/** As a browser asks before it sends what a form could not. */
+const PREFLIGHT = {
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'content-type,x-csrf-token',
+  'sec-fetch-site': 'cross-site',
+  'sec-fetch-mode': 'cors',
+}
+
+describe('a site that is listed', () => {
+  it('may send and read, with its cookies, and nobody else may read what it has got', async () => {
+    await list(CRM)
+    const { ask, calls } = await site()
+    const headers = { origin: CRM, 'sec-fetch-site': 'cross-site' }
+    const answer = await ask('/page', { method: 'POST', headers })
+    expect([answer.status, calls()]).toEqual([200, 1])
+    expect(answer.headers.get('access-control-allow-origin')).toBe(CRM)
+    expect(answer.headers.get('access-control-allow-credentials')).toBe('true')
+    expect(answer.headers.get('vary')).toBe('Origin')
+  })
+
+  it('is told before that it may, without a call of anything', async () => {
+    await list(CRM)
+    const { ask, calls } = await site()
+    for (const path of ['/page', '/nowhere']) {
+      const answer = await ask(path, { method: 'OPTIONS', headers: { ...PREFLIGHT, origin: CRM } })
+      expect([answer.status, await answer.text(), calls()]).toEqual([204, '', 0])
+      expect(answer.headers.get('access-control-allow-origin')).toBe(CRM)
+      expect(answer.headers.get('access-control-allow-methods')).toContain('POST')
+      expect(answer.headers.get('access-control-allow-headers')).toContain('x-csrf-token')
+      expect(answer.headers.get('vary')).toBe('Origin')
+    }
+  })
+
+  it('reads errors too', async () => {
+    await list(CRM)
+    const { ask } = await site()
+    for (const path of ['/fails', '/nowhere']) {
+      const answer = await ask(path, { headers: { origin: CRM } })
+      expect(answer.headers.get('access-control-allow-origin'), path).toBe(CRM)
+    }
+  })
+
+  it('may be written with capitals, or with the port that it has anyway', async () => {
+    await list('https://CRM.Example.net:443')
+    const { ask } = await site()
+    const answer = await ask('/page', { method: 'POST', headers: { origin: CRM } })
+    expect(answer.headers.get('access-control-allow-origin')).toBe(CRM)
+  })
+
+  it('is so as soon as it is stored, and no longer than that', async () => {
+    await list()
+    const { ask } = await site()
+    const statusNow = async () =>
+      (await ask('/page', { method: 'POST', headers: { origin: CRM } })).status
+    expect(await statusNow()).toBe(403)
+    await list(CRM)
+    expect(await statusNow()).toBe(200)
+    await list('https://other.example.net')
+    expect(await statusNow()).toBe(403)
+  })
+})
+
+describe('a site that is like a listed one', () => {
+  it.each([
+    'null',
+    '*',
+    'http://crm.example.net',
+    'https://crm.example.net:8443',
+    'https://crm.example.net.evil.test',
+    'https://evil-crm.example.net',
+    'https://crm.example.net/',
+    'https://crm.example.net, https://evil.test',
+    'https://CRM.example.net',
+    'https://me@crm.example.net',
+  ])('%s is refused, asked before or not', async (origin) => {
+    await list(CRM, 'https://*.example.net', 'https://you@crm.example.net')
+    const { ask, calls } = await site()
+    for (const init of [
+      { method: 'OPTIONS', headers: { ...PREFLIGHT, origin } },
+      { method: 'POST', headers: { origin } },
+    ]) {
+      const answer = await ask('/page', init)
+      expect([answer.status, calls()]).toEqual([403, 0])
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+})

@@ -1,0 +1,150 @@
+/** Every endpoint with every level, and with none (issue: permissions). */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Access } from '../../../src/admin/auth/access.ts'
+import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
+import {
+  AUTH_ENDPOINTS,
+  type Endpoint,
+  NODE_ENDPOINTS,
+  PLANNED_ENDPOINTS,
+  SETTINGS_ENDPOINTS,
+} from '../../../src/admin/permissions/endpoints.ts'
+import { permissionsPage } from '../../../src/admin/permissions/page.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../auth/closed-admin.ts'
+
+const LEVELS = ['read', 'write', 'reports', 'admin'] as const
+
+let closed: ClosedAdmin
+const cookies = new Map<string, string>()
+
+beforeAll(async () => {
+  closed = await startClosedAdmin({ TOLLGATE_ADMIN_OPEN_PATHS: 'health' })
+  for (const role of LEVELS) {
+    const username = `${role}@example.org`
+    await closed.addUser(username, 'a good password', [role])
+    cookies.set(role, await closed.cookieOf(username, 'a good password'))
+  }
+})
+afterAll(() => closed?.close())
+
+interface Case {
+  method: 'GET' | 'POST'
+  path: string
+  access: Access
+}
+
+/** What an answer says of who asked. */
+type Verdict = 'nobody' | 'refused' | 'in'
+
+async function ask({ method, path }: Case, headers: Record<string, string>): Promise<Verdict> {
+  const body = method === 'POST' ? { body: new URLSearchParams({ query: '{}' }) } : {}
+  const response = await fetch(`${closed.url}${path}`, { method, headers, ...body })
+  const text = await response.text()
+  const code = /^\{"status":0,"code":(\d+)/.exec(text)?.[1]
+  if (response.status === 401 || code === '17574') return 'nobody'
+  return code === '17575' ? 'refused' : 'in'
+}
+
+function expected(access: Access, role: string | null): Verdict {
+  if (access === 'public') return 'in'
+  if (role === null) return 'nobody'
+  if (typeof access === 'string' || role === 'admin') return 'in'
+  return access.includes(role) ? 'in' : 'refused'
+}
+
+const { health, live, ...others } = NODE_ENDPOINTS
+
+const ENDPOINTS: readonly Case[] = [
+  // Logging in is asked for with what it takes; here it is only asked who may ask.
+  ...AUTH_ENDPOINTS.filter(({ path }) => path === '/auth/options' || path === '/auth/login'),
+  ...Object.values(others as Record<string, Endpoint>),
+  ...[health, live].map((endpoint) => ({ ...endpoint, access: 'public' as const })),
+  ...SETTINGS_ENDPOINTS.map((endpoint) =>
+    endpoint.method === 'GET'
+      ? { ...endpoint, path: '/api/settings?category=plans' }
+      : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
+  ),
+  ...PLANNED_ENDPOINTS,
+]
+
+const ENTITY_ENDPOINTS: readonly Case[] = [...DEFINITIONS.values()].flatMap((definition) =>
+  Object.entries(definition.actions).map(([action, { roles }]) => ({
+    method: 'POST' as const,
+    path: `/billapi/${definition.name}/${action}`,
+    access: roles,
+  })),
+)
+
+describe('every endpoint', () => {
+  for (const role of [null, ...LEVELS]) {
+    it(`lets in whom it should: ${role ?? 'nobody'}`, async () => {
+      const headers: Record<string, string> =
+        role === null ? {} : { cookie: cookies.get(role) ?? '' }
+      const found: string[] = []
+      const wanted: string[] = []
+      for (const endpoint of [...ENDPOINTS, ...ENTITY_ENDPOINTS]) {
+        const name = `${endpoint.method} ${endpoint.path}`
+        found.push(`${name} ${await ask(endpoint, headers)}`)
+        wanted.push(`${name} ${expected(endpoint.access, role)}`)
+      }
+      expect(found).toEqual(wanted)
+    })
+  }
+
+  it('gives nothing for a token that is none, nor for a cookie that is none', async () => {
+    for (const endpoint of [...PLANNED_ENDPOINTS.slice(0, 3), ...ENTITY_ENDPOINTS.slice(0, 12)]) {
+      expect(await ask(endpoint, { authorization: `Bearer ${'a'.repeat(40)}` })).toBe('nobody')
+      expect(await ask(endpoint, { cookie: `tollgate_session=${'b'.repeat(43)}` })).toBe('nobody')
+    }
+  })
+})
+
+describe('roles of the interface', () => {
+  it.each([
+    ['/billapi/users/create', 'write', 'refused'],
+    ['/billapi/users/update', 'write', 'refused'],
+    ['/billapi/users/delete', 'write', 'refused'],
+    ['/billapi/accounts/create', 'read', 'refused'],
+    ['/billapi/accounts/get', 'write', 'refused'],
+    ['/billapi/accounts/get', 'read', 'in'],
+    ['/billapi/accounts/create', 'write', 'in'],
+    ['/api/bulkcredit', 'write', 'refused'],
+    ['/api/credit', 'write', 'in'],
+    ['/api/report', 'reports', 'in'],
+  ] as const)('%s as %s: %s', async (path, role, verdict) => {
+    const headers = { cookie: cookies.get(role) ?? '' }
+    expect(await ask({ method: 'POST', path, access: [] }, headers)).toBe(verdict)
+  })
+})
+
+describe('rules of the operator', () => {
+  it('stand in place of the usual roles', async () => {
+    const rules = [
+      { collection: 'accounts', actions: ['get'], roles: ['reports'] },
+      { collection: 'api', actions: ['credit'], roles: [] },
+    ]
+    const get = { method: 'POST', path: '/billapi/accounts/get', access: [] } as const
+    const credit = { method: 'POST', path: '/api/credit', access: [] } as const
+    const as = (role: string) => ({ cookie: cookies.get(role) ?? '' })
+    await closed.setting('permissions', { rules })
+    expect(await ask(get, as('reports'))).toBe('in')
+    expect(await ask(get, as('read'))).toBe('refused')
+    expect(await ask(get, as('admin'))).toBe('in')
+    expect(await ask(credit, as('write'))).toBe('refused')
+    await closed.setting('permissions', { rules: 'none' })
+    expect(await ask(get, as('read'))).toBe('refused')
+    expect(await ask(get, as('admin'))).toBe('in')
+    await closed.setting('permissions', { rules: [] })
+    expect(await ask(get, as('read'))).toBe('in')
+  })
+})
+
+describe('docs/PERMISSIONS.md', () => {
+  it('is what the tables say', () => {
+    const file = new URL('../../../docs/PERMISSIONS.md', import.meta.url)
+    const page = permissionsPage(DEFINITIONS)
+    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, page)
+    expect(readFileSync(file, 'utf8')).toBe(page)
+  })
+})

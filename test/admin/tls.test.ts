@@ -1,0 +1,143 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { connect as connectTcp } from 'node:net'
+import { connect } from 'node:tls'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { AdminListenError } from '../../src/admin/listening.ts'
+import { createServer } from '../../src/admin/server.ts'
+import { type Authority, createAuthority, HAS_OPENSSL } from '../realtime/diameter/certificates.ts'
+import { openSocket } from '../realtime/http/socket.ts'
+import { silent } from '../recorder/accounts.ts'
+import { bareServer, SETTINGS } from './bare.ts'
+
+type Files = { certFile: string; keyFile: string }
+
+interface Got {
+  status: number
+  headers: Record<string, unknown>
+  body: string
+}
+
+describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
+  let authority: Authority
+  let files: Files
+  let ca: string
+  beforeAll(() => {
+    authority = createAuthority()
+    files = authority.issue('admin', 'localhost')
+    ca = readFileSync(authority.caFile, 'utf8')
+  })
+
+  const secure = (settings: Partial<typeof SETTINGS> = {}) =>
+    bareServer((server) => server.get('/here', async ({ protocol }) => ({ protocol })), {
+      tls: { enabled: true, ...files },
+      ...settings,
+    })
+
+  const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Got> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path, headers, ca, servername: 'localhost' }
+      const asked = request(options, (response) => {
+        let body = ''
+        response.on('data', (part) => {
+          body += part
+        })
+        const { statusCode: status = 0 } = response
+        response.on('end', () => resolve({ status, headers: response.headers, body }))
+      })
+      asked.on('error', reject).end()
+    })
+
+  it('answers by HTTPS, and tells browsers to stay with it', async () => {
+    const { port } = await secure()
+    for (const [path, status] of [
+      ['/here', 200],
+      ['/nowhere', 404],
+    ] as const) {
+      const answer = await get(port, path)
+      expect(answer.status).toBe(status)
+      expect(answer.headers).toMatchObject({
+        'strict-transport-security': 'max-age=31536000',
+        'x-frame-options': 'DENY',
+      })
+    }
+    expect((await get(port, '/here')).body).toBe('{"protocol":"https"}')
+  })
+
+  it('says so where a head is too large, too', async () => {
+    const { port } = await secure()
+    const answer = await get(port, '/here', { 'x-much': 'x'.repeat(33_000) })
+    expect([answer.status, JSON.parse(answer.body).status]).toEqual([431, 0])
+    expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
+  })
+
+  it('speaks nothing else', async () => {
+    const { port, server } = await secure()
+    const socket = openSocket(port)
+    await socket.send('GET /here HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(await socket.answer()).toBeNull()
+    await expect.poll(() => server.server.connections ?? 0).toBe(0)
+  })
+
+  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('of versions: %s', async (version) => {
+    const { port } = await secure()
+    const socket = connect({
+      ...{ port, host: '127.0.0.1', ca, servername: 'localhost', ciphers: 'ALL:@SECLEVEL=0' },
+      ...{ minVersion: version, maxVersion: version },
+    })
+    const spoken = await new Promise((resolve) => {
+      socket.on('secureConnect', () => resolve(socket.getProtocol()))
+      socket.on('error', () => resolve(null))
+    })
+    expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
+    socket.destroy()
+  })
+
+  it('ends while somebody is in the middle of a handshake', async () => {
+    const { port, server } = await secure()
+    const mute = connectTcp({ port, host: '127.0.0.1' })
+    mute.on('error', () => undefined)
+    await new Promise((resolve) => server.server.once('connection', resolve))
+    await server.close()
+    mute.destroy()
+  })
+
+  it('does not start with files that are of no use, which it names without what is in them', () => {
+    const other = authority.issue('other')
+    const nonsense = `${files.certFile}.nonsense`
+    writeFileSync(nonsense, 'SECRET')
+    const rows: [change: Partial<Files>, text: string][] = [
+      [{ certFile: '/nowhere' }, 'admin.tls.certFile /nowhere cannot be read: ENOENT'],
+      [{ certFile: '' }, 'admin.tls.certFile must name a file'],
+      [{ certFile: '/' }, 'admin.tls.certFile / cannot be read: EISDIR'],
+      [{ certFile: nonsense }, `admin.tls.certFile ${nonsense} has no certificate`],
+      [
+        { keyFile: nonsense },
+        `admin.tls.keyFile ${nonsense} has no private key without a passphrase`,
+      ],
+      [
+        { keyFile: other.keyFile },
+        `admin.tls.keyFile ${other.keyFile} is not the key of the certificate`,
+      ],
+    ]
+    for (const [change, text] of rows) {
+      const tls = { enabled: true, ...files, ...change }
+      const start = () => createServer({ ...SETTINGS, tls }, silent)
+      expect(start).toThrow(AdminListenError)
+      expect(start).toThrow(new AdminListenError(text))
+    }
+  })
+
+  it('warns of a key that everybody may read', async () => {
+    const lines: unknown[] = []
+    const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined } as never
+    const tls = { enabled: true, ...files }
+    chmodSync(files.keyFile, 0o600)
+    await createServer({ ...SETTINGS, tls }, log).close()
+    expect(lines).toEqual([])
+    chmodSync(files.keyFile, 0o644)
+    await createServer({ ...SETTINGS, tls }, log).close()
+    chmodSync(files.keyFile, 0o600)
+    expect(lines).toEqual([[{ file: files.keyFile }, expect.stringContaining('may read')]])
+  })
+})
