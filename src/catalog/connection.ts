@@ -1,6 +1,7 @@
 import {
   type ClientSession,
   type Db,
+  MongoBulkWriteError,
   MongoClient,
   MongoClientClosedError,
   MongoError,
@@ -227,6 +228,10 @@ const CLIENT_OUTAGES = [
 function isOutage(error: unknown): boolean {
   if (!(error instanceof MongoError)) return false
   if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
+  // The driver puts a connection that was lost into such words, too: only a server gives codes.
+  if (error instanceof MongoBulkWriteError && error.code === undefined) {
+    return [error.writeErrors].flat().length === 0
+  }
   if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
   // The pool's "waited too long for a connection" is not exported as a class.
   return error.name === 'MongoWaitQueueTimeoutError'

@@ -57,6 +57,20 @@ describe('openCatalog', () => {
     },
   )
 
+  it('reports an outage by its name where several documents were to be written', async () => {
+    const { catalog, proxy } = await openBehindProxy()
+    await catalog.ping()
+    await proxy.cut()
+    const documents = ['a', 'b'].map((_id) => ({ _id, value: 1, rev: 1 }))
+    const insert = () =>
+      catalog.run('write many', () => catalog.config.insertMany(documents as never))
+    await expect(insert()).rejects.toThrow(CatalogUnavailableError)
+    await proxy.restore()
+    await pingUntilUp(catalog)
+    await insert()
+    await expect(insert()).rejects.toThrow(/E11000/)
+  })
+
   it('recovers where the link was made anew, since nothing was answered for long', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await catalog.ping()

@@ -25,6 +25,7 @@ describe('a command line', () => {
     ['filetype set a.yaml', { name: 'filetype set', FILE: 'a.yaml' }],
     ['filetype set - --config b', { name: 'filetype set', FILE: '-', config: 'b' }],
     ['peer add --rate 5 pgw', { name: 'peer add', NAME: 'pgw', rate: '5' }],
+    ['client add --role read crm', { name: 'client add', NAME: 'crm', role: 'read' }],
     ['peer add --help', { name: 'peer add', help: true }],
     ['session release a;1', { name: 'session release', 'SESSION-ID': 'a;1' }],
     ['audit --help', { name: 'audit', help: true }],

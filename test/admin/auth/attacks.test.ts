@@ -1,7 +1,7 @@
 /** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire (issue: evidence). */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { signatureOf, signedText } from '../../../src/catalog/signature/signature.ts'
+import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
 

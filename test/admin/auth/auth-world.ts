@@ -115,7 +115,7 @@ function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {
   }
   const sessions = createSessions(deps)
   const users = createUsers(deps)
-  const server = createServer(log)
+  const server = createServer(CONFIG.admin, log)
   const others = { password: [], redirect: [], options: async () => [], ...protocols }
   const { addressOf } = parts
   const own = { sessions, users, passwords, protocols: others, dataDir }

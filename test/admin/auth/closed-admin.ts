@@ -1,9 +1,9 @@
 /** An admin where everybody must authenticate, on stores of its own, with a clock that tests set. */
 import { createHash } from 'node:crypto'
-import { hashPassword } from '../../../src/admin/auth/passwords.ts'
+import { PASSWORDS } from '../../../src/admin/auth/passwords.ts'
 import { type Admin, startAdmin } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import type { SettingCategory } from '../../../src/catalog/stored-config.ts'
+import type { StoredCategory } from '../../../src/catalog/stored-config.ts'
 import { writeStoredConfig } from '../../../src/catalog/stored-config.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Logger } from '../../../src/runtime/log.ts'
@@ -62,7 +62,7 @@ export async function startClosedAdmin(
         _id: new ObjectId(id),
         rev: 1,
         username,
-        password: await hashPassword(password),
+        password: await PASSWORDS.hash(password),
         roles: [...roles],
         from: new Date(BEGIN_MS - 1000),
         to: new Date('2170-01-01'),
@@ -78,7 +78,7 @@ export async function startClosedAdmin(
     },
     async setting(category, value) {
       const change = { nowMs, by: 'test' }
-      await writeStoredConfig(stores.catalog, category as SettingCategory, () => value, change)
+      await writeStoredConfig(stores.catalog, category as StoredCategory, () => value, change)
       nowMs += POLL_MS
     },
     async close() {

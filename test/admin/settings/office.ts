@@ -109,7 +109,7 @@ export function useOffice(more: readonly Category[] = []): Office {
 
 export async function openOffice(catalog: Catalog, more: readonly Category[] = []) {
   const log = createLogger({ name: 'test', level: 'silent' })
-  const server = createServer(log)
+  const server = createServer(loadConfig({ env: {} }).admin, log)
   const categories = createCategories(loadConfig({ env: {} }), more)
   const audit = createAudit(catalog)
   const clock = { nowMs: () => NOW_MS }

@@ -73,7 +73,7 @@ export function useSamlWorld(): SamlWorld {
     provider = newKeyPair('provider')
     stranger = newKeyPair('stranger')
     stores = await startTestStores()
-    server = createServer(log)
+    server = createServer(loadConfig({ env: {} }).admin, log)
     const clock = { nowMs: () => world.nowMs }
     const { catalog, ledger } = stores
     const deps = {
