@@ -37,7 +37,6 @@ export interface SamlBegin {
 }
 
 const BODY_BYTES_MAX = 256 * 1024
-const REFUSED = 'the login by the identity provider was refused'
 const FOREIGN = 'the login was not begun in this browser, or took too long: begin again'
 const UNCACHED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const
 
@@ -119,7 +118,7 @@ function addRoutes(
     } catch (error) {
       if (!(error instanceof SamlRefusedError)) throw error
       await refuse(provider, request, error.message)
-      return reply.code(403).send({ status: 0, code: 403, desc: REFUSED })
+      return reply.code(403).send({ status: 0, code: 403, desc: error.told })
     }
   }
   const done: Handler = async (provider, request, reply) => {
