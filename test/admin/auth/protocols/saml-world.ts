@@ -1,7 +1,10 @@
 /** The routes of SAML over HTTP, on stores of their own, with a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { addSamlRoutes, type SamlBegin } from '../../../../src/admin/auth/protocols/saml-routes.ts'
+import {
+  addSamlRoutes,
+  type SamlProtocol,
+} from '../../../../src/admin/auth/protocols/saml-routes.ts'
 import type { SessionUser } from '../../../../src/admin/auth/sessions.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
@@ -46,7 +49,7 @@ export interface SamlWorld {
   opened: SessionUser[]
   /** What was logged since the world began. */
   said(): string
-  begin: SamlBegin['begin']
+  begin: SamlProtocol['begin']
   configure(...protocols: Record<string, unknown>[]): Promise<void>
   settings(more?: Record<string, unknown>): Record<string, unknown>
   get(path: string, cookie?: string): Promise<Response>
@@ -68,7 +71,7 @@ interface Running {
   stranger: KeyPair
   catalog: Catalog
   url: string
-  begin: SamlBegin['begin']
+  begin: SamlProtocol['begin']
   close(): Promise<void>
 }
 
