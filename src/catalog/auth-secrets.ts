@@ -1,4 +1,4 @@
-/** Keeps the secrets of category `auth` from those who read it, and from where they do not belong. */
+/** Keeps the secrets of category `auth` from who reads it, and from where they do not belong. */
 import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-settings.ts'
 import { CompileError } from './errors.ts'
 

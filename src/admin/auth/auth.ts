@@ -80,7 +80,7 @@ export function createAuth(options: AuthOptions): Auth {
       })
       const protocols = {
         password: [createLdap({ ...options, sealer: createSealer(config.secrets.key) })],
-        redirect: [{ type: 'saml', begin: saml.begin }],
+        redirect: [saml],
         options: async () => providersShown(await settings.of(AUTH)),
       }
       const login = { ...options, sessions, users, protocols, passwords: PASSWORDS, attempts }

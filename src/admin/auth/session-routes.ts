@@ -144,8 +144,8 @@ async function answerLogin(
   if (redirect !== undefined) {
     const refused = await deps.attempts.admit(deps.addressOf(request))
     if (refused !== null) throw tooMany(refused)
-    const begun = await redirect.begin(fields.provider, request, reply)
-    if (begun !== null) return success({ redirect: begun.redirect }, input)
+    const begun = await redirect.begin(fields.provider)
+    if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
     throw new AuthRefusal('provider is not known', { httpStatus: 400 })
   }
   const { username, password } = fields

@@ -1,17 +1,12 @@
 /** All ways to log in beside `internal`, which is always there. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PasswordProtocol } from './protocol.ts'
 
 /** By a visit to another site, which sends the user back to a route of its own. */
 export interface RedirectProtocol {
   /** As in the parameter `protocol` of a login. */
   readonly type: string
-  /** Where the browser has to go; null: there is no such provider. */
-  begin(
-    provider: string | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<{ readonly redirect: string } | null>
+  /** Where the browser has to go; `unknown`: there is no such provider. */
+  begin(provider: string | undefined): Promise<{ readonly redirect: string } | 'unknown'>
 }
 
 /** What a login page offers. */

@@ -23,21 +23,18 @@ export interface SamlSessions {
   limit(request: FastifyRequest): Promise<void>
 }
 
-export interface SamlBegin {
+/** A `RedirectProtocol`. */
+export interface SamlProtocol {
+  readonly type: 'saml'
   /**
-   * For a login with protocol `saml`: where the browser has to go. Binds the login to it by a
-   * cookie. Null: there is no such provider.
+   * For a login with protocol `saml`: where the browser has to go first, a page of ours that binds
+   * the login to it. `unknown`: there is no such provider.
    */
-  begin(
-    provider: string | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    returnTo?: string,
-  ): Promise<{ redirect: string } | null>
+  begin(provider: string | undefined): Promise<{ readonly redirect: string } | 'unknown'>
 }
 
+const KEY_CHARACTERS_MAX = 128
 const BODY_BYTES_MAX = 256 * 1024
-const REFUSED = 'the login by the identity provider was refused'
 const FOREIGN = 'the login was not begun in this browser, or took too long: begin again'
 const UNCACHED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const
 
@@ -46,7 +43,7 @@ export function addSamlRoutes(
   server: FastifyInstance,
   deps: SamlDeps,
   ways: SamlSessions,
-): SamlBegin {
+): SamlProtocol {
   const saml = createSaml(deps)
   server.register(async (scope) => {
     scope.setErrorHandler(errorHandler(deps.log))
@@ -59,10 +56,12 @@ export function addSamlRoutes(
     addRoutes(scope, saml, deps, ways)
   })
   return {
-    async begin(name, request, reply, returnTo) {
+    type: 'saml',
+    async begin(name) {
       const provider = await saml.provider(name)
-      if (provider === null) return null
-      return { redirect: await beginLogin(saml, provider, request, reply, returnTo) }
+      if (provider === null) return 'unknown'
+      // With the host name to which the provider sends back: the cookie is of that one.
+      return { redirect: new URL('login', provider.callback_url).href }
     },
   }
 }
@@ -96,7 +95,6 @@ function addRoutes(
   const handled = (handler: Handler) => ({
     config: { access: 'public' as const },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      await limit(request)
       const { name } = request.params as { name: string }
       const provider = await saml.provider(name)
       if (provider === null) return reply.callNotFound()
@@ -104,11 +102,13 @@ function addRoutes(
     },
   })
   const login: Handler = async (provider, request, reply) => {
+    await limit(request)
     const { return_to: wanted } = request.query as { return_to?: unknown }
     const returnTo = typeof wanted === 'string' ? wanted : undefined
     return reply.redirect(await beginLogin(saml, provider, request, reply, returnTo), 302)
   }
   const acs: Handler = async (provider, request, reply) => {
+    await limit(request)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     try {
       const [response, relayState] = [single(form, 'SAMLResponse'), single(form, 'RelayState')]
@@ -119,13 +119,15 @@ function addRoutes(
     } catch (error) {
       if (!(error instanceof SamlRefusedError)) throw error
       await refuse(provider, request, error.message)
-      return reply.code(403).send({ status: 0, code: 403, desc: REFUSED })
+      return reply.code(403).send({ status: 0, code: 403, desc: error.told })
     }
   }
   const done: Handler = async (provider, request, reply) => {
     const binding = bindingOf(provider, request)
     const waiting = binding === undefined ? null : await saml.finish(provider, binding)
     if (waiting !== null) return open(waiting, provider, request, reply)
+    // Who is refused here may go on asking; the audit is not to be filled by it.
+    await limit(request)
     await refuse(provider, request, 'no login waits for this browser')
     return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
   }
@@ -183,11 +185,14 @@ function record(
   { name: provider }: SamlSettings,
   what: { type: 'login'; user: SessionUser } | { type: 'login_failed'; reason: string },
 ): Promise<void> {
-  const told = { protocol: 'saml', provider }
-  const user = what.type === 'login' ? what.user : { id: '', name: '', roles: null }
-  const actor = { by: 'session', id: user.id, name: user.name, address: request.ip } as const
-  return audit.record(actor, clock.nowMs(), {
-    ...{ collection: 'login', type: what.type, key: `login_${user.name || provider}` },
-    new: what.type === 'login' ? { ...told, roles: user.roles } : { ...told, reason: what.reason },
-  })
+  const { type } = what
+  const address = request.ip
+  const actor =
+    what.type === 'login'
+      ? ({ by: 'session', id: what.user.id, name: what.user.name, address } as const)
+      : ({ by: 'open', id: '', name: '', address } as const)
+  const more = what.type === 'login' ? { roles: what.user.roles } : { reason: what.reason }
+  const key = `login_${actor.name || provider}`.slice(0, KEY_CHARACTERS_MAX)
+  const entry = { collection: 'login', type, key, new: { protocol: 'saml', provider, ...more } }
+  return audit.record(actor, clock.nowMs(), entry)
 }

@@ -6,10 +6,10 @@ import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { rolesOf } from './roles.ts'
 import { claimsOf } from './saml-assertion.ts'
-import { checkEnvelope } from './saml-envelope.ts'
+import { checkEnvelope, type Envelope } from './saml-envelope.ts'
 import { requestUrl, signedAssertion } from './saml-provider.ts'
 import { SamlRefusedError } from './saml-refused.ts'
-import { readXml, XmlRefusedError } from './xml-tree.ts'
+import { readXml } from './xml-tree.ts'
 
 /** Who has logged in, and the path of ours where the browser goes then. */
 export interface SamlLogin {
@@ -44,6 +44,8 @@ export const REQUEST_MS = 10 * 60_000
 /** The browser follows a redirect meanwhile. */
 const FINISH_MS = 2 * 60_000
 
+const NO_ROLE = 'the user has no role here'
+
 interface BegunRequest {
   /** Of the binding, hashed. */
   browser: string
@@ -75,7 +77,13 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
     },
     async accept(provider, response, relayState) {
       const nowMs = clock.nowMs()
-      const { claims, inResponseTo } = await read(provider, response, nowMs)
+      const { text, envelope } = openEnvelope(provider, response)
+      const { inResponseTo } = envelope
+      // Checking a signature is work that nobody gets for nothing.
+      const isWaiting = async (id: string) => (await keys.get(requestKey(provider, id))) !== null
+      if (inResponseTo !== null && !(await isWaiting(inResponseTo))) throw notWaiting()
+      const assertion = await signedAssertion(provider, text, envelope)
+      const claims = claimsOf(assertion, inResponseTo, provider, nowMs)
       const seen = `saml:assertion:${provider.name}:${hashOf(claims.assertionId)}`
       const isNew = await keys.setOnce(seen, '1', Math.ceil(claims.endMs - nowMs))
       if (!isNew) throw new SamlRefusedError('it was used already')
@@ -85,7 +93,7 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
         return { user, returnTo: isOurs ? relayState : provider.return_url }
       }
       const begun = await keys.take(requestKey(provider, inResponseTo))
-      if (begun === null) throw new SamlRefusedError('it answers a request that is not waiting')
+      if (begun === null) throw notWaiting()
       const { browser, returnTo } = JSON.parse(begun) as BegunRequest
       const login: SamlLogin = { user, returnTo }
       await keys.set(waitingKey(provider, browser), JSON.stringify(login), FINISH_MS)
@@ -98,22 +106,25 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
   }
 }
 
-async function read(provider: SamlSettings, response: string, nowMs: number) {
-  try {
-    const text = textOf(response)
-    const envelope = checkEnvelope(readXml(text))
-    const { destination, inResponseTo } = envelope
-    if (destination !== null && destination !== provider.callback_url) {
-      throw new SamlRefusedError('it is for another destination')
-    }
-    if (inResponseTo === null && !provider.allow_unsolicited) {
-      throw new SamlRefusedError('nobody asked for it')
-    }
-    const assertion = await signedAssertion(provider, text, envelope)
-    return { claims: claimsOf(assertion, inResponseTo, provider, nowMs), inResponseTo }
-  } catch (error) {
-    throw error instanceof XmlRefusedError ? new SamlRefusedError(`it ${error.message}`) : error
+function notWaiting(): SamlRefusedError {
+  return new SamlRefusedError('it answers a request that is not waiting')
+}
+
+/** What can be seen without a key. */
+function openEnvelope(
+  provider: SamlSettings,
+  response: string,
+): { text: string; envelope: Envelope } {
+  const text = textOf(response)
+  const envelope = checkEnvelope(readXml(text))
+  const { destination, inResponseTo } = envelope
+  if (destination !== null && destination !== provider.callback_url) {
+    throw new SamlRefusedError('it is for another destination')
   }
+  if (inResponseTo === null && !provider.allow_unsolicited) {
+    throw new SamlRefusedError('nobody asked for it')
+  }
+  return { text, envelope }
 }
 
 function textOf(response: string): string {
@@ -131,7 +142,7 @@ function userOf(
   { username, roleValues }: { username: string; roleValues: readonly string[] },
 ): SessionUser {
   const given = rolesOf(roles, roleValues)
-  if (given.length === 0) throw new SamlRefusedError('the user has no role here')
+  if (given.length === 0) throw new SamlRefusedError(NO_ROLE, NO_ROLE)
   // With the provider: another one, or the users collection, may have the same name.
   return { id: `saml:${name}:${username}`, name: username, roles: given }
 }

@@ -4,6 +4,7 @@
  * DOCTYPE with its entities, no processing instructions, no CDATA.
  */
 import { SaxesParser } from 'saxes'
+import { SamlRefusedError } from './saml-refused.ts'
 
 export interface XmlElement {
   /** Without a prefix. */
@@ -16,13 +17,8 @@ export interface XmlElement {
   readonly text: string
 }
 
-/** It is not XML, or not such that we read it. The message holds nothing of it. */
-export class XmlRefusedError extends Error {
-  override name = 'XmlRefusedError'
-}
-
 const DEPTH_MAX = 32
-const ELEMENTS_MAX = 5000
+const ELEMENTS_MAX = 2000
 const ATTRIBUTES_MAX = 32
 
 interface Growing {
@@ -33,13 +29,13 @@ interface Growing {
   text: string
 }
 
-/** Gives the root. Throws `XmlRefusedError`. */
+/** Gives the root. Throws `SamlRefusedError`. */
 export function readXml(text: string): XmlElement {
   const open: Growing[] = []
   let root: Growing | undefined
   let elements = 0
   const refuse = (what: string) => () => {
-    throw new XmlRefusedError(what)
+    throw new SamlRefusedError(`it ${what}`)
   }
   const parser = new SaxesParser({ xmlns: true, defaultXMLVersion: '1.0', forceXMLVersion: true })
   parser.on('error', refuse('is not well-formed'))
@@ -68,7 +64,7 @@ export function readXml(text: string): XmlElement {
   })
   parser.on('closetag', () => open.pop())
   parser.write(text).close()
-  if (root === undefined) throw new XmlRefusedError('is not well-formed')
+  if (root === undefined) throw new SamlRefusedError('it is not well-formed')
   return root
 }
 

@@ -1,16 +1,23 @@
 /** The routes of SAML over HTTP, on stores of their own, with a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { addSamlRoutes, type SamlBegin } from '../../../../src/admin/auth/protocols/saml-routes.ts'
+import {
+  addSamlRoutes,
+  type SamlProtocol,
+} from '../../../../src/admin/auth/protocols/saml-routes.ts'
 import type { SessionUser } from '../../../../src/admin/auth/sessions.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import type { AuditDocument } from '../../../../src/catalog/audit/audit-document.ts'
 import { checkAuthSettings } from '../../../../src/catalog/auth-settings.ts'
+import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/current-settings.ts'
-import { createLogger } from '../../../../src/runtime/log.ts'
+import type { Clock } from '../../../../src/runtime/clock.ts'
+import { createLogger, type Logger } from '../../../../src/runtime/log.ts'
 import { openExpiringKeys } from '../../../../src/store/expiring.ts'
-import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
+import { startTestMongo } from '../../../support/mongo.ts'
+import { startTestRedis } from '../../../support/redis.ts'
 import {
   answer,
   CALLBACK,
@@ -42,7 +49,7 @@ export interface SamlWorld {
   opened: SessionUser[]
   /** What was logged since the world began. */
   said(): string
-  begin: SamlBegin['begin']
+  begin: SamlProtocol['begin']
   configure(...protocols: Record<string, unknown>[]): Promise<void>
   settings(more?: Record<string, unknown>): Record<string, unknown>
   get(path: string, cookie?: string): Promise<Response>
@@ -58,61 +65,44 @@ export interface SamlWorld {
   audited(): Promise<AuditDocument[]>
 }
 
+/** What runs while a file is tested. */
+interface Running {
+  provider: KeyPair
+  stranger: KeyPair
+  catalog: Catalog
+  url: string
+  begin: SamlProtocol['begin']
+  close(): Promise<void>
+}
+
 export function useSamlWorld(): SamlWorld {
-  let stores: TestStores
-  let provider: KeyPair
-  let stranger: KeyPair
-  let server: ReturnType<typeof createServer>
-  let begin: SamlBegin['begin']
-  let url = ''
+  let running: Running
   const lines: string[] = []
   const opened: SessionUser[] = []
-  const destination = { write: (line: string) => void lines.push(line) }
-  const log = createLogger({ name: 'test', level: 'trace', destination })
   beforeAll(async () => {
-    provider = newKeyPair('provider')
-    stranger = newKeyPair('stranger')
-    stores = await startTestStores()
-    server = createServer(loadConfig({ env: {} }).admin, log)
-    const clock = { nowMs: () => world.nowMs }
-    const { catalog, ledger } = stores
-    const deps = {
-      ...{ log, clock, audit: createAudit(catalog) },
-      keys: openExpiringKeys(ledger.redis, 'auth'),
-      settings: createCurrentSettings(catalog, clock, 1000),
-    }
-    const sessions = {
-      async open(user: SessionUser) {
-        opened.push(user)
-        return `session-${opened.length}`
-      },
-    }
-    begin = addSamlRoutes(server, deps, {
-      ...{ sessions, limit: async () => undefined },
-      setCookie: (reply, _request, value) => void reply.header('set-cookie', `tollgate=${value}`),
-    }).begin
-    await server.listen({ host: '127.0.0.1', port: 0 })
-    url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+    const log = createLogger({
+      ...{ name: 'test', level: 'trace' },
+      destination: { write: (line) => void lines.push(line) },
+    })
+    running = await startRunning(log, { nowMs: () => world.nowMs }, opened)
     await world.configure(world.settings())
   })
-  afterAll(async () => {
-    await server?.close()
-    await stores?.close()
-  })
+  afterAll(() => running?.close())
   const world: SamlWorld = {
-    ...{ nowMs: NOW_MS, opened, provider: () => provider, stranger: () => stranger },
-    ...{ url: () => url, said: () => lines.join(''), begin: (...call) => begin(...call) },
-    ...requests(() => url),
+    ...{ nowMs: NOW_MS, opened, said: () => lines.join('') },
+    ...{ provider: () => running.provider, stranger: () => running.stranger },
+    ...{ url: () => running.url, begin: (...call) => running.begin(...call) },
+    ...requests(() => running.url),
     settings: (more = {}) => ({
       ...{ type: 'saml', name: 'corp', entry_point: 'https://idp.example.net/sso', issuer: OUR_ID },
-      ...{ callback_url: CALLBACK, idp_certs: [provider.cert], idp_issuer: IDP_ID },
+      ...{ callback_url: CALLBACK, idp_certs: [running.provider.cert], idp_issuer: IDP_ID },
       roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
       ...more,
     }),
     async configure(...protocols) {
       const value = checkAuthSettings({ protocols })
       const document = { rev: 1, value, changed: new Date(world.nowMs), changed_by: 'test' }
-      await stores.catalog.config.replaceOne({ _id: 'auth' }, document, { upsert: true })
+      await running.catalog.config.replaceOne({ _id: 'auth' }, document, { upsert: true })
       world.nowMs += 1000
     },
     async login(query = '', cookie = undefined) {
@@ -131,26 +121,61 @@ export function useSamlWorld(): SamlWorld {
       const [sessions, from] = [opened.length, lines.length]
       const response = await world.post({ SAMLResponse: base64(xml) })
       const body = (await response.json()) as object
-      expect([response.status, body]).toEqual([
-        403,
-        { status: 0, code: 403, desc: expect.any(String) },
-      ])
+      const told = { status: 0, code: 403, desc: expect.any(String) }
+      expect([response.status, body]).toEqual([403, told])
       expect(lines.slice(from).join('')).toMatch(reason)
       expect(response.headers.get('set-cookie')).toBeNull()
       expect(opened.length).toBe(sessions)
     },
     async accepted(xml, { cookie }) {
       const response = await world.post({ SAMLResponse: base64(xml) })
-      expect([response.status, response.headers.get('location')]).toEqual([
-        303,
-        '/auth/saml/corp/done',
-      ])
-      expect(response.headers.get('set-cookie')).toBeNull()
+      const { status, headers } = response
+      expect([status, headers.get('location')]).toEqual([303, '/auth/saml/corp/done'])
+      expect(headers.get('set-cookie')).toBeNull()
       return world.get('/auth/saml/corp/done', cookie)
     },
-    audited: () => stores.catalog.audit.find().sort({ urt: 1 }).toArray(),
+    audited: () => running.catalog.audit.find().sort({ urt: 1 }).toArray(),
   }
   return world
+}
+
+async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): Promise<Running> {
+  const [provider, stranger] = [newKeyPair('provider'), newKeyPair('stranger')]
+  const [store, mongo] = await Promise.all([
+    // Nothing here has to outlive a crash.
+    startTestRedis({ appendfsync: 'everysec' }),
+    startTestMongo(),
+  ])
+  const redis = openRedis({ url: store.url, commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }, log)
+  await waitForRedis(redis, 5_000)
+  const { url, database } = mongo
+  const catalog = await openCatalog({ url, database, timeoutMs: 5_000, appName: 'test' })
+  const deps = {
+    ...{ log, clock, audit: createAudit(catalog) },
+    keys: openExpiringKeys(redis, 'auth'),
+    settings: createCurrentSettings(catalog, clock, 1000),
+  }
+  const sessions = {
+    async open(user: SessionUser) {
+      opened.push(user)
+      return `session-${opened.length}`
+    },
+  }
+  const server = createServer(loadConfig({ env: {} }).admin, log)
+  const { begin } = addSamlRoutes(server, deps, {
+    ...{ sessions, limit: async () => undefined },
+    setCookie: (reply, _request, value) => void reply.header('set-cookie', `tollgate=${value}`),
+  })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = server.server.address() as AddressInfo
+  return {
+    ...{ provider, stranger, catalog, begin, url: `http://127.0.0.1:${port}` },
+    async close() {
+      await server.close()
+      await Promise.all([redis.close(), catalog.close()])
+      await Promise.all([store.close(), mongo.close()])
+    },
+  }
 }
 
 function requests(url: () => string): Pick<SamlWorld, 'get' | 'post'> {
