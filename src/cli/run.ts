@@ -38,6 +38,7 @@ export async function runCommandLine(
       print(commandHelpText(invocation.command))
       return 0
     }
+    if (invocation.command.name.startsWith('settings ')) return await settings(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${describe(error)}`)
@@ -56,6 +57,11 @@ function describe(error: unknown): string {
   return (isDefect ? error.stack : undefined) ?? error.message
 }
 
+async function settings({ command, operands, options }: Invocation): Promise<ExitCode> {
+  const { runSettings } = await import('./settings.ts')
+  return runSettings(command.name, operands, options, optionalText(options, 'config'))
+}
+
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */
 async function dispatch(
   { command, operands, options }: Invocation,
@@ -64,9 +70,6 @@ async function dispatch(
 ): Promise<ExitCode> {
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
-  if (command.name.startsWith('settings ')) {
-    return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
-  }
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
