@@ -6,7 +6,7 @@ import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
 import { UsageError } from './errors.ts'
-import { type Invocation, type OptionValues, optionalText, parseCommandLine } from './parse.ts'
+import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
 import { versionOf } from './version.ts'
 
@@ -38,6 +38,7 @@ export async function runCommandLine(
       print(commandHelpText(invocation.command))
       return 0
     }
+    if (/^(?:user|client|settings) /.test(invocation.command.name)) return await access(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${describe(error)}`)
@@ -64,10 +65,6 @@ async function dispatch(
 ): Promise<ExitCode> {
   const { NAME = '', FILE = '', COLLECTION = '' } = operands
   const file = optionalText(options, 'config')
-  if (command.name.startsWith('client ')) return dispatchClient(command.name, NAME, options, file)
-  if (command.name.startsWith('settings ')) {
-    return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
-  }
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
@@ -125,47 +122,33 @@ async function dispatch(
       print(versionOf())
       return 0
     default:
-      return dispatchAccess(command.name, NAME, options, file)
-  }
-}
-
-/** Commands on who may use the control plane. */
-async function dispatchAccess(
-  command: string,
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<ExitCode> {
-  switch (command) {
-    case 'user list':
-      return (await import('./user.ts')).listUsers(options, file)
-    case 'user add':
-      return (await import('./user.ts')).addUser(name, options, file)
-    case 'user password':
-      return (await import('./user.ts')).setPassword(name, options, file)
-    case 'user remove':
-      return (await import('./user.ts')).removeUser(name, file)
-    default:
       print(helpText())
       return 0
   }
 }
 
-async function dispatchClient(
-  command: string,
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<ExitCode> {
-  const clients = await import('./client.ts')
-  switch (command) {
+/** Commands on who may use the control plane, and on its settings. */
+async function access({ command, operands, options }: Invocation): Promise<ExitCode> {
+  const { NAME = '' } = operands
+  const file = optionalText(options, 'config')
+  switch (command.name) {
+    case 'user list':
+      return (await import('./user.ts')).listUsers(options, file)
+    case 'user add':
+      return (await import('./user.ts')).addUser(NAME, options, file)
+    case 'user password':
+      return (await import('./user.ts')).setPassword(NAME, options, file)
+    case 'user remove':
+      return (await import('./user.ts')).removeUser(NAME, file)
+    case 'client list':
+      return (await import('./client.ts')).listClients(options, file)
     case 'client add':
-      return clients.addClient(name, options, file)
+      return (await import('./client.ts')).addClient(NAME, options, file)
     case 'client rotate':
-      return clients.rotateClient(name, file)
+      return (await import('./client.ts')).rotateClient(NAME, file)
     case 'client revoke':
-      return clients.revokeClient(name, file)
+      return (await import('./client.ts')).revokeClient(NAME, file)
     default:
-      return clients.listClients(options, file)
+      return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
   }
 }

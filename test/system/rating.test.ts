@@ -1,4 +1,6 @@
 /** Prices, included units, limits, taxes and refunds through the whole product. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
@@ -6,6 +8,7 @@ import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import { type ProfileFence, writeEntity } from '../../src/catalog/write.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'
+import { tollgate } from './command.ts'
 import { type Books, type Fields, openBooks, post, withCatalog } from './exchange.ts'
 import { FAMILY, RULES, SINCE, SINGLE, subscriber, TEAM, writeTariffs } from './tariffs.ts'
 
@@ -267,5 +270,32 @@ describe('a refund', () => {
       { usagev: 2, aprice: 0.08, final_charge: 0.0936, payments: [{ cost: 0.08 }] },
       { usagev: -2, aprice: -0.08, final_charge: -0.0936, payments: [{ cost: -0.08 }] },
     ])
+  })
+})
+
+/** Last: it changes the tax of all. */
+describe('a tax that is set while the node charges', () => {
+  it('holds for sessions that begin a moment later, without a restart', async () => {
+    const event = { sid: FIRST_SID, usaget: 'traffic', usagev: 1, urt: at('12:40:00') }
+    let number = 0
+    const taxesNow = async () => {
+      number += 1
+      const id = `taxed-${number}`
+      expect(await ask('event', id, 0, event)).toMatchObject({ returnCode: 1 })
+      const [line] = await linesOf(id)
+      const data = line?.['tax_data'] as { taxes: { key: string; tax: number }[] } | undefined
+      return (data?.taxes ?? []).map(({ key, tax }) => `${key} ${tax}`)
+    }
+    expect(await taxesNow()).toEqual(['DEFAULT_VAT 0.17'])
+    await withCatalog(product, async (catalog) => {
+      const reduced = { key: 'REDUCED', description: 'VAT', rate: 0.07, from: SINCE }
+      await writeEntity(catalog, 'taxes', reduced, { mode: 'insert', timeZone: 'UTC' })
+    })
+    const file = join(product.folder, 'taxation.json')
+    await writeFile(file, '{"default":"REDUCED"}')
+    expect((await tollgate(product, ['settings', 'set', 'taxation', file])).code).toBe(0)
+    await waitUntil('the new tax', async () => (await taxesNow())[0] === 'REDUCED 0.07')
+    expect((await tollgate(product, ['settings', 'unset', 'taxation'])).code).toBe(0)
+    await waitUntil('the old tax', async () => (await taxesNow())[0] === 'DEFAULT_VAT 0.17')
   })
 })

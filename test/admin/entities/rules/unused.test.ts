@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BalanceDocument } from '../../../../src/catalog/balance-document.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
+import { writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
 import { insertEntity, useStore } from '../../../catalog/store.ts'
 import { checkUnused, contextOf, DISPLAY, day, documentOf, NOW_MS, refusal } from './context.ts'
 
@@ -130,6 +131,14 @@ describe('a tax', () => {
     expect(await neededBy(catalog, 'taxes', { key: 'VAT' })).toContain('no tax of their own')
     const past = documentOf({ key: 'VAT', from: day('2026-01-01'), to: day('2026-02-01') })
     await checkUnused('taxes', past, contextOf(catalog))
+  })
+
+  it('is kept while it is the default that is stored, and no longer the other', async () => {
+    const catalog = await store.open()
+    const change = { nowMs: NOW_MS, by: 'test' }
+    await writeStoredConfig(catalog, 'taxation', () => ({ default: 'LOW' }), change)
+    expect(await neededBy(catalog, 'taxes', { key: 'LOW' })).toContain('no tax of their own')
+    expect(await neededBy(catalog, 'taxes', { key: 'VAT' })).toBeNull()
   })
 })
 

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest'
+import type { Category } from '../../../src/admin/settings/category.ts'
+import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
+import { compilePeers } from '../../../src/catalog/peers.ts'
+import { writeStoredConfig } from '../../../src/catalog/stored-config.ts'
+import { writeEntity } from '../../../src/catalog/write.ts'
+import { RuleError } from '../../../src/rating/rule-error.ts'
+import { isObject } from '../../../src/rating/rule-fields.ts'
+import { type Fields, useOffice } from './office.ts'
+
+/** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
+const SECRETIVE: Category = {
+  ...{ name: 'auth', about: 'Secrets.', readRole: 'admin' },
+  check(value) {
+    if (!isObject(value)) throw new RuleError('auth', 'must be an object')
+  },
+  shown(stored) {
+    const { password: _, ...others } = isObject(stored) ? stored : {}
+    return others
+  },
+  merged(value, stored) {
+    const password = isObject(stored) ? stored['password'] : undefined
+    return password === undefined ? value : { password, ...(value as object) }
+  },
+}
+
+/** As one whose members are made and ended. */
+const MAKING: Category = {
+  ...{ name: 'shared_secret', about: 'Made.', readRole: 'admin', check: () => undefined },
+  shown: (stored) => Object.keys(stored as object),
+  special: {
+    set(stored, data) {
+      const { name } = data as { name: string }
+      return { value: { ...(stored as object), [name]: 'sealed' }, told: { name, key: 'once' } }
+    },
+    unset(stored, data) {
+      const { [String((data as Fields)['name'])]: gone, ...others } = stored as Fields
+      if (gone === undefined) throw new RuleError('shared_secret', 'has none of this name')
+      return { value: others, told: true }
+    },
+  },
+}
+
+const office = useOffice([SECRETIVE, MAKING])
+
+const set = (category: string, data: unknown, more: Fields = {}) =>
+  office.ok({ action: 'set', category, data, ...more })
+const refused = (category: string, data: unknown) =>
+  office.refused({ action: 'set', category, data })
+
+const [BUILT_IN] = builtInFileTypes().values()
+
+const EVENT = {
+  active: true,
+  event_code: 'HALF',
+  conditions: [{ type: 'reached_percentage', value: '50,90', paths: [{ path: 'balance.cost' }] }],
+}
+
+describe('values that are stored', () => {
+  it.each([
+    ['rates', { fields: [{ field_name: 'colour', type: 'select', select_options: 'red' }] }],
+    ['prepaidgroups', { fields: [] }],
+    ['security', { cors: { origins: ['https://crm.example.net'] } }],
+    ['permissions', { rules: [{ collection: 'plans', actions: ['get'], roles: ['sales'] }] }],
+    ['permissions', { rules: [{ collection: '*', actions: '*', roles: ['sales', 'admin'] }] }],
+    ['plays', { plays: [{ name: 'MOBILE', enabled: true, default: true }, { name: 'TV' }] }],
+    ['events', { balance: [EVENT], settings: { http: { url: 'https://crm.example.net/told' } } }],
+    ['taxation', { mapping: { priorities: [{ filters: [{ tax_field: 'k', rate_field: 'k' }] }] } }],
+    ['taxation', {}],
+  ])('%s: %j', async (category, data) => {
+    expect((await set(category, data)).details).toEqual(data)
+    expect((await office.get(category)).details).toEqual(data)
+  })
+})
+
+describe('values that are refused by path, and change nothing', () => {
+  it.each([
+    ['rates', { fields: [{ field_name: 'x', mandatry: true }] }, 'rates.fields.0.mandatry is not'],
+    ['rates', { felds: [] }, 'rates.felds is not known'],
+    ['rates', [1], 'rates must be an object'],
+    ['subscribers', { subscriber: { fields: 5 } }, 'subscribers.subscriber.fields must be a list'],
+    ['subscribers', { customer: {} }, 'subscribers.customer is not known'],
+    ['subscribers.account.x', 1, 'subscribers.account.x is not known'],
+    ['subscribers.subscriber.fields', [{ field_name: 'sid', type: 'text' }], 'must stay as it is'],
+    ['security', { sesion: {} }, 'security.sesion is not known; did you mean session?'],
+    ['security.session.idle_minutes', 0, 'security.session.idle_minutes must be an integer from 1'],
+    ['security.oauth.grants', ['implicit'], 'security.oauth.grants.0 must be one of client_cred'],
+    ['security', null, 'security must be an object'],
+    ['security.cors.origins', ['*'], 'security.cors.origins.0 must be a text of the form'],
+    [
+      'permissions',
+      { rules: [{ collection: 'plans', actions: ['get'] }] },
+      'rules.0.roles is miss',
+    ],
+    ['permissions.rules', [{ collection: 'X', actions: '*', roles: ['a'] }], 'rules.0.collection'],
+    ['permissions.rules', [{ collection: '*', actions: 'get', roles: ['a'] }], 'rules.0.actions'],
+    [
+      'permissions.rules',
+      [{ collection: '*', actions: '*', roles: ['A'] }],
+      'rules.0.roles.0 must',
+    ],
+    [
+      'permissions.rules',
+      [{ collection: '*', actions: '*', roles: [] }],
+      'rules.0.roles must have',
+    ],
+    ['plays', { plays: [{ name: 'A' }, { name: 'A' }] }, "plays.plays.1.name 'A' is there twice"],
+    ['plays', { plays: [{ name: 'A', default: true }] }, 'plays.plays.0.default must not be true'],
+    ['plays', { plays: [{ name: '' }] }, 'plays.plays.0.name must be 1 to 64 letters'],
+    ['events', { balance: [{ conditions: [] }] }, 'events.balance.0.event_code is missing'],
+    ['events', { balance: [{ ...EVENT, conditions: [] }] }, 'events.balance.0.conditions must'],
+    [
+      'events',
+      { balance: [{ ...EVENT, conditions: [{ type: 'not_in' }] }] },
+      'events.balance.0.conditions.0.type must be one of is, is_not',
+    ],
+    ['events', { fraud: [{ event_code: 'F' }] }, 'events.fraud.0.recurrence is missing'],
+    ['events.settings.http.url', 'https://ada:pw@crm', 'without user and password'],
+    ['events.settings.http.url', 'file:///etc/passwd', 'events.settings.http.url must be an addr'],
+    ['taxation', { defalut: 'X' }, 'taxation.defalut is not known'],
+    ['taxation.default', 'not a key', 'taxation.default must be capital letters'],
+    ['taxation.default', { key: 5 }, 'taxation.default.key must be capital letters'],
+    ['taxation.mapping', { priorities: [{}] }, 'taxation.mapping.priorities.0.filters is missing'],
+    ['file_types', [{ file_type: 'X' }], 'file_types.X.'],
+    ['file_types', {}, 'file_types.0'],
+    ['file_types', 5, 'file_types must be a list'],
+    ['peers', [{ name: 'a b' }], 'peers.0.name must be'],
+    ['peers', [{ name: 'a', addresses: ['10.0.0.300'] }], 'peers.0.addresses.0 must be'],
+  ])('%s: %j', async (category, data, reason) => {
+    expect(await refused(category, data)).toContain(reason)
+  })
+
+  it('but what others have stored and nothing reads may stay as it is', async () => {
+    const kept = { billable: { url: 'x' }, account: { more: 1 } }
+    const change = { nowMs: 0, by: 'hand' }
+    await writeStoredConfig(office.catalog(), 'subscribers', () => kept, change)
+    await set('subscribers.subscriber.fields', [{ field_name: 'size' }])
+    expect(await refused('subscribers.billable.url', 'y')).toContain('billable is not known')
+    await office.ok({ action: 'unset', category: 'subscribers.billable' })
+  })
+})
+
+describe('taxation', () => {
+  it('names a tax that holds now', async () => {
+    const tax = { key: 'REDUCED', description: 'VAT', rate: 0.07, from: '2020-01-01' }
+    const options = { mode: 'insert', timeZone: 'UTC' } as const
+    await writeEntity(office.catalog(), 'taxes', { ...tax, to: '2026-01-01' }, options)
+    const message = await refused('taxation', { default: 'REDUCED' })
+    expect(message).toContain('taxation.default must be the key of a tax that holds now')
+    await writeEntity(office.catalog(), 'taxes', { ...tax, from: '2026-01-01' }, options)
+    await set('taxation', { default: 'REDUCED' })
+    await set('taxation.default', { key: 'REDUCED' })
+    const { effective } = await office.get('taxation')
+    expect(effective).toEqual({ default: 'REDUCED', mapping: {} })
+    await office.catalog().taxes.deleteMany({})
+    await set('taxation.mapping', { priorities: [] })
+  })
+})
+
+describe('file types', () => {
+  it('are replaced and added one by one, by name', async () => {
+    const document = { ...(BUILT_IN as object), file_type: 'MINE' }
+    await set('file_types', document)
+    await set('file_types', { ...document, file_type: 'OTHER' })
+    await set('file_types', { ...document, enabled: false })
+    const names = ((await office.get('file_types')).details as Fields[]).map(
+      ({ file_type: name, enabled }) => [name, enabled],
+    )
+    expect(names).toEqual([
+      ['MINE', false],
+      ['OTHER', undefined],
+    ])
+    await set('file_types.MINE.enabled', true)
+    expect((await office.get('file_types.MINE.enabled')).details).toBe(true)
+    await office.ok({ action: 'unset', category: 'file_types', data: { file_type: 'OTHER' } })
+    expect((await office.get('file_types')).details).toHaveLength(1)
+    expect(await refused('file_types', [document, document])).toContain('is there twice')
+    expect(await refused('file_types.MINE.parser', { type: 'tap3' })).toContain('file_types.MINE')
+  })
+})
+
+describe('network elements', () => {
+  const SHA = 'ab'.repeat(32)
+  const keys = [{ sha256: SHA, created: '2026-01-01T00:00:00Z' }]
+
+  it('keep keys that nobody sees, and that are not set here', async () => {
+    const change = { nowMs: 0, by: 'cli' }
+    await writeStoredConfig(office.catalog(), 'peers', () => [{ name: 'pgw1', keys }], change)
+    expect((await office.get('peers')).details).toEqual([{ name: 'pgw1' }])
+    await set('peers.pgw1.addresses', ['10.0.0.0/8'])
+    const told = await set('peers', [
+      { name: 'pgw1', requests_per_second: 5 },
+      { name: 'dra', diameter: { origin_host: 'dra.example.net' } },
+    ])
+    expect(JSON.stringify(told)).not.toContain(SHA)
+    const stored = await office.catalog().config.findOne({ _id: 'peers' })
+    expect(stored?.value).toMatchObject([{ name: 'pgw1', keys }, { name: 'dra' }])
+    expect(compilePeers(stored?.value).all.map(({ name }) => name)).toEqual(['pgw1', 'dra'])
+    expect(await refused('peers.pgw1.keys', keys)).toContain("use 'tollgate peer'")
+    expect(await refused('peers', [{ name: 'x', keys }])).toContain('peers.0.keys cannot be set')
+    const unset = { action: 'unset', category: 'peers.pgw1.keys' }
+    expect(await office.refused(unset)).toBe('nothing is stored at peers.pgw1.keys')
+    const written = [await office.audited(), await office.catalog().confighistory.find().toArray()]
+    expect(JSON.stringify(written)).not.toContain(SHA)
+  })
+
+  it('do not get a former key back by a version', async () => {
+    const change = { nowMs: 0, by: 'cli' }
+    const write = (value: unknown) =>
+      writeStoredConfig(office.catalog(), 'peers', () => value, change)
+    await write([
+      { name: 'pgw1', keys },
+      { name: 'gone', keys: [] },
+    ])
+    const { rev } = await office.get('peers')
+    const next = [{ sha256: 'cd'.repeat(32), created: '2026-01-02T00:00:00Z' }]
+    await write([{ name: 'pgw1', keys: next }])
+    await office.ok({ action: 'restore', category: 'peers', rev })
+    const stored = await office.catalog().config.findOne({ _id: 'peers' })
+    expect(stored?.value).toEqual([{ name: 'pgw1', keys: next }, { name: 'gone' }])
+  })
+})
+
+describe('a category with secrets', () => {
+  const SECRET = 'do not tell'
+
+  it('never tells them: in no answer, version or record', async () => {
+    const first = await set('auth', { url: 'a', password: SECRET })
+    const second = await set('auth', { url: 'b' })
+    await set('auth.url', 'c')
+    const stored = await office.catalog().config.findOne({ _id: 'auth' })
+    expect(stored?.value).toEqual({ url: 'c', password: SECRET })
+    const old = await office.get('auth', { rev: second.rev })
+    const history = await office.ok({ action: 'history', category: 'auth' })
+    const restored = await office.ok({ action: 'restore', category: 'auth', rev: first.rev })
+    expect(restored.details).toEqual({ url: 'a' })
+    const inside = await office.ask({ category: 'auth.password' })
+    expect(inside.message).toBe('nothing is stored at auth.password')
+    const kept = await office.catalog().confighistory.find().toArray()
+    const told = [first, second, old, history, restored, kept, await office.audited()]
+    expect(JSON.stringify(told)).not.toContain(SECRET)
+    const now = await office.catalog().config.findOne({ _id: 'auth' })
+    expect(now?.value).toEqual({ url: 'a', password: SECRET })
+  })
+
+  it('has no version to restore where others have written it', async () => {
+    const change = { nowMs: 0, by: 'cli' }
+    const write = (value: unknown) =>
+      writeStoredConfig(office.catalog(), 'auth', () => value, change)
+    await write({ url: 'a', password: SECRET })
+    const { rev } = await office.get('auth')
+    await write({ url: 'b' })
+    const message = await office.refused({ action: 'restore', category: 'auth', rev })
+    expect(message).toBe('the value of this version of auth was not kept: it has secrets')
+  })
+})
+
+describe('a category whose members are made', () => {
+  it('tells what was made once, and no more', async () => {
+    const made = await set('shared_secret', { name: 'crm' })
+    expect(made.details).toEqual({ name: 'crm', key: 'once' })
+    expect((await office.get('shared_secret')).details).toEqual(['crm'])
+    const audited = JSON.stringify(await office.audited())
+    expect(audited).not.toMatch(/once|sealed/)
+    expect(await refused('shared_secret.crm', {})).toContain('is not set by a path')
+    await set('shared_secret', { name: 'b' })
+    await office.ok({ action: 'unset', category: 'shared_secret', data: { name: 'crm' } })
+    expect(await office.refused({ action: 'unset', category: 'shared_secret' })).toContain('which')
+    const again = { action: 'unset', category: 'shared_secret.crm' }
+    expect(await office.refused(again)).toBe('shared_secret has none of this name')
+    await office.ok({ action: 'unset', category: 'shared_secret.b' })
+    expect((await office.get('shared_secret')).details).toEqual([])
+    const restore = { action: 'restore', category: 'shared_secret', rev: made.rev }
+    expect(await office.refused(restore)).toContain('cannot be restored')
+  })
+})
