@@ -1,17 +1,28 @@
 import { afterEach, expect, it } from 'vitest'
+import { withClient } from '../../src/catalog/clients/client-changes.ts'
+import { compileClients } from '../../src/catalog/clients/clients.ts'
 import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
 import { compilePeers } from '../../src/catalog/peers.ts'
+import { createSealer } from '../../src/catalog/sealing.ts'
+import { signatureOf } from '../../src/catalog/signature/signed-text.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { openSocket, post } from './http/socket.ts'
 
 const open: Realtime[] = []
 afterEach(async () => {
   for (const room of open.splice(0)) await room.close()
 })
+
+const KEY = '00112233445566778899aabbccddeeff'
+const sealer = createSealer('')
+const change = { nowMs: 0, by: 'test', sealer, timeZone: 'UTC' }
+const stored = withClient([], { name: 'pgw', key: KEY, roles: ['charge'] }, change).list
+const clients = compileClients(stored, sealer)
 
 const silent = createLogger({ name: 'test', level: 'silent' })
 
@@ -32,15 +43,16 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
     log,
     metrics,
     clock: systemClock,
-    follow: async (listener) => {
+    follow: async (listener, onClients) => {
       listener({ fileTypes: [], peers })
+      onClients({ clients, signature: { enabled: true, windowMs: 300_000 } })
       return { close: async () => undefined }
     },
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
   })
   open.push(room)
-  const charge = async (sessionId: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`http://127.0.0.1:${room.port}/realtime`, {
+  const charge = async (sessionId: string, headers: Record<string, string> = {}, query = '') => {
+    const response = await fetch(`http://127.0.0.1:${room.port}/realtime${query}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ record_type: 'update_request', session_id: sessionId }),
@@ -116,6 +128,25 @@ it('listens on the network without being opened, and then everybody authenticate
     ])
   }
   expect(lines).toEqual([])
+})
+
+it('takes what a client has signed, by the Redis of its settings', async () => {
+  const redis = await startTestRedis()
+  try {
+    const { charge, figure } = await roomOf({ TOLLGATE_REDIS_URL: redis.url })
+    const seconds = Math.floor(systemClock.nowMs() / 1000)
+    const body = '"record_type":"update_request","session_id":"one"'
+    const query = `?_t_=${seconds}&_sig_=${signatureOf(`{"_t_":"${seconds}",${body}}`, KEY)}`
+    expect(await charge('one', {}, query)).toMatchObject({ status: 200 })
+    expect(await charge('one', {}, query)).toMatchObject({ status: 401 })
+    expect(await figure('tollgate_peer_requests_total')).toMatchObject([
+      { labels: { peer: 'client:pgw', file_type: 'json' }, value: 1 },
+    ])
+    const token = `Bearer ${'0'.repeat(40)}`
+    expect(await charge('one', { Authorization: token })).toMatchObject({ status: 401 })
+  } finally {
+    await redis.close()
+  }
 })
 
 it('speaks the file type that is the default', async () => {

@@ -4,9 +4,9 @@ const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * Objects as maps in the order of sending; of a name that is there twice, the place of the first and
- * the value of the last. Whole numbers that a double cannot keep are bigints, up to 64 bits. Throws
- * `SyntaxError` for what is no JSON, or nested deeper than `depthMax`.
+ * Objects as maps in the order of sending; of a name that is there twice, the place of the first
+ * and the value of the last. Whole numbers that a double cannot keep are bigints, up to 64 bits.
+ * Throws `SyntaxError` for what is no JSON, or nested deeper than `depthMax`.
  */
 export function parseOrdered(json: string, depthMax: number): unknown {
   // It also says what is wrong; what comes then need not look.

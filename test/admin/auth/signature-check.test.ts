@@ -100,7 +100,7 @@ describe('a signed request', () => {
     expect(await off(new Map())).toBe('absent')
   })
 
-  it('of a whole megabyte is taken, and a hundred keys are tried on a smaller one only', async () => {
+  it('of a megabyte is taken; a hundred keys are tried on a smaller one only', async () => {
     const large = (bytes: number) => {
       const sent = new Map([...signed()].filter(([name]) => name !== '_sig_'))
       sent.set('update', 'x'.repeat(bytes))

@@ -62,7 +62,7 @@ describe('the order of sending', () => {
     expect(await textOf('?c=0', { body })).toBe(String.raw`{"c":"0","b":"\u00e9","a":{"x":"1"}}`)
   })
 
-  it('is that of the members of JSON, beside a query string; values are what they are', async () => {
+  it('is that of the members of JSON, beside a query string, with their values', async () => {
     const body = json('{"page":2,"query":{"sid":17,"x":[1.50,true,null,{}]},"_sig_":"x"}')
     const text = '{"page":2,"a":"0","query":{"sid":17,"x":[1.5,true,null,[]]}}'
     expect(await textOf('?page=1&a=0', body)).toBe(text)

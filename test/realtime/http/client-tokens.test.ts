@@ -1,0 +1,211 @@
+/** Clients that charge with tokens. */
+import { describe, expect, it } from 'vitest'
+import { withoutClient } from '../../../src/catalog/clients/client-changes.ts'
+import { createCallers } from '../../../src/realtime/http/callers.ts'
+import { openExpiringKeys } from '../../../src/store/expiring.ts'
+import { openRedis } from '../../../src/store/redis.ts'
+import { createTokens } from '../../../src/store/tokens.ts'
+import { waitUntil } from '../../support/wait.ts'
+import {
+  bearer,
+  callersOf,
+  change,
+  clientsNow,
+  FORM,
+  fetchGet,
+  formText,
+  fresh,
+  HOUR_MS,
+  JSON_TYPE,
+  NOW_MS,
+  scene,
+  signatureFor,
+  silent,
+  store,
+  tokenOf,
+  tokens,
+  useClients,
+  world,
+} from './clients-world.ts'
+import { KINDS } from './server-of.ts'
+import { openSocket } from './socket.ts'
+
+useClients()
+
+describe.each(KINDS)('a token: %s', (kind) => {
+  it('gets in by header, query or form, and its client owns the sessions', async () => {
+    const { ask, arrivals, bodies } = await world(kind)
+    const token = await tokenOf('pgw')
+    expect((await ask('', bearer(token))).status).toBe(200)
+    expect((await ask(`?access_token=${token}`)).status).toBe(200)
+    const body = `access_token=${token}&request=%7B%22a%22%3A1%7D`
+    expect((await ask('', { headers: FORM, body })).status).toBe(200)
+    expect(bodies).toEqual(['{}', '{}', '{"a":1}'])
+    expect(arrivals).toMatchObject(
+      Array.from({ length: 3 }, () => ({ origin: 'client:pgw', peer: 'client:pgw' })),
+    )
+    expect((await ask('', bearer(await tokenOf('boss')))).status).toBe(200)
+    expect(arrivals.at(-1)).toMatchObject({ origin: 'client:boss' })
+  })
+
+  it('in the query is no part of a message there', async () => {
+    const { ask, bodies } = await world(kind)
+    const query = `?file_type=pairs&a=1&access_token=${await tokenOf('pgw')}&b=2`
+    expect((await fetchGet(ask, query)).status).toBe(200)
+    expect(bodies).toEqual(['a=1&b=2'])
+  })
+
+  it('that is unknown, ended, revoked or of a client that is gone is refused', async () => {
+    const { ask, bodies, refused } = await world(kind)
+    const [ended, revoked, gone] = [
+      await tokenOf('pgw', { expiresMs: NOW_MS }),
+      await tokenOf('pgw'),
+      await tokenOf('boss'),
+    ]
+    await tokens.access.revoke(revoked)
+    scene.list = withoutClient(scene.list, { name: 'boss' }, change).list
+    // A client of the same name that is made anew is another one.
+    store({ name: 'boss', roles: ['admin'] })
+    for (const token of ['0'.repeat(40), ended, revoked, gone]) {
+      const { status, text, headers } = await ask('', bearer(token))
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect(text).toContain('Malformed request: authorization has no key or token that is known')
+      expect(text).not.toContain(token)
+      expect((await ask(`?access_token=${token}`)).status).toBe(401)
+    }
+    for (const token of ['', 'x', 'A'.repeat(40), '0'.repeat(41), `${ended}&access_token=`]) {
+      expect((await ask(`?access_token=${token}`)).status).toBe(401)
+    }
+    expect(bodies).toEqual([])
+    expect(new Set(refused)).toEqual(new Set([' credentials']))
+  })
+
+  it('is in one place', async () => {
+    const { ask, bodies } = await world(kind)
+    const token = await tokenOf('pgw')
+    // Also where it is known already.
+    expect((await ask('', bearer(token))).status).toBe(200)
+    const { status, text } = await ask(`?access_token=${token}`, bearer(token))
+    expect([status, bodies]).toEqual([401, ['{}']])
+    expect(text).toContain('must be in one place')
+  })
+
+  it('needs the role: a client of the control plane alone does not charge', async () => {
+    const { ask, bodies, refused } = await world(kind)
+    const { status, text } = await ask('', bearer(await tokenOf('crm')))
+    expect(status).toBe(403)
+    expect(text).toContain('client must have the role charge or admin')
+    const user = { id: 'u1', name: 'anna' }
+    expect((await ask('', bearer(await tokenOf('pgw', { user })))).status).toBe(403)
+    expect([bodies, refused]).toEqual([[], ['client:crm role', 'client:pgw role']])
+  })
+
+  it('is refused where nobody need authenticate, and gets nobody past a wrong key', async () => {
+    const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
+    expect((await ask('')).status).toBe(200)
+    expect((await ask(`?access_token=${'0'.repeat(40)}`)).status).toBe(401)
+    const token = await tokenOf('pgw')
+    const both = { headers: { ...JSON_TYPE, authorization: `Bearer ${token}`, 'x-api-key': 'no' } }
+    expect((await ask('', both)).status).toBe(401)
+    expect((await ask(`?access_token=${token}`)).status).toBe(200)
+    expect(arrivals.map(({ origin }) => origin)).toEqual(['http', 'client:pgw'])
+  })
+
+  it('is known for a second, and asked for once by many at a time', async () => {
+    const { ask } = await world(kind)
+    const token = await tokenOf('pgw')
+    const many = () => Promise.all(Array.from({ length: 8 }, () => ask('', bearer(token))))
+    const open = scene.shut()
+    const asking = many()
+    await waitUntil('the store is asked', () => scene.finds > 0)
+    open()
+    expect(new Set((await asking).map(({ status }) => status))).toEqual(new Set([200]))
+    await many()
+    expect(scene.finds).toBe(1)
+    await tokens.access.revoke(token)
+    scene.elapsedMs = 999
+    expect((await ask('', bearer(token))).status).toBe(200)
+    scene.elapsedMs = 1000
+    expect((await ask('', bearer(token))).status).toBe(401)
+    expect(scene.finds).toBe(2)
+  })
+
+  it('that is known ends at once with its client, its role, and its time', async () => {
+    const { ask } = await world(kind)
+    const status = async (token: string) => (await ask('', bearer(token))).status
+    const [pgw, boss] = [await tokenOf('pgw'), await tokenOf('boss')]
+    expect([await status(pgw), await status(boss)]).toEqual([200, 200])
+    store({ name: 'pgw', disabled: true })
+    store({ name: 'boss', roles: ['read'] })
+    expect([await status(pgw), await status(boss)]).toEqual([401, 403])
+    store({ name: 'pgw', disabled: false })
+    expect(await status(pgw)).toBe(200)
+    scene.nowMs = NOW_MS + HOUR_MS
+    expect(await status(pgw)).toBe(401)
+  })
+
+  it('cannot be told where clients were never read, or Redis is away: an outage', async () => {
+    const unread = await world(kind, { callers: callersOf({}, false) })
+    const token = await tokenOf('pgw')
+    const { status, text } = await unread.ask('', bearer(token))
+    expect([status, text.includes('clients were not read yet')]).toEqual([503, true])
+    const away = openRedis(
+      { url: 'redis://127.0.0.1:1', commandTimeoutMs: 100, connectTimeoutMs: 100 },
+      silent,
+    )
+    const gone = openExpiringKeys(away, 'auth')
+    const callers = createCallers({
+      now: () => ({ clients: clientsNow(), signature: { enabled: true, windowMs: 300_000 } }),
+      open: async () => ({
+        ...{ tokens: createTokens(gone).access, used: gone, close: () => away.close() },
+      }),
+      ...{ clock: { nowMs: () => NOW_MS }, elapsedMs: () => 0, log: silent },
+    })
+    const { ask, bodies, refused } = await world(kind, { callers })
+    const down = await ask('', bearer(token))
+    expect([down.status, down.headers.get('retry-after')]).toEqual([503, '1'])
+    const sent = fresh()
+    sent.set('_sig_', signatureFor(sent))
+    expect((await ask(`?${formText(sent)}`)).status).toBe(503)
+    expect([bodies, refused]).toEqual([[], [' unavailable', ' unavailable']])
+    await callers.close()
+  })
+
+  it('is asked for while the body comes in; who goes meanwhile is not charged', async () => {
+    const open = scene.shut()
+    const { port, bodies } = await world(kind)
+    const head = `POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n`
+    const auth = `Authorization: Bearer ${await tokenOf('pgw')}\r\n\r\n`
+    const [slow, leaving] = [openSocket(port), openSocket(port)]
+    await slow.send(`${head}${auth}{`)
+    await leaving.send(`${head}${auth}{12}`)
+    await waitUntil('the store is asked', () => scene.finds === 1)
+    leaving.reset()
+    await leaving.closed()
+    // Another request is through: the server has seen the end of that connection.
+    expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
+    open()
+    await slow.send('34}')
+    expect((await slow.answer())?.status).toBe(200)
+    // The connection goes on.
+    await slow.send(`${head}${auth}{56}`)
+    expect((await slow.answer())?.status).toBe(200)
+    slow.destroy()
+    expect(bodies).toEqual(['{34}', '{56}'])
+  })
+
+  it('does not make a body larger than it may be', async () => {
+    const { ask, port, bodies } = await world(kind)
+    const token = await tokenOf('pgw')
+    const init = { ...bearer(token), body: 'x'.repeat(65_537) }
+    expect((await ask('', init)).status).toBe(413)
+    expect((await ask('', { body: 'x'.repeat(65_537) })).status).toBe(413)
+    const socket = openSocket(port)
+    await socket.send(`POST /realtime?access_token=${token} HTTP/1.1\r\nHost: t\r\n`)
+    await socket.send('Transfer-Encoding: chunked\r\n\r\n')
+    await socket.send(`10001\r\n${'x'.repeat(65_537)}\r\n`)
+    expect((await socket.answer())?.status).toBe(413)
+    await socket.closed()
+    expect(bodies).toEqual([])
+  })
+})
