@@ -1,6 +1,9 @@
 /** Keys that end by themselves: sessions, tokens, what was seen once, what is counted for a while. */
 import type { RedisConnection } from './redis.ts'
 
+/** Prefix of all that authentication keeps, on whichever port. */
+export const AUTH_KEYS = 'auth'
+
 /** Each call rejects with `StoreDownError` where Redis is away. */
 export interface ExpiringKeys {
   get(key: string): Promise<string | null>
@@ -41,11 +44,12 @@ export function openExpiringKeys(
     },
     async count(key, ttlMs) {
       const pipeline = client.pipeline().set(named(key), 0, 'PX', ttlMs, 'NX').incr(named(key))
-      // The errors of single commands stand in the replies.
       const counted = async () => {
-        const [, [failure, count] = [null, 0]] = (await pipeline.exec()) ?? []
-        if (failure !== null) throw failure
-        return Number(count)
+        const replies = (await pipeline.exec()) ?? []
+        // A pipeline does not reject: it has the outages among its replies.
+        const failure = replies.find(([error]) => error !== null)?.[0]
+        if (failure) throw failure
+        return Number(replies[1]?.[1])
       }
       return guard(counted())
     },
