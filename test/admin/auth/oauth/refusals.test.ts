@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, basic, type Fields, FORM, PASSWORD, useScene } from './scene.ts'
+import { type Answer, basic, type Fields, FORM, PASSWORD, userNow, useScene } from './scene.ts'
 
 const scene = useScene()
 const GRANT = { grant_type: 'client_credentials' }
@@ -193,8 +193,7 @@ describe('while a store is away', () => {
     await scene.security({ oauth: { grants: ['client_credentials', 'password', 'refresh_token'] } })
     const grants = ['client_credentials', 'password', 'refresh_token']
     const secret = await scene.client({ name: 'crm', grants })
-    const user = { id: 'u', name: 'ops', roles: ['read'], mustChangePassword: false }
-    scene.users.set('u', { ...user, hasGeneratedPassword: false })
+    scene.users.set('u1', userNow({}))
     const login = { grant_type: 'password', username: 'ops', password: PASSWORD }
     const { body } = await scene.ask(login, basic('crm', secret))
     const token = body['access_token'] ?? ''

@@ -1,10 +1,10 @@
 /** The endpoints of OAuth 2.0 on real stores behind proxies, and a clock that tests set. */
+import { fastify } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import type { UserNow } from '../../../../src/admin/auth/checks.ts'
 import type { OAuthDeps, VerifyUser } from '../../../../src/admin/auth/oauth/oauth-deps.ts'
 import { addOAuthRoutes } from '../../../../src/admin/auth/oauth/routes.ts'
 import { createTokenCheck } from '../../../../src/admin/auth/oauth/token-check.ts'
-import { createServer, listen } from '../../../../src/admin/server.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { withClient } from '../../../../src/catalog/clients/client-changes.ts'
 import { clientsSetting } from '../../../../src/catalog/clients/clients.ts'
@@ -28,6 +28,12 @@ export interface Answer {
   headers: Headers
   text: string
   body: Fields & { expires_in: number; status: number }
+}
+
+/** A user as the check of tokens sees one. */
+export function userNow(given: Partial<UserNow>): UserNow {
+  const user = { id: 'u1', name: 'ops', roles: ['read'], mustChangePassword: false }
+  return { ...user, hasGeneratedPassword: false, ...given } as UserNow
 }
 
 export interface Scene {
@@ -98,11 +104,11 @@ export function useScene(): Scene {
       users: async (id) => users.get(id) ?? null,
       verifyUser: verifierOf(users),
     }
-    const web = createServer(log)
+    const web = fastify({ forceCloseConnections: true })
     addOAuthRoutes(web, deps)
-    const port = await listen(web, { host: '127.0.0.1', port: 0 })
+    const url = await web.listen({ host: '127.0.0.1', port: 0 })
     Object.assign(scene, { ...methodsOf(scene), redis, catalog, redisProxy, mongoProxy, users })
-    Object.assign(scene, { url: `http://127.0.0.1:${port}`, check: createTokenCheck(deps) })
+    Object.assign(scene, { url, check: createTokenCheck(deps) })
     Object.assign(scene, { logs: records, tokens: deps.tokens })
     const proxies = [redisProxy, mongoProxy]
     ends.push(

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Answer, basic, type Fields, NOW_MS, PASSWORD, useScene } from './scene.ts'
+import { type Answer, basic, type Fields, NOW_MS, PASSWORD, userNow, useScene } from './scene.ts'
 
 const scene = useScene()
 const ALL = ['client_credentials', 'password', 'refresh_token']
@@ -13,8 +13,7 @@ beforeEach(async () => {
 })
 
 function setUser(given: { roles?: string[]; mustChangePassword?: boolean }) {
-  const user = { id: 'u1', name: 'ops', roles: ['read'], mustChangePassword: false }
-  scene.users.set('u1', { ...user, hasGeneratedPassword: false, ...given })
+  scene.users.set('u1', userNow(given))
 }
 
 const ask = (form: Fields, name = 'app', key = secret) => scene.ask(form, basic(name, key))
