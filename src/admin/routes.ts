@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { createSealer } from '../catalog/sealing.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -20,7 +19,6 @@ import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
 import { addPlanned } from './planned.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
-import { secretCategories } from './settings/secret-categories.ts'
 
 export interface RouteParts {
   readonly config: Config
@@ -47,9 +45,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const { fields } = entityApi
   addApiPages(server, { fields, access: accessTo('docs'), isKnown: auth.isKnown }, log)
   auth.addRoutes(server)
-  const sealer = createSealer(config.secrets.key)
-  const secrets = secretCategories(sealer, config.rating.timeZone)
-  const categories = createCategories(config, secrets)
+  const categories = createCategories(config)
   const admit = auth.gate.admit
   addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })
   addEntityApi(

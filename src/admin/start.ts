@@ -10,7 +10,7 @@ import { type Recorder, startRecorder } from '../recorder/start.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { openExpiringKeys } from '../store/expiring.ts'
+import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
 import { startAuditRetention } from './audit/retention.ts'
 import { createAuth } from './auth/auth.ts'
@@ -55,7 +55,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const audit = createAudit(catalog)
-  const keys = openExpiringKeys(redis, 'auth')
+  const keys = openExpiringKeys(redis, AUTH_KEYS)
   const dataDir = resolve(config.data.dir)
   const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })

@@ -2,6 +2,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ExpiringKeys } from './expiring.ts'
 
+export interface TokenUser {
+  readonly id: string
+  readonly name: string
+  /** Of the password as it was then: another one ends the token. */
+  readonly passwordMark: string
+}
+
 /** Whom a token was given to. */
 export interface TokenHolder {
   /** Name of the client. */
@@ -9,7 +16,7 @@ export interface TokenHolder {
   /** Of the client as it was then: another one ends the token. */
   readonly fingerprint: string
   /** Whose password gave it; null: nobody's, it is the client's own. */
-  readonly user: { readonly id: string; readonly name: string } | null
+  readonly user: TokenUser | null
   /** How it was first got, such as `client_credentials`. */
   readonly grant: string
   readonly scope: string | null
@@ -37,14 +44,6 @@ export interface Tokens {
   release(refreshToken: string): Promise<void>
   /** Ends all tokens of a login. */
   endFamily(family: string): Promise<void>
-  /** Ends all tokens that the password of a user gave, such as after a change of it. */
-  endUser(userId: string): Promise<void>
-}
-
-interface Stored {
-  readonly holder: TokenHolder
-  /** As it stood for the user then. */
-  readonly mark: string | null
 }
 
 const TOKEN_BYTES = 20
@@ -59,7 +58,6 @@ export function createTokens(keys: ExpiringKeys): Tokens {
     claim: (token, ttlMs) => keys.setOnce(usedKey(token), '1', Math.max(1, ttlMs)),
     release: (token) => keys.remove(usedKey(token)),
     endFamily: (family) => keys.set(familyKey(family), '1', LONGEST_MS),
-    endUser: (userId) => keys.set(userKey(userId), newFamily(), LONGEST_MS),
   }
 }
 
@@ -70,25 +68,19 @@ export function newFamily(): string {
 
 function tokenKind(keys: ExpiringKeys, kind: string): TokenKind {
   const keyOf = (token: string) => `${kind}:${digest(token)}`
-  const markOf = async (user: TokenHolder['user']) =>
-    user === null ? null : keys.get(userKey(user.id))
   return {
     async issue(holder, ttlMs) {
       const token = randomBytes(TOKEN_BYTES).toString('hex')
-      const stored: Stored = { holder, mark: await markOf(holder.user) }
-      await keys.set(keyOf(token), JSON.stringify(stored), ttlMs)
+      await keys.set(keyOf(token), JSON.stringify(holder), ttlMs)
       return token
     },
     async find(token) {
       if (!TOKEN.test(token)) return null
       const text = await keys.get(keyOf(token))
       if (text === null) return null
-      const { holder, mark } = JSON.parse(text) as Stored
-      const [ended, markNow] = await Promise.all([
-        holder.family === null ? null : keys.get(familyKey(holder.family)),
-        markOf(holder.user),
-      ])
-      return ended === null && markNow === mark ? holder : null
+      const holder = JSON.parse(text) as TokenHolder
+      const ended = holder.family === null ? null : await keys.get(familyKey(holder.family))
+      return ended === null ? holder : null
     },
     revoke: (token) => keys.remove(keyOf(token)),
   }
@@ -100,10 +92,6 @@ function usedKey(token: string): string {
 
 function familyKey(family: string): string {
   return `family-ended:${family}`
-}
-
-function userKey(id: string): string {
-  return `token-user:${digest(id)}`
 }
 
 /** A token has 160 random bits, so a plain digest tells nothing of it. */

@@ -14,6 +14,8 @@ export function createUserVerifier(deps: LoginDeps): VerifyUser {
       // Who has to change the password first gets nothing for the old one.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
+      // What is known of the user may be from before the last change.
+      deps.users.forget(id)
       return { id, name, roles }
     } catch (error) {
       if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {

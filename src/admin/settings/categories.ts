@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { CompileError } from '../../catalog/errors.ts'
 import { EventsSchema } from '../../catalog/event-settings.ts'
 import { PermissionsSchema } from '../../catalog/permission-settings.ts'
+import { createSealer } from '../../catalog/sealing.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/security-settings.ts'
 import { checkAgainst } from '../../catalog/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/taxation-settings.ts'
@@ -13,12 +14,14 @@ import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, Verifying } from './category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
+import { secretCategories } from './secret-categories.ts'
 
 /** `more`: those whose secrets need keys of the installation, such as `auth`. */
 export function createCategories(config: Config, more: readonly Category[] = []): Categories {
   const own = [
     ...[fileTypesCategory(config), PEERS, ...fieldCategories()],
     ...[PLAYS, taxationCategory(config), SECURITY_CATEGORY, PERMISSIONS, EVENTS],
+    ...secretCategories(createSealer(config.secrets.key), config.rating.timeZone),
   ]
   return {
     stored: new Map([...own, ...more].map((category) => [category.name, category])),

@@ -87,6 +87,15 @@ export async function changeChains<T>(
   throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
 }
 
+/** Does something while nobody changes the chains. Rejects as `changeChains`, or as it does. */
+export function whileUnchanged<T>(
+  stores: ChangeStores,
+  chains: readonly string[],
+  act: () => Promise<T>,
+): Promise<T> {
+  return holding(lockOptionsOf(stores), chains, act)
+}
+
 /**
  * Does something elsewhere, while nobody changes the chain. If it is cut off, the `sequel` finds out
  * what was done; so it does of what fails. Rejects as `changeChains`, or as `act` does.

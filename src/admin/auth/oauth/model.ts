@@ -70,7 +70,8 @@ async function findUser({ deps, asked, grant }: TokenRequest): Promise<TokenUser
   const now = await deps.users(found.id)
   if (now === null) throw refusedUser(WRONG_PASSWORD)
   if (now.mustChangePassword) throw refusedUser(MUST_CHANGE)
-  return { user: { id: found.id, name: found.name }, family: newFamily(), grant }
+  const { id, name, passwordMark } = now
+  return { user: { id, name, passwordMark }, family: newFamily(), grant }
 }
 
 function refusedUser(message: string): OAuthError {
@@ -87,6 +88,7 @@ async function findRefresh(
   if (holder.client === client?.name && holder.fingerprint !== client.fingerprint) return null
   const now = await deps.users(holder.user.id)
   if (now === null || now.mustChangePassword) return null
+  if (now.passwordMark !== holder.user.passwordMark) return null
   const wanted = asked.text('scope')
   if (wanted !== null && wanted !== holder.scope) {
     throw new OAuth2Server.InvalidScopeError('not that of the token')

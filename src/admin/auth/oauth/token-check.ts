@@ -16,6 +16,7 @@ export function createTokenCheck({ tokens, settings, clients, users, clock }: De
     if (holder.user === null) return { name, roles }
     const user = await users(holder.user.id)
     if (user === null || user.mustChangePassword) return null
+    if (user.passwordMark !== holder.user.passwordMark) return null
     const { id, name: userName } = user
     return { name, roles: commonRoles(roles, user.roles), user: { id, name: userName } }
   }
