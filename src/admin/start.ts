@@ -9,6 +9,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis } from '../store/redis.ts'
 import { addApiPages } from './api-pages.ts'
+import { type AuditRetention, startAuditRetention } from './audit/retention.ts'
 import { refuseOtherSites } from './browsers.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
@@ -49,6 +50,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
   let repairs: Repairs | undefined
+  let retention: AuditRetention | undefined
   const server = createServer(log)
   refuseOtherSites(server, config.admin)
   addHeartbeat(server, { redis, catalog })
@@ -62,11 +64,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()
-    await repairs?.stop()
+    await Promise.all([repairs?.stop(), retention?.stop()])
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
     repairs = startRepairs(entityApi.stores, log)
+    retention = startAuditRetention({ catalog, clock, config, log })
     const port = await listen(server, config.admin)
     const { host } = config.admin
     if (!isLoopback(host)) log.warn({ host, port }, OPEN)
