@@ -23,6 +23,14 @@ export type Stored = RawDocument | false
 /** A writer that is overtaken this often has lost to something that is no normal load. */
 const ANNOUNCEMENTS_MAX = 16
 
+/** What is done beside a write, so that it takes no time of its own. */
+export interface Beside {
+  /** While the first numbers are taken: nothing is written before it is done, or if it fails. */
+  before?(): Promise<void>
+  /** While the second one is. */
+  after?(stored: readonly Stored[]): Promise<void>
+}
+
 /** Most steps that one call may have: more would be overlooked by the feeds (LATE_WRITES_MAX). */
 export const STEPS_MAX = 100
 
@@ -35,8 +43,9 @@ export async function storeSteps(
   catalog: Catalog,
   collection: EntityCollection,
   steps: readonly Step[],
+  beside: Beside = {},
 ): Promise<Stored[]> {
-  const last = await bump(catalog, collection, steps.length)
+  const [last] = await both(bump(catalog, collection, steps.length), beside.before?.())
   const numbered = steps.map((step, index) => ({
     ...step,
     document: { ...step.document, rev: last - steps.length + 1 + index },
@@ -50,7 +59,14 @@ export async function storeSteps(
     await bump(catalog, collection).catch(() => {})
     throw error
   }
-  return announce(catalog, collection, stored)
+  const [announced] = await both(announce(catalog, collection, stored), beside.after?.(stored))
+  return announced
+}
+
+/** Rejects as the first of them does that fails, when both have ended. */
+async function both<T, U>(one: Promise<T>, other: U | Promise<U>): Promise<[T, U]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
 }
 
 function writeAll(

@@ -1,5 +1,6 @@
 /** `tollgate balance add`: an idempotent operation on one balance. */
 import { randomUUID } from 'node:crypto'
+import { recordOperations } from '../admin/balances/trail.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
@@ -12,6 +13,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
 import { accountOf, amountText, loadOwners, type OwnerAsked, ownerAsked } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
@@ -33,9 +35,13 @@ export async function addBalance(options: OptionValues, file: string | undefined
     const nowMs = systemClock.nowMs()
     const operation = await operationFor(stores, wanted, nowMs)
     const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-    return creditBucket(stores.ledger, operation, settings, nowMs).catch((error: unknown) => {
-      throw inDoubt(error, wanted.operationId)
-    })
+    const done = await creditBucket(stores.ledger, operation, settings, nowMs).catch(
+      (error: unknown) => {
+        throw inDoubt(error, wanted.operationId)
+      },
+    )
+    await recordOperations(stores.catalog, { actor: operator(), type: 'update' }, [done])
+    return done
   })
   print(options['json'] === true ? JSON.stringify(line) : lineText(line))
   return 0

@@ -11,13 +11,13 @@ import {
 } from '../admin/entities/fields/configured.ts'
 import { DEFAULT_FIELDS } from '../admin/entities/fields/defaults.ts'
 import { CompileError } from '../catalog/errors.ts'
-import { readFieldSettings, writeStoredConfig } from '../catalog/stored-config.ts'
+import { readFieldSettings } from '../catalog/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import { isObject } from '../rating/rule-fields.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -105,11 +105,10 @@ async function changeFields(
   file: string | undefined,
   change: (stored: readonly unknown[]) => readonly unknown[],
 ): Promise<void> {
-  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
   const changed = (value: unknown) =>
     inWords(() => withStoredList(definition, value, change(storedList(definition, value))))
   await withCatalog(configOf(file), (catalog) =>
-    writeStoredConfig(catalog, categoryOf(definition), changed, by),
+    writeConfigByOperator(catalog, categoryOf(definition), changed),
   )
 }
 

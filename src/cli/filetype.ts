@@ -9,15 +9,15 @@ import {
   nameOfFileType,
   pathOfFileType,
 } from '../catalog/file-types/installed.ts'
-import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts'
+import { readStoredConfig } from '../catalog/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { RuleError } from '../rating/rule-error.ts'
 import { isObject } from '../rating/rule-fields.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
+import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -129,8 +129,7 @@ function changeFileTypes(
     if (Array.isArray(value)) return change(value)
     throw new CommandError('what is stored as file_types is no list: it must be mended first')
   }
-  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
-  return withCatalog(config, (catalog) => writeStoredConfig(catalog, 'file_types', changed, by))
+  return withCatalog(config, (catalog) => writeConfigByOperator(catalog, 'file_types', changed))
 }
 
 /** The documents of a file by their names. Throws `CommandError` with the path of what is wrong. */

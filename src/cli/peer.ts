@@ -10,11 +10,12 @@ import {
   peerSettings,
 } from '../catalog/peer-settings.ts'
 import { usablePeers } from '../catalog/peers.ts'
-import { readStoredConfig, writeStoredConfig } from '../catalog/stored-config.ts'
+import { readStoredConfig } from '../catalog/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalNumber, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -123,8 +124,7 @@ function changePeers(
     if (Array.isArray(value)) return change(value)
     throw new CommandError('what is stored as peers is no list: it must be mended first')
   }
-  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
-  return onCatalog(file, (catalog) => writeStoredConfig(catalog, 'peers', changed, by))
+  return onCatalog(file, (catalog) => writeConfigByOperator(catalog, 'peers', changed))
 }
 
 function onCatalog<T>(file: string | undefined, act: (catalog: Catalog) => Promise<T>): Promise<T> {

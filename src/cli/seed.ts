@@ -13,6 +13,7 @@ import { creditBucket } from '../ledger/operations.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
 import { type Stores, withStores } from './stores.ts'
 
 /** Events of a demonstration may lie in the past. */
@@ -35,6 +36,10 @@ export async function seedStores(
   const seed = await seedDemoCatalogue(catalog, profileFenceOf(ledger, clock))
   for (const credit of seed.credits) await give(catalog, ledger, credit, config, clock)
   if (seed.credits.length > 0) await finishDemoSeed(catalog)
+  if (seed.created.length > 0) {
+    const entry = { collection: 'installation', type: 'seed', key: 'demo', new: seed }
+    await recordByOperator(catalog, entry)
+  }
   return seed.created.length
 }
 

@@ -10,6 +10,7 @@ import { print } from '../runtime/terminal.ts'
 import { publishHint } from '../store/hints.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { heldText } from './session-list.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
@@ -25,13 +26,22 @@ export async function release(
 ): Promise<0> {
   const origin = optionalText(options, 'origin')
   const config = loadConfig(file === undefined ? {} : { file })
-  const lines = await withStores(config, async ({ ledger, lost }) => {
+  const lines = await withStores(config, async ({ catalog, ledger, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const found = await openSession(ledger, sessionId, origin)
-    return options['now'] === true ? releaseNow(ledger, found, config) : [await ask(ledger, found)]
+    const isNow = options['now'] === true
+    const told = isNow ? await releaseNow(ledger, found, config) : [await ask(ledger, found)]
+    await recordByOperator(catalog, entryOf(found, isNow))
+    return told
   })
   for (const line of lines) print(line)
   return 0
+}
+
+function entryOf({ session }: FoundSession, isNow: boolean) {
+  const { sessionId: key, origin, aid, sid } = session
+  const type = isNow ? 'release' : 'ask_to_end'
+  return { collection: 'sessions', type, key, old: { origin, aid, sid } }
 }
 
 async function openSession(

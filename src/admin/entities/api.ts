@@ -6,7 +6,7 @@ import { get } from './actions/get.ts'
 import { minimumDateMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { uniqueget } from './actions/uniqueget.ts'
-import type { ActionName, CollectionDefinition } from './definition.ts'
+import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
 import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
 import { NotAllowedError } from './errors.ts'
@@ -115,16 +115,12 @@ async function answerRead(
   )
 }
 
+/** Of records `uniqueget` is a `get` by key. */
 function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: number) {
   return (request: ReadRequest) =>
     action === 'uniqueget' && !isRecord(request.definition)
       ? uniqueget(catalog, request, nowMs)
       : get(catalog, request)
-}
-
-/** Of records `uniqueget` is a `get` by key. */
-function isRecord({ store }: CollectionDefinition): boolean {
-  return store === 'lines' || store === 'bills' || store === 'balances' || store === 'audit'
 }
 
 async function answerWrite(

@@ -72,11 +72,20 @@ export interface ActionDefinition {
   readonly customFields: boolean
 }
 
+/** Collections of the store whose documents have no revisions. */
+const RECORD_STORES = ['lines', 'balances', 'bills', 'audit'] as const
+
+type RecordStore = (typeof RECORD_STORES)[number]
+
+export function isRecord({ store }: Pick<CollectionDefinition, 'store'>): boolean {
+  return RECORD_STORES.some((name) => name === store)
+}
+
 export interface CollectionDefinition {
   /** As in the path. */
   readonly name: string
   /** Collection of the store. */
-  readonly store: EntityCollection | 'lines' | 'balances' | 'bills' | 'audit'
+  readonly store: EntityCollection | RecordStore
   /** Fields that every document of it has. */
   readonly fixed: Readonly<Record<string, unknown>>
   /** Field that tells which entity a revision belongs to; it never changes. */

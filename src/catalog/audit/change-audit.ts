@@ -1,4 +1,4 @@
-/** Records of a change of entities: noted with it, so that a crash neither loses nor doubles one. */
+/** Records of a change of entities: noted with it, so that none is lost or doubled by a crash. */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../actor.ts'
 import type { ObjectId } from '../collections.ts'

@@ -88,9 +88,14 @@ function valueWithout(value: unknown, name: string, place: Place, before: unknow
     })
   }
   if (isPlain(value)) return membersWithout(value, place, before)
-  const isSecret = place.kind === 'secret' && !isAboutSecret(name, value)
-  const isHidden = isSecret || (typeof value === 'string' && SECRET_TEXT.test(value))
+  const isHidden = isSecret(name, value, place)
   return isHidden ? marked(value, before) : value
+}
+
+function isSecret(name: string, value: unknown, { kind }: Place): boolean {
+  if (kind === 'secret') return !isAboutSecret(name, value)
+  if (typeof value !== 'string') return false
+  return (kind === 'payment' && name !== 'name') || SECRET_TEXT.test(value)
 }
 
 function isAboutSecret(name: string, value: unknown): boolean {

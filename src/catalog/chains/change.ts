@@ -97,8 +97,8 @@ export function whileUnchanged<T>(
 }
 
 /**
- * Does something elsewhere, while nobody changes the chain. If it is cut off, the `sequel` finds out
- * what was done; so it does of what fails. Rejects as `changeChains`, or as `act` does.
+ * Does something elsewhere, while nobody changes the chain. If it is cut off, or fails, `sequel`
+ * finds out what was done. Rejects as `changeChains`, or as `act` does.
  */
 export function whileNoted<T>(
   stores: ChangeStores,
@@ -162,19 +162,22 @@ async function perform<T>(
   const isGuard = isGuarded(decision)
   const isHolding = held.first !== ''
   const isNoted = change.audit !== undefined || (isHolding && !isGuard)
-  const note = isNoted ? await noteDown(stores, held, change) : held
-  if (note === null) return null
+  let note = held
+  const before = async () => {
+    if (isNoted) note = await noteDown(stores, held, change)
+  }
   const isOurs = () => stillHolds(stores, note)
-  const stored = await apply(stores, { ...change, isGuard }, isOurs).catch(
-    async (error: unknown) => {
-      // What the store refuses it would refuse for ever, and the entity would stay locked.
-      const isRefused = isNoted && !isOutage(error)
-      if (isRefused && (await isUntouched(stores, change))) {
-        await (isHolding ? withdrawChange(stores.catalog, note) : dropNote(stores.catalog, note))
-      }
-      throw error
-    },
-  )
+  const how = { isGuard, isOurs, before }
+  const stored = await apply(stores, change, how).catch(async (error: unknown) => {
+    if (error instanceof LostLocksError) return null
+    // What the store refuses it would refuse for ever, and the entity would stay locked.
+    const isRefused = isNoted && !isOutage(error)
+    if (isRefused && (await isUntouched(stores, change))) {
+      await (isHolding ? withdrawChange(stores.catalog, note) : dropNote(stores.catalog, note))
+    }
+    throw error
+  })
+  if (stored === null) return null
   // What does not go away now goes with the next repair.
   if (isNoted && !isHolding) await dropNote(stores.catalog, note).catch(() => {})
   // Only a writer without locks can have been faster, or who has taken the note over.
@@ -183,14 +186,20 @@ async function perform<T>(
   return Promise.all(stored.map((one, index) => one || reread(stores, change, index)))
 }
 
-/** Null: the locks are somebody else's by now. */
+/** The locks are somebody else's by now: nothing was noted, and nothing written. */
+class LostLocksError extends Error {
+  override name = 'LostLocksError'
+}
+
+/** Throws `LostLocksError`. */
 async function noteDown(
   stores: ChangeStores,
   held: HeldLocks,
   change: NotedChange,
-): Promise<HeldLocks | null> {
+): Promise<HeldLocks> {
   if (held.first === '') return keepNote(stores, change)
-  return (await noteChange(stores, held, change)) ? held : null
+  if (await noteChange(stores, held, change)) return held
+  throw new LostLocksError(`${held.first} is held by another by now`)
 }
 
 /**
@@ -203,11 +212,13 @@ async function performMany(
   change: NotedChange,
 ): Promise<RawDocument[] | null> {
   if (held.first !== '' && !(await stillHolds(stores, held))) return null
-  const { audit } = change
   const which = { ...change, steps: [], owners: [] }
-  const note = audit === undefined ? null : await keepNote(stores, which)
+  let note: HeldLocks | null = null
+  const before = async () => {
+    if (change.audit !== undefined) note = await keepNote(stores, which)
+  }
   const isOurs = () => stillHolds(stores, held)
-  const stored = await apply(stores, change, isOurs).catch(async (error: unknown) => {
+  const stored = await apply(stores, change, { isOurs, before }).catch(async (error: unknown) => {
     if (note === null || isOutage(error)) throw error
     await record(stores, which)
     await dropNote(stores.catalog, note)
@@ -249,18 +260,26 @@ function noted<T>({ clock }: ChangeStores, decision: Decision<T>): NotedChange {
   }
 }
 
-/**
- * `isGuard`: what finds nothing to replace has not happened. `isOurs`: whether what follows is still
- * for us to do; else somebody else does it.
- */
+interface Applying {
+  /** What finds nothing to replace has not happened. */
+  isGuard?: boolean
+  /** Whether what follows is still for us to do; else somebody else does it. */
+  isOurs(): Promise<boolean>
+  /** Before anything is written. */
+  before?(): Promise<void>
+}
+
 async function apply(
   stores: ChangeStores,
-  change: NotedChange & { isGuard?: boolean },
-  isOurs: () => Promise<boolean>,
+  change: NotedChange,
+  { isGuard = false, isOurs, before = async () => {} }: Applying,
 ): Promise<Stored[]> {
   const { catalog, fence } = stores
   const { collection, steps, owners, sequel } = change
   const begun: ProfileOwner[] = []
+  const after = async (written: readonly Stored[]) => {
+    if (!isGuard || !written.includes(false)) await record(stores, change)
+  }
   try {
     for (const owner of owners) {
       begun.push(owner)
@@ -269,9 +288,14 @@ async function apply(
     const stored: Stored[] = []
     for (let from = 0; from < steps.length; from += STEPS_MAX) {
       const part = steps.slice(from, from + STEPS_MAX)
-      stored.push(...(await storeSteps(catalog, collection, part)))
+      const isLast = from + STEPS_MAX >= steps.length
+      const beside = { ...(from === 0 && { before }), ...(isLast && { after }) }
+      stored.push(...(await storeSteps(catalog, collection, part, beside)))
     }
-    if (!(change.isGuard === true && stored.includes(false))) await record(stores, change)
+    if (steps.length === 0) {
+      await before()
+      await record(stores, change)
+    }
     if (sequel !== null && (await isOurs())) await follow(stores, change)
     return stored
   } finally {
@@ -320,7 +344,7 @@ async function finish(stores: ChangeStores, change: NotedChange): Promise<void> 
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const steps = await missingSteps(stores, change)
     try {
-      await apply(stores, { ...change, steps }, async () => true)
+      await apply(stores, { ...change, steps }, { isOurs: async () => true })
       return
     } catch (error) {
       if (!(error instanceof DuplicateEntityError)) throw error

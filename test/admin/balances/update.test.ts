@@ -269,7 +269,7 @@ describe('a charging plan', () => {
   it('loads all or nothing', async () => {
     await money(-40)
     const query = { aid: AID, sid: SID, charging_plan: 'TOPUP' }
-    expect(await update(query)).toEqual({ details: false, entity: null, line: null })
+    expect(await update(query)).toMatchObject({ details: false, entity: null, line: null })
     await expect(update({ sid: SID, charging_plan: 'TOPUP' })).rejects.toThrow('aid is missing')
     expect(await free()).toEqual([40_000_000])
     expect(await free(0)).toEqual([])

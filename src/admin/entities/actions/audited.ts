@@ -24,7 +24,9 @@ export function audited<T>(
     const isInsert = mode === 'insert'
     const isTarget = target?._id.equals(document._id) === true
     if (action === 'closeandnew' && isTarget) return []
-    const isAction = isInsert || isTarget || action === 'permanentchange'
+    // Of a reopened entity the revision before says when it had ended.
+    const isTold = isTarget && action !== 'reopen'
+    const isAction = isInsert || isTold || action === 'permanentchange'
     const old = isInsert ? target : (before.get(document._id.toHexString()) ?? null)
     // A subscriber may begin its account (account-begin.ts).
     const isItsAccount = definition.name === 'subscribers' && document['type'] === 'account'

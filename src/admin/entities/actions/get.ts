@@ -1,5 +1,6 @@
 /** `get`: every revision that fits, a page at a time (spec/entity-api.md 2.2). */
 import type { Catalog } from '../../../catalog/connection.ts'
+import { isRecord } from '../definition.ts'
 import type { ReadRequest, ReadResult } from '../entity-request.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
@@ -18,13 +19,10 @@ export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadR
   return { rows: found.slice(0, size), hasMore: found.length > size }
 }
 
-const RECORDS: ReadonlySet<string> = new Set(['lines', 'bills', 'balances', 'audit'])
-
 /** What is never deleted has no mark, and asking for it would keep an index from being enough. */
 export function filterOf({ definition, filter }: ReadRequest): Fields {
-  const { store, fixed } = definition
-  const isEntity = !RECORDS.has(store)
-  const present = isEntity ? [NOT_DELETED] : []
+  const { fixed } = definition
+  const present = isRecord(definition) ? [] : [NOT_DELETED]
   const wanted = Object.keys(filter).length === 0 ? [] : [filter]
   const parts = [fixed, ...wanted, ...present].filter((part) => Object.keys(part).length > 0)
   return parts.length === 1 ? (parts[0] as Fields) : parts.length === 0 ? {} : { $and: parts }

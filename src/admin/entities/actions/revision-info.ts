@@ -1,7 +1,7 @@
 /** `revision_info`: what may be done with a revision (spec/entity-api.md 1.6). */
 import type { Catalog } from '../../../catalog/connection.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import { type CollectionDefinition, isRecord } from '../definition.ts'
 import type { ReadRequest } from '../entity-request.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
@@ -18,8 +18,7 @@ export interface RevisionTimes {
 
 /** Whether rows are shown with it. */
 export function wantsRevisionInfo({ definition, project }: ReadRequest): boolean {
-  const { store } = definition
-  if (store === 'lines' || store === 'bills' || store === 'balances') return false
+  if (isRecord(definition)) return false
   return project === null || Object.keys(project).length === 0 || project['revision_info'] === 1
 }
 

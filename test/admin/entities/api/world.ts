@@ -188,7 +188,7 @@ export function requestOf(params: Fields, way: Way): [query: string, init: Reque
 
 const DIGESTED = [
   ...Object.keys(ENTITIES),
-  ...['lines', 'balances', 'bills', 'billrun', 'cards', 'config', 'entitylocks'],
+  ...['lines', 'balances', 'bills', 'billrun', 'cards', 'config', 'entitylocks', 'audit'],
 ]
 
 async function digestOf({ catalog }: TestStores): Promise<string> {

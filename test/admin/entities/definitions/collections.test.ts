@@ -27,6 +27,7 @@ const TABLE: Record<string, string> = {
   reports: 'get create update delete',
   users: 'get create update delete',
   autorenew: 'get create update delete',
+  audit: 'get',
 }
 
 const all = [...DEFINITIONS.values()]
