@@ -65,9 +65,9 @@ export async function addUser(
   const { password, isGiven } = await passwordOf(options)
   await onCatalog(file, async (catalog) => {
     checkUserName({ username })
-    checkRoles({ roles })
-    await catalog.ensureIndexes()
     const nowMs = systemClock.nowMs()
+    await checkRoles({ roles }, { catalog, nowMs })
+    await catalog.ensureIndexes()
     const now = new Date(nowMs)
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
     const fields = await passwordFields(password, username, { catalog, nowMs })

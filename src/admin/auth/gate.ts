@@ -40,12 +40,16 @@ export interface Gate {
   admit(request: FastifyRequest, sent: SentParameters, needed: Access): Promise<Caller>
 }
 
+const TWICE = 'No user is logged in: the access token is in more than one place'
 const WHO = 'log in (POST /auth/login), or send an access token or a signature'
 
 export function createGate(options: GateOptions): Gate {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
   const admit: Gate['admit'] = async (request, sent, needed) => {
+    if (sent.has('access_token') && bearerOf(request.headers.authorization) !== undefined) {
+      throw new NotLoggedInError(TWICE)
+    }
     const caller =
       request.caller ??
       (await callerIn(options, request, sent)) ??
@@ -86,7 +90,7 @@ export async function identify(
   const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
   const given = tokens.filter((token) => token !== undefined)
   if (given.length > 1) {
-    throw new NotLoggedInError('The access token is in more than one place: send it once')
+    throw new NotLoggedInError(TWICE)
   }
   const [token] = given
   if (token !== undefined) {
@@ -115,9 +119,6 @@ async function callerIn(
   if (request.refusal !== null) return null
   const token = sent.get('access_token')
   if (token !== undefined) {
-    if (bearerOf(request.headers.authorization) !== undefined) {
-      throw new NotLoggedInError('The access token is in more than one place: send it once')
-    }
     const identity = await clientOf(check, token)
     if (identity === null) throw new InvalidTokenError()
     return clientCaller('token', identity, request)

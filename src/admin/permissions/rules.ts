@@ -16,6 +16,11 @@ export const PERMISSIONS: Setting<PermissionRules> = {
 
 const ONLY_ADMINS: PermissionRules = [{ collection: '*', actions: '*', roles: [] }]
 
+/** Roles that are named there, beside those of the interface. */
+export function rolesIn(rules: PermissionRules): readonly unknown[] {
+  return rules.flatMap(({ roles }) => roles)
+}
+
 /** Roles that an action takes: those of the first rule that names it, else the usual ones. */
 export function rolesFor(
   rules: PermissionRules,

@@ -20,6 +20,12 @@ export interface ClosedAdmin {
   addUser(username: string, password: string, roles: readonly string[]): Promise<void>
   /** Logs in, and gives the cookie as a header has it. */
   cookieOf(username: string, password: string): Promise<string>
+  /** The body of an answer. */
+  post(
+    path: string,
+    fields: Record<string, string>,
+    cookie?: string,
+  ): Promise<Record<string, unknown>>
   /** Stores a category; enough time passes for it to be read. */
   setting(category: string, value: unknown): Promise<void>
   close(): Promise<void>
@@ -75,6 +81,12 @@ export async function startClosedAdmin(
       const cookie = response.headers.getSetCookie()[0]?.split(';')[0]
       if (cookie === undefined) throw new Error(`no cookie: ${await response.text()}`)
       return cookie
+    },
+    async post(path, fields, cookie) {
+      const headers: Record<string, string> = cookie === undefined ? {} : { cookie }
+      const body = new URLSearchParams(fields)
+      const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+      return (await response.json()) as Record<string, unknown>
     },
     async setting(category, value) {
       const change = { nowMs, by: 'test' }

@@ -122,13 +122,23 @@ describe('rules of the operator', () => {
   it('stand in place of the usual roles', async () => {
     const rules = [
       { collection: 'accounts', actions: ['get'], roles: ['reports'] },
-      { collection: 'api', actions: ['credit'], roles: [] },
+      { collection: 'api', actions: ['credit'], roles: ['admin'] },
     ]
     const get = { method: 'POST', path: '/billapi/accounts/get', access: [] } as const
     const credit = { method: 'POST', path: '/api/credit', access: [] } as const
     const as = (role: string) => ({ cookie: cookies.get(role) ?? '' })
     await closed.setting('permissions', { rules })
     expect(await ask(get, as('reports'))).toBe('in')
+    const helper = { username: 'help@example.org', password: 'a good password', roles: ['support'] }
+    const create = { update: JSON.stringify(helper) }
+    const make = () => closed.post('/billapi/users/create', create, cookies.get('admin'))
+    expect(await make()).toMatchObject({ status: 0, message: expect.stringContaining('reports') })
+    await closed.setting('permissions', { rules: [{ ...rules[0], roles: ['support'] }] })
+    expect(await make()).toMatchObject({ status: 1 })
+    const cookie = await closed.cookieOf(helper.username, helper.password)
+    expect(await ask(get, { cookie })).toBe('in')
+    expect(await ask({ ...get, path: '/billapi/plans/get' }, { cookie })).toBe('refused')
+    await closed.setting('permissions', { rules })
     expect(await ask(get, as('read'))).toBe('refused')
     expect(await ask(get, as('admin'))).toBe('in')
     expect(await ask(credit, as('write'))).toBe('refused')

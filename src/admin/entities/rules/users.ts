@@ -4,6 +4,7 @@ import { createCurrentSettings } from '../../../catalog/current-settings.ts'
 import { SECURITY } from '../../../catalog/security-settings.ts'
 import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
+import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
 import { RuleError, TargetError } from '../errors.ts'
 import { exists, heldAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -21,7 +22,7 @@ export const USER_RULES: CollectionRules = {
 
   async check(document, stored, context) {
     if (isChanged(document, stored, 'username')) checkUserName(document)
-    if (isChanged(document, stored, 'roles')) checkRoles(document)
+    if (isChanged(document, stored, 'roles')) await checkRoles(document, context)
     if (stored !== null && isAdmin(stored) && !isAdmin(document)) {
       await checkNotLast(document, context)
     }
@@ -67,11 +68,19 @@ export function checkUserName({ username }: Readonly<Record<string, unknown>>): 
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
 
-/** Throws `RuleError`. */
-export function checkRoles({ roles }: Readonly<Record<string, unknown>>): void {
+/** Those of the interface, and those that rules of the operator name. Rejects with `RuleError`. */
+export async function checkRoles(
+  { roles }: Readonly<Record<string, unknown>>,
+  { catalog, nowMs }: Lookups,
+): Promise<void> {
   const given = listOf(roles)
-  if (given.length > 0 && given.every((role) => ROLES.includes(role))) return
-  throw new RuleError(`roles must be a list of ${ROLES.join(', ')} that is not empty`)
+  const further = given.filter((role) => !ROLES.includes(role))
+  if (given.length > 0 && further.length === 0) return
+  const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
+  const named = further.length === 0 ? [] : rolesIn(await settings.of(PERMISSIONS))
+  if (given.length > 0 && further.every((role) => named.includes(role))) return
+  const all = [...new Set([...ROLES, ...named])].join(', ')
+  throw new RuleError(`roles must be a list of ${all} that is not empty`)
 }
 
 export function isAdmin({ roles }: RawDocument): boolean {
