@@ -1,39 +1,17 @@
 /** What can be written after `tollgate`: every command with its options. */
 
-export interface OptionSpec {
-  readonly type: 'string' | 'boolean'
-  /** Stands for the value in the help; empty for a switch. */
-  readonly value: string
-  readonly help: string
-}
-
-/** What stands behind the command without a dash, such as a file; it must be given. */
-export interface OperandSpec {
-  readonly name: string
-  readonly help: string
-}
-
-export interface CommandSpec {
-  readonly name: string
-  readonly help: string
-  readonly operands?: readonly OperandSpec[]
-  readonly options: Readonly<Record<string, OptionSpec>>
-}
-
-const text = (value: string, help: string): OptionSpec => ({ type: 'string', value, help })
-const toggle = (help: string): OptionSpec => ({ type: 'boolean', value: '', help })
-
-const common = {
-  config: text('FILE', 'settings that differ from the defaults (YAML)'),
-  help: toggle('show this help'),
-}
-const json = toggle('answer in JSON')
-const sid = text('N', 'subscriber number')
-const nameOf = (what: string): OperandSpec => ({ name: 'NAME', help: `name of the ${what}` })
-const documentFile = (what: string): OperandSpec => ({
-  name: 'FILE',
-  help: `${what} (JSON or YAML), - for standard input`,
-})
+import { ACCESS_COMMANDS } from './access-commands.ts'
+import {
+  type CommandSpec,
+  common,
+  documentFile,
+  json,
+  nameOf,
+  type OperandSpec,
+  sid,
+  text,
+  toggle,
+} from './command-spec.ts'
 
 const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
@@ -127,72 +105,6 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
-const passwordStdin = toggle('read the password from standard input; else one is made')
-const mustChange = toggle('it has to be changed at the next login')
-
-const USER_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'user list',
-    help: 'Show the users who may log in.',
-    options: { json, ...common },
-  },
-  {
-    name: 'user add',
-    help: 'Create a user, with a password that is made and shown once.',
-    operands: [{ name: 'NAME', help: 'e-mail address' }],
-    options: {
-      role: text('A,B', 'what the user may do: read, write, admin, reports'),
-      'password-stdin': passwordStdin,
-      'must-change': mustChange,
-      ...common,
-    },
-  },
-  {
-    name: 'user password',
-    help: 'Give a user another password; the sessions of the user end.',
-    operands: [nameOf('user')],
-    options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
-  },
-  {
-    name: 'user remove',
-    help: 'Shut a user out; the last one with role admin stays.',
-    operands: [nameOf('user')],
-    options: common,
-  },
-]
-
-const CLIENT_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'client add',
-    help: 'Let a machine use the control plane: its secret is made, and shown once.',
-    operands: [nameOf('client')],
-    options: {
-      role: text('A,B', 'what it may do: read, write, reports, charge; if not given all (admin)'),
-      grant: text('A,B', 'client_credentials, password, refresh_token; the first if not given'),
-      from: text('TIME', 'begin of its validity; now if not given'),
-      to: text('TIME', 'end of its validity; none if not given'),
-      ...common,
-    },
-  },
-  {
-    name: 'client list',
-    help: 'Show the clients that there are, without their secrets.',
-    options: { json, ...common },
-  },
-  {
-    name: 'client rotate',
-    help: 'Make another secret for a client; the old one and its tokens end at once.',
-    operands: [nameOf('client')],
-    options: common,
-  },
-  {
-    name: 'client revoke',
-    help: 'Shut a client out, with all its tokens.',
-    operands: [nameOf('client')],
-    options: common,
-  },
-]
-
 const collection: OperandSpec = {
   name: 'COLLECTION',
   help: 'accounts, subscribers, plans, services, rates, charges, discounts, ...',
@@ -216,50 +128,6 @@ const FIELD_COMMANDS: readonly CommandSpec[] = [
     help: 'Remove a stored field; what is there from the start under its name holds again.',
     operands: [collection, nameOf('field')],
     options: common,
-  },
-]
-
-const setting: OperandSpec = {
-  name: 'CATEGORY',
-  help: 'category, with a dotted path behind it: taxation, rates.fields.colour, ...',
-}
-const rev = text('N', 'only if this revision still holds')
-
-const SETTINGS_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'settings list',
-    help: 'Show the categories of the stored configuration.',
-    options: { json, ...common },
-  },
-  {
-    name: 'settings get',
-    help: 'Show what is stored of a category, without secrets, in YAML.',
-    operands: [setting],
-    options: { rev: text('N', 'an older version'), json, ...common },
-  },
-  {
-    name: 'settings set',
-    help: 'Store a value; all processes follow within catalog.pollMs.',
-    operands: [setting, documentFile('the value')],
-    options: { rev, ...common },
-  },
-  {
-    name: 'settings unset',
-    help: 'Take a stored value away; what holds without it holds again.',
-    operands: [setting],
-    options: { rev, ...common },
-  },
-  {
-    name: 'settings history',
-    help: 'Show who has changed a category, and when.',
-    operands: [setting],
-    options: { json, ...common },
-  },
-  {
-    name: 'settings restore',
-    help: 'Store an older version of a category again; secrets stay what they are.',
-    operands: [setting, { name: 'REV', help: 'version, as the history shows it' }],
-    options: { rev, ...common },
   },
 ]
 
@@ -362,10 +230,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
   ...PEER_COMMANDS,
-  ...CLIENT_COMMANDS,
-  ...USER_COMMANDS,
+  ...ACCESS_COMMANDS,
   ...FIELD_COMMANDS,
-  ...SETTINGS_COMMANDS,
   ...ENTITY_COMMANDS,
   {
     name: 'diameter send',

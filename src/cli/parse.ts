@@ -1,7 +1,8 @@
 /** Reads a command line. Strict: what is not known is an error that names it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../config/nearest.ts'
-import { COMMANDS, type CommandSpec } from './commands.ts'
+import type { CommandSpec } from './command-spec.ts'
+import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>

@@ -1,4 +1,4 @@
-/** Keys that end by themselves: sessions, tokens, what was seen once, what is counted for a while. */
+/** Keys that end by themselves: sessions, tokens, what was seen once, what is counted. */
 import type { RedisConnection } from './redis.ts'
 
 /** Prefix of all that authentication keeps, on whichever port. */

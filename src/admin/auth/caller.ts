@@ -1,4 +1,4 @@
-/** Who calls the control plane, and what it may do (interface section 5; spec/entity-api.md 5.2). */
+/** Who calls the control plane, and what it may do (interface 5; spec/entity-api.md 5.2). */
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 
 /** Who has one of the roles that are asked for may; who has this one always may. */

@@ -5,7 +5,7 @@ import { type PermissionSettings, PermissionsSchema } from '../../catalog/permis
 
 type PermissionRules = NonNullable<PermissionSettings['rules']>
 
-/** Stored rules that cannot be used would open what somebody wanted closed: then only admins may. */
+/** Stored rules that cannot be used might have closed something: then only admins may. */
 export const PERMISSIONS: Setting<PermissionRules> = {
   category: 'permissions',
   read(value) {

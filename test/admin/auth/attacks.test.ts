@@ -1,4 +1,4 @@
-/** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire (issue: evidence). */
+/** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'

@@ -1,4 +1,4 @@
-/** An admin where everybody must authenticate, on stores of its own, with a clock that tests set. */
+/** An admin where everybody must authenticate, with stores of its own and a clock to set. */
 import { createHash } from 'node:crypto'
 import { PASSWORDS } from '../../../src/admin/auth/passwords.ts'
 import { type Admin, startAdmin } from '../../../src/admin/start.ts'

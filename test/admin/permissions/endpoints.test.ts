@@ -1,4 +1,4 @@
-/** Every endpoint with every level, and with none (issue: permissions). */
+/** Every endpoint with every level, and with none. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Access } from '../../../src/admin/auth/access.ts'
@@ -10,8 +10,8 @@ import {
   PLANNED_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
-import { permissionsPage } from '../../../src/admin/permissions/page.ts'
 import { type ClosedAdmin, startClosedAdmin } from '../auth/closed-admin.ts'
+import { permissionsPage } from './page.ts'
 
 const LEVELS = ['read', 'write', 'reports', 'admin'] as const
 

@@ -1,7 +1,7 @@
 /** docs/PERMISSIONS.md: who may do what, from the tables that the routes are guarded by. */
-import type { Access } from '../auth/access.ts'
-import { ADMIN } from '../auth/caller.ts'
-import type { ActionName, CollectionDefinition } from '../entities/definition.ts'
+import type { Access } from '../../../src/admin/auth/access.ts'
+import { ADMIN } from '../../../src/admin/auth/caller.ts'
+import type { ActionName, CollectionDefinition } from '../../../src/admin/entities/definition.ts'
 import {
   AUTH_ENDPOINTS,
   type Endpoint,
@@ -9,30 +9,30 @@ import {
   PLANNED_ENDPOINTS,
   REALTIME_ENDPOINT,
   SETTINGS_ENDPOINTS,
-} from './endpoints.ts'
+} from '../../../src/admin/permissions/endpoints.ts'
 
 const ABOUT = `# Who may do what
 
-This page is made from the tables that the routes are guarded by (\`src/admin/permissions/\`, the
-\`roles\` of \`src/admin/entities/definitions/\`); a test keeps it so. To make it anew:
+This page is made from the tables that the routes are guarded by (\`src/admin/permissions/\`, and
+the \`roles\` of \`src/admin/entities/definitions/\`); a test keeps it so. To make it anew:
 \`UPDATE_DOCS=1 npx vitest run test/admin/permissions\`.
 
-A caller who has **one of the roles** that are named may; one with \`admin\` always may. \`write\` does
-not include \`read\`. *Anybody* need not authenticate; *who has logged in* needs no role. Users have the
-roles of their document (\`users\`) or of their directory, clients those that they were made with. A token
-of a user has the roles that both have.
+A caller who has **one of the roles** that are named may; one with \`admin\` always may.
+\`write\` does not include \`read\`. *Anybody* need not authenticate; *who has logged in* needs no
+role. Users have the roles of their document (\`users\`) or of their directory, clients those that
+they were made with. A token of a user has the roles that both have.
 
-Rules of your own, in the category \`permissions\` of the settings, stand in place of these roles: the
-first one that names the collection and the action holds, and a role may have any name.
+Rules of your own, in the category \`permissions\` of the settings, stand in place of these roles:
+the first one that names the collection and the action holds, and a role may have any name.
 
-    {"rules": [{"collection": "accounts", "actions": ["get", "uniqueget"], "roles": ["support"]}]}
+    {"rules": [{"collection": "accounts", "actions": ["get"], "roles": ["support"]}]}
 
-\`*\` is every collection or action; \`api\` is the collection of the action API. Rules that cannot be
-read leave everything to \`admin\`.
+\`*\` is every collection or action; \`api\` is the collection of the action API. Rules that
+cannot be read leave everything to \`admin\`.
 
-Without a login the entity API and the action API answer with HTTP 200, \`status\` 0 and \`code\` 17574;
-without the role with 17575. A token that has ended or is unknown gets HTTP 401. Everything else
-answers with HTTP 401.
+Without a login the entity API and the action API answer with HTTP 200, \`status\` 0 and \`code\`
+17574; without the role with 17575. A token that has ended or is unknown gets HTTP 401. Everything
+else answers with HTTP 401.
 `
 
 /** The page, whole. */
@@ -49,11 +49,12 @@ export function permissionsPage(definitions: ReadonlyMap<string, CollectionDefin
   return [ABOUT, ...texts].join('\n')
 }
 
-const OPEN = `What \`admin.openPaths\` names is open to anybody: \`health\` and \`docs\` (without configured
-fields) if you say nothing else, \`metrics\` and \`heartbeat\` (\`GET /api\`) where you name them.`
+const OPEN = `What \`admin.openPaths\` names is open to anybody: \`health\` and \`docs\` (without
+configured fields) if you say nothing else, \`metrics\` and \`heartbeat\` (\`GET /api\`) where you
+name them.`
 
-const CHARGING = `On a port of its own, where network elements have keys (\`tollgate peer\`), too: see
-[WIRE.md](WIRE.md).`
+const CHARGING = `On a port of its own, where network elements have keys (\`tollgate peer\`), too:
+see [WIRE.md](WIRE.md).`
 
 const PLANNED = 'Guarded already, and not served yet: who may use them gets 404.'
 

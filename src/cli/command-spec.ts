@@ -1,0 +1,36 @@
+/** What a command is, and the parts that commands are described with. */
+
+export interface OptionSpec {
+  readonly type: 'string' | 'boolean'
+  /** Stands for the value in the help; empty for a switch. */
+  readonly value: string
+  readonly help: string
+}
+
+/** What stands behind the command without a dash, such as a file; it must be given. */
+export interface OperandSpec {
+  readonly name: string
+  readonly help: string
+}
+
+export interface CommandSpec {
+  readonly name: string
+  readonly help: string
+  readonly operands?: readonly OperandSpec[]
+  readonly options: Readonly<Record<string, OptionSpec>>
+}
+
+export const text = (value: string, help: string): OptionSpec => ({ type: 'string', value, help })
+export const toggle = (help: string): OptionSpec => ({ type: 'boolean', value: '', help })
+
+export const common = {
+  config: text('FILE', 'settings that differ from the defaults (YAML)'),
+  help: toggle('show this help'),
+}
+export const json = toggle('answer in JSON')
+export const sid = text('N', 'subscriber number')
+export const nameOf = (what: string): OperandSpec => ({ name: 'NAME', help: `name of the ${what}` })
+export const documentFile = (what: string): OperandSpec => ({
+  name: 'FILE',
+  help: `${what} (JSON or YAML), - for standard input`,
+})
