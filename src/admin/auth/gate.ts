@@ -51,8 +51,7 @@ export function createGate(options: GateOptions): Gate {
       throw new NotLoggedInError(TWICE)
     }
     const caller =
-      request.caller ??
-      (await callerIn(options, request, sent)) ??
+      (await bestCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
@@ -108,6 +107,23 @@ async function clientOf(check: TokenCheck, token: unknown): Promise<ClientIdenti
 /** A scheme that is none of ours names nobody. */
 function bearerOf(authorization: string | undefined): string | undefined {
   return /^bearer +(\S*) *$/i.exec(authorization ?? '')?.[1]
+}
+
+/** A token, then a signature, then the session: that is what is left where those are no good. */
+async function bestCaller(
+  options: GateOptions,
+  request: FastifyRequest,
+  sent: SentParameters,
+): Promise<Caller | null> {
+  const { caller } = request
+  if (caller === null) return callerIn(options, request, sent)
+  if (caller.by !== 'session') return caller
+  try {
+    return (await callerIn(options, request, sent)) ?? caller
+  } catch (error) {
+    if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
+    throw error
+  }
 }
 
 /** By a token in the body, or a signature. */
