@@ -18,7 +18,8 @@ export async function writePasswordFile(dataDir: string, password: string): Prom
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const file = await open(draft, 'wx', 0o600)
   try {
-    await file.writeFile(`${password}\n`)
+    // Without an end of line: what sends the file as it is, sends the password.
+    await file.writeFile(password)
     await file.sync()
     // Takes the place of a link, too, and does not follow it.
     await rename(draft, path)

@@ -38,7 +38,7 @@ describe('the first admin', () => {
     const { world, made } = ensure()
     const { username, password, path } = (await made) ?? { username: '', password: '', path: '' }
     expect(username).toBe('admin')
-    expect(readFileSync(path, 'utf8')).toBe(`${password}\n`)
+    expect(readFileSync(path, 'utf8')).toBe(password)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(dataDir)).toEqual(['admin-password'])
     const { body } = await logIn(world, 'admin', password)
@@ -55,7 +55,7 @@ describe('the first admin', () => {
     const [one, ...others] = made.filter((each) => each !== null)
     expect(others).toEqual([])
     expect(await auth.catalog().users.countDocuments()).toBe(1)
-    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toBe(`${one?.password}\n`)
+    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toBe(one?.password)
   })
 
   it('is not made where there are users; a file that says nothing any more goes', async () => {
@@ -78,7 +78,7 @@ describe('the first admin', () => {
     symlinkSync(elsewhere, passwordFileIn(dataDir))
     await ensure().made
     expect(readFileSync(elsewhere, 'utf8')).toBe('precious')
-    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toMatch(/^[a-z2-9-]{24}\n$/)
+    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toMatch(/^[a-z2-9-]{24}$/)
   })
 
   it('is not there either where the file cannot be written', async () => {
