@@ -3,9 +3,10 @@
  * crash in between is finished; each has operation ids of its own, so that it is done once.
  */
 
+import type { Actor } from '../catalog/actor.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
-import { type OperationTrail, recordDone } from './balances/trail.ts'
+import { type OperationTrail, recordDone, recordOperations } from './balances/trail.ts'
 import { runTransfer, type TransferPlan } from './balances/transfer.ts'
 import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
@@ -13,6 +14,8 @@ import { type RecordTrail, recordIfDone } from './entities/records/trail.ts'
 
 /** A prepaid group that a subscriber is given. */
 export interface Renewal {
+  /** Who has made it. */
+  actor: Actor
   sid: number
   aid: number
   group: string
@@ -38,10 +41,12 @@ export async function followSequel(
   }
   if (sequel.kind === 'balances') return recordDone(deps, sequel.trail)
   if (sequel.kind === 'record') return recordIfDone(deps.catalog, sequel.trail)
-  const { sid, aid, group, operationId } = sequel.renewal
+  const { actor, sid, aid, group, operationId } = sequel.renewal
   const query = { sid, aid, charging_plan: group }
   try {
-    const { details } = await updateBalance(deps, { query, update: {}, operationId })
+    const loaded = { query, update: {}, operationId }
+    const { details, operations } = await updateBalance(deps, loaded)
+    await recordOperations(deps.catalog, { actor, type: 'update' }, operations)
     if (!details) log.warn({ operationId }, 'the first charge of an auto-renewal was refused')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

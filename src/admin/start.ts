@@ -80,9 +80,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       entityApi,
       health,
     })
-    const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
-    ends.push(first)
-    await mayListen(config, catalog, clock, first)
+    // Where nobody has to log in nobody has to be made for it.
+    if (!auth.gate.isOpen) {
+      const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
+      ends.push(first)
+      await mayListen(config, catalog, clock, first)
+    }
     repairs = startRepairs(entityApi.stores, log)
     ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)

@@ -1,4 +1,7 @@
-/** README.md, "Keep customers and prices": its lines are pasted into a shell, as they are. */
+/**
+ * README.md, "Keep customers and prices" and "Let others in": the lines are pasted into a shell, as
+ * they are.
+ */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +16,8 @@ let started: Started
 
 beforeAll(async () => {
   product = createProduct()
-  started = await product.start({ TOLLGATE_CATALOG_POLL_MS: '100' })
+  const closed = { TOLLGATE_ADMIN_OPEN_TO: 'nobody' }
+  started = await product.start({ ...closed, TOLLGATE_CATALOG_POLL_MS: '100' })
 })
 afterAll(() => product.close())
 
@@ -21,19 +25,21 @@ afterAll(() => product.close())
 function lines(): string {
   const text = readFileSync(join(HOUSE, 'README.md'), 'utf8')
   const blocks = [...text.matchAll(BLOCK)].map(([, block = '']) => block)
-  expect(blocks).toHaveLength(3)
+  expect(blocks).toHaveLength(5)
   const pasted = blocks.join('\n')
-  expect(pasted).toContain('http://127.0.0.1:8182/')
+  expect(pasted).toContain('=http://127.0.0.1:8182;')
   expect(pasted).toContain('http://127.0.0.1:8181/')
   return pasted
     .replaceAll('http://127.0.0.1:8182', started.admin)
     .replaceAll('http://127.0.0.1:8181', started.realtime)
+    .replace(/\bdata\//g, `${product.dataDir}/`)
 }
 
 /** Each line of what they write. */
 function paste(text: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    execFile('bash', ['-c', text], (error, stdout, stderr) => {
+    const env = { ...process.env, TOLLGATE_DATA_DIR: product.dataDir }
+    execFile('bash', ['-c', text], { env, cwd: HOUSE }, (error, stdout, stderr) => {
       if (error !== null || stderr !== '') reject(error ?? new Error(stderr))
       else resolve(stdout.trim().split('\n'))
     })
@@ -43,12 +49,13 @@ function paste(text: string): Promise<string[]> {
 describe('the lines of README.md', () => {
   it('keep a customer, charge it, and change a price', async () => {
     const said = await paste(lines())
-    const [account, plan, rate, subscriber, topUp, start, release] = said
+    const [login, account, plan, rate, subscriber, topUp, start, release] = said
+    expect(JSON.parse(login ?? '')).toMatchObject({ status: 1, details: { user: 'admin' } })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []
     const [, sid] = /^subscriber (\d+)$/.exec(subscriber ?? '') ?? []
     const answers = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
     for (const answer of answers) expect(answer).toMatchObject({ status: 1 })
-    expect(answers).toHaveLength(11)
+    expect(answers).toHaveLength(14)
     expect(JSON.parse(plan ?? '')).toMatchObject({ details: true, entity: { name: 'VIEWER' } })
     expect(JSON.parse(rate ?? '')).toMatchObject({ details: true, entity: { key: 'VIDEO' } })
     const owner = { aid: Number(aid), sid: Number(sid) }
@@ -56,7 +63,10 @@ describe('the lines of README.md', () => {
     expect(JSON.parse(topUp ?? '')).toMatchObject({ details: true, entity: credited })
     expect(JSON.parse(start ?? '')).toMatchObject({ returnCode: 1, grantedVolume: 600 })
     expect(JSON.parse(release ?? '')).toMatchObject({ returnCode: 1 })
-    const [left, recorded, , clip, revisions, last] = answers.slice(-6)
+    const [left, recorded, , clip, revisions, last, changed, made] = answers.slice(-8)
+    expect(changed).toMatchObject({ status: 1, details: true })
+    expect(made).toMatchObject({ status: 1, entity: { username: 'ada@example.org' } })
+    expect(said.slice(-6).join('\n')).toMatch(/\b[0-9a-f]{32}\b/)
     expect(left.details).toMatchObject([{ ...owner, balance: { cost: -4.9 } }])
     expect(recorded.details).toMatchObject([
       { type: 'balance', aprice: -5 },

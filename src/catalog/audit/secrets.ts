@@ -72,9 +72,20 @@ function membersWithout(document: Fields, place: Place, before: unknown): Fields
 }
 
 function kindOf(name: string, path: string, { kind, paths }: Place): Place['kind'] {
-  const plain = plainName(name)
   if (kind === 'secret' || paths.has(path)) return 'secret'
-  if (kind === 'payment') return PAYMENT_NAMES.has(plain) ? 'payment' : 'secret'
+  if (kind === 'payment') return PAYMENT_NAMES.has(plainName(name)) ? 'payment' : 'secret'
+  const known = kinds.get(name)
+  if (known !== undefined) return known
+  const found = kindOfName(plainName(name))
+  if (kinds.size < KINDS_MAX) kinds.set(name, found)
+  return found
+}
+
+/** Most documents have the same names. */
+const kinds = new Map<string, Place['kind']>()
+const KINDS_MAX = 10_000
+
+function kindOfName(plain: string): Place['kind'] {
   if (plain === PAYMENT) return 'payment'
   return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain) ? 'secret' : 'plain'
 }

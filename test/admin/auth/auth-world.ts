@@ -1,5 +1,7 @@
 /** Logging in over HTTP on stores of their own, at a time that tests set. */
-import type { FastifyInstance, InjectOptions } from 'fastify'
+
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { AuthDeps } from '../../../src/admin/auth/auth-deps.ts'
 import { createPasswords, type Passwords } from '../../../src/admin/auth/passwords.ts'
@@ -164,12 +166,34 @@ export interface Told {
   readonly setCookie: string
 }
 
-export async function send(world: AuthWorld, options: InjectOptions): Promise<Told> {
-  const response = await world.server.inject(options)
-  const { statusCode: http, headers } = response
-  const setCookie = String(headers['set-cookie'] ?? '')
+export interface Sent {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** A text as it is; else JSON. */
+  readonly payload?: unknown
+}
+
+export async function send(
+  { server }: Pick<AuthWorld, 'server'>,
+  { method, url, headers = {}, payload }: Sent,
+): Promise<Told> {
+  if (!server.server.listening) await server.listen({ host: '127.0.0.1', port: 0 })
+  const isText = typeof payload === 'string' || payload === undefined
+  const type: Record<string, string> = isText ? {} : { 'content-type': 'application/json' }
+  const response = await fetch(`http://127.0.0.1:${portOf(server)}${url}`, {
+    ...{ method, headers: { ...type, ...headers } },
+    ...(payload !== undefined && { body: isText ? payload : JSON.stringify(payload) }),
+  })
+  const setCookie = response.headers.getSetCookie().join(', ')
   const cookie = /tollgate_session=([^;]*)/.exec(setCookie)?.[1] ?? null
-  return { http, body: response.json(), headers, cookie, setCookie }
+  const body = (await response.json()) as Told['body']
+  const told = Object.fromEntries(response.headers)
+  return { http: response.status, body, headers: told, cookie, setCookie }
+}
+
+function portOf({ server }: FastifyInstance): number {
+  return (server.address() as AddressInfo).port
 }
 
 /** Sends a form to `/auth/...`, with a cookie where one is given. */

@@ -85,9 +85,9 @@ describe('a setting', () => {
       about: expect.stringContaining('ISO 4217'),
     })
     expect((details as Fields[]).map(({ category }) => category)).toEqual([
-      ...['billrun', 'charges', 'currency', 'discounts', 'events', 'file_types', 'peers'],
+      ...['auth', 'billrun', 'charges', 'currency', 'discounts', 'events', 'file_types', 'peers'],
       ...['permissions', 'plans', 'plays', 'prepaidgroups', 'rates', 'security', 'services'],
-      ...['subscribers', 'taxation', 'taxes', 'timezone'],
+      ...['shared_secret', 'subscribers', 'taxation', 'taxes', 'timezone'],
     ])
   })
 })
@@ -95,7 +95,7 @@ describe('a setting', () => {
 describe('what is refused by name', () => {
   it.each([
     [{ category: 'taxatoin' }, "there is no category 'taxatoin': did you mean 'taxation'?"],
-    [{}, 'category is missing: one of billrun,'],
+    [{}, 'category is missing: one of auth, billrun,'],
     [{ action: 'drop', category: 'rates' }, 'action must be one of get, list, history, set'],
     [{ category: ['rates'] }, 'category must be a text'],
     [{ action: 'set', category: 'rates' }, 'data is missing'],

@@ -64,7 +64,7 @@ describe('an entity that charging does not read', () => {
     ['discounts', { priority: 'high' }, 'priority must be an integer'],
     ['discounts', { excludes: [1] }, 'excludes.0 must be a text'],
     ['reports', { type: 2 }, 'type must be 0 (simple) or 1 (grouped)'],
-    ['users', { roles: ['root'] }, 'roles.0 must be read, write, admin, reports'],
+    ['users', { roles: ['a role'] }, 'roles.0 must be the name of a role'],
     ['users', { password: '' }, 'password must be a text'],
     ['autorenew', { cycles: 0 }, 'cycles must be an integer from 1'],
     ['autorenew', { interval: 'year' }, "interval must be 'day', 'week' or 'month'"],

@@ -43,12 +43,12 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
 /** With what else has to be written for it. */
 function withMore<T>(
   stores: EntityStores,
-  { definition: { name } }: WriteRequest,
+  { definition: { name }, actor }: WriteRequest,
   decision: Decision<T>,
   added: RawDocument,
   context: RuleContext,
 ): Decision<T> | Promise<Decision<T>> {
-  if (name === 'autorenew') return withFirstCharge(decision, added, context)
+  if (name === 'autorenew') return withFirstCharge(decision, added, context, actor)
   if (name !== 'subscribers') return { ...decision, isNew: true }
   return addAccountBefore(stores, decision, added)
 }

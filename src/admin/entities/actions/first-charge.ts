@@ -1,4 +1,5 @@
 /** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
+import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import type { Decision } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Sequel } from '../../sequels.ts'
@@ -10,11 +11,13 @@ export function withFirstCharge<T>(
   decision: Decision<T>,
   renewal: RawDocument,
   context: RuleContext,
+  actor: Actor,
 ): Decision<T> {
   if (renewal['immediate'] !== true) return { ...decision, isNew: true }
   const sequel: Sequel = {
     kind: 'renewal',
     renewal: {
+      actor: plainActor(actor),
       sid: Number(renewal['sid']),
       aid: Number(renewal['aid']),
       group: String(renewal['bucket_group']),

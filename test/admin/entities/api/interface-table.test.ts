@@ -257,7 +257,7 @@ describe('the collections whose actions are not shown', () => {
   })
 
   it('no others', async () => {
-    for (const name of ['audit', 'constructor', '__proto__', 'config', 'counters', 'Plans']) {
+    for (const name of ['auditlog', 'constructor', '__proto__', 'config', 'counters', 'Plans']) {
       const { code, message } = await world.refused(name, 'get')
       expect([code, message]).toEqual([17_575, expect.stringContaining(name)])
     }

@@ -130,6 +130,6 @@ describe('stored fields', () => {
     await writeStoredConfig(catalog, 'plans', put, change)
     expect((await readFieldSettings(catalog)).plans).toEqual({ fields: [{ field_name: 'a' }] })
     expect(await readConfigRevision(catalog)).toBe(before)
-    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [] })
+    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [], taxation: {} })
   })
 })

@@ -7,6 +7,11 @@ import { DEFAULT_FIELDS } from '../../../../src/admin/entities/fields/defaults.t
 import { openApiDocument } from '../../../../src/admin/entities/openapi/document.ts'
 import { CREATED } from '../../../../src/admin/entities/openapi/examples.ts'
 import { apiPage } from '../../../../src/admin/entities/openapi/page.ts'
+import {
+  AUTH_ENDPOINTS,
+  NODE_ENDPOINTS,
+  SETTINGS_ENDPOINTS,
+} from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/collections.ts'
 import { writeEntity } from '../../../../src/catalog/write.ts'
 import { useStore } from '../../../catalog/store.ts'
@@ -43,12 +48,18 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 
 describe('the OpenAPI document', () => {
   it('has every action of every collection, reads by GET too', () => {
+    const served = [...[...Object.values(NODE_ENDPOINTS), ...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS]]
     const wanted = [...DEFINITIONS.values()].flatMap((definition) =>
       actionsOf(definition).map((action) => `/billapi/${definition.name}/${action}`),
     )
     expect(Object.keys(document.paths).sort()).toEqual(
-      ['/api', '/openapi.json', '/docs', ...wanted].sort(),
+      [...new Set([...served.map(({ path }) => path), ...wanted])].sort(),
     )
+    for (const { method, path, access } of served) {
+      const item = document.paths[path]
+      const operation = method === 'GET' ? item?.get : item?.post
+      expect(operation?.security).toEqual(access === 'public' ? [] : undefined)
+    }
     for (const path of wanted) {
       const isRead = /\/(get|uniqueget|export)$/.test(path)
       expect(Object.keys(document.paths[path] ?? {})).toEqual(isRead ? ['get', 'post'] : ['post'])
@@ -59,7 +70,10 @@ describe('the OpenAPI document', () => {
     const refs = [...objectsIn(document)].flatMap(({ value }) => value['$ref'] ?? [])
     for (const ref of refs) expect(at(String(ref))).toBeDefined()
     const names = new Set(refs)
-    for (const [kind, parts] of Object.entries(document.components)) {
+    const { securitySchemes, ...referred } = document.components
+    const demanded = document.security.flatMap((each) => Object.keys(each))
+    expect(demanded).toEqual(Object.keys(securitySchemes))
+    for (const [kind, parts] of Object.entries(referred)) {
       for (const name of Object.keys(parts)) expect(names).toContain(`#/components/${kind}/${name}`)
     }
   })

@@ -1,0 +1,268 @@
+/**
+ * A process that dies before any one of its operations on MongoDB: when another one has finished
+ * what it had begun, what was written has one record, and what was not has none.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { EntityApi } from '../../../src/admin/entities/api.ts'
+import { billActions } from '../../../src/admin/entities/records/bills.ts'
+import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.ts'
+import { repairChains } from '../../../src/catalog/chains/change.ts'
+import { ObjectId } from '../../../src/catalog/collections.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { insertEntity } from '../../catalog/store.ts'
+import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { ACTOR, act, at, RATE, YEAR_MS } from '../entities/actions/scene.ts'
+import { ACCOUNT_COLUMNS, accountsCsv, useImports } from '../entities/import/scene.ts'
+
+let open: TestStores
+beforeAll(async () => {
+  open = await startTestStores()
+})
+afterAll(() => open.close())
+
+/** A catalogue whose process dies before its n-th operation; `died` tells whether it got there. */
+function dyingBefore(catalog: Catalog, operations: number) {
+  let done = 0
+  const run: Catalog['run'] = (what, operation) => {
+    done += 1
+    if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
+    return catalog.run(what, operation)
+  }
+  // As the real one, of which a transaction is one operation.
+  const transaction: Catalog['transaction'] = (what, operation) =>
+    run(what, () => catalog.transaction(what, operation))
+  return { catalog: { ...catalog, run, transaction }, died: () => done > operations }
+}
+
+function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
+  const config = { ...loadConfig({ env: {} }) }
+  const clock = { nowMs: () => nowMs }
+  return createEntityApi({ catalog, ledger: open.ledger, clock, config, log: silent })
+}
+
+/** Another process, later than any lease. */
+function repair(): Promise<number> {
+  const { catalog, ledger } = open
+  const clock = { nowMs: () => YEAR_MS + 120_000 }
+  const config = loadConfig({ env: {} })
+  return repairChains(entityStoresOf({ catalog, ledger, clock, config, log: silent }))
+}
+
+interface Attempt {
+  /** Does it, on stores that may die. */
+  act(api: EntityApi): Promise<unknown>
+  /** Whether it is written. */
+  isDone(): Promise<boolean>
+  /** Records there are if it is. */
+  records: number
+}
+
+/** Dies before each operation in turn, until one attempt gets through. */
+async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<void> {
+  const seen = new Set<string>()
+  for (let operations = 0; operations < 60; operations += 1) {
+    await open.catalog.audit.deleteMany({})
+    const attempt = await next(operations)
+    const dying = dyingBefore(open.catalog, operations)
+    await attempt.act(apiOn(dying.catalog)).catch(() => undefined)
+    await repair()
+    await repair()
+    const isDone = await attempt.isDone()
+    const records = await open.catalog.audit.countDocuments()
+    const told = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
+    expect(`${told}: ${records} records`).toBe(`${told}: ${isDone ? attempt.records : 0} records`)
+    expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
+    seen.add(`${isDone}`)
+    if (dying.died()) continue
+    expect(isDone).toBe(true)
+    expect([...seen].sort()).toEqual(['false', 'true'])
+    return
+  }
+  throw new Error('it never gets through')
+}
+
+async function rateOf(key: string): Promise<{ _id: ObjectId }> {
+  return insertEntity(open.catalog, 'rates', { key, ...RATE, from: '2025-01-01' })
+}
+
+describe('a death leaves one record of what was written', () => {
+  it('by an update', () =>
+    everyDeath(async (index) => {
+      const key = `UPDATE_${index}`
+      const { _id } = await rateOf(key)
+      const change = { target: { _id }, set: { description: 'next' } }
+      return {
+        act: ({ stores }) => act(stores, 'rates', 'update', change),
+        isDone: async () =>
+          (await open.catalog.rates.countDocuments({ _id, description: 'next' } as object)) === 1,
+        records: 1,
+      }
+    }))
+
+  it('by a closeandnew', () =>
+    everyDeath(async (index) => {
+      const key = `CLOSE_${index}`
+      const { _id } = await rateOf(key)
+      const change = { target: { _id }, from: at('2026-03-01') }
+      return {
+        act: ({ stores }) => act(stores, 'rates', 'closeandnew', change),
+        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
+        records: 1,
+      }
+    }))
+
+  it('by a permanentchange', () =>
+    everyDeath(async (index) => {
+      const key = `PERMANENT_${index}`
+      const { _id } = await rateOf(key)
+      const change = { target: { _id }, set: { description: 'x' }, from: at('2026-03-01') }
+      return {
+        act: ({ stores }) => act(stores, 'rates', 'permanentchange', change),
+        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
+        records: 2,
+      }
+    }))
+
+  it('by a create that holds no lock', () =>
+    everyDeath(async (index) => {
+      const lastname = `Byron ${index}`
+      const set = { lastname, firstname: 'Ada' }
+      return {
+        act: ({ stores }) => act(stores, 'accounts', 'create', { set, from: at('2026-01-01') }),
+        isDone: async () =>
+          (await open.catalog.subscribers.countDocuments({ lastname } as object)) === 1,
+        records: 1,
+      }
+    }))
+
+  it('by an update of a bill, and its deletion', async () => {
+    const bill = async (aid: number) => {
+      const _id = new ObjectId()
+      const urt = at('2026-01-01')
+      await open.catalog.bills.insertOne({ _id, type: 'inv', aid, urt, due: 1, amount: 1 })
+      return _id
+    }
+    const write = { actor: ACTOR, additional: {}, operationId: null }
+    await everyDeath(async (index) => {
+      const _id = await bill(index)
+      const due_date = at('2026-02-01')
+      return {
+        act: async ({ stores }) =>
+          billActions(stores).write?.('update', {
+            ...{ ...write, query: { _id }, update: { due_date } },
+          }),
+        isDone: async () =>
+          (await open.catalog.bills.findOne({ _id }))?.due_date?.getTime() === due_date.getTime(),
+        records: 1,
+      }
+    })
+    await everyDeath(async (index) => {
+      const _id = await bill(index)
+      return {
+        act: async ({ stores }) =>
+          billActions(stores).write?.('delete', { ...write, query: { _id }, update: {} }),
+        isDone: async () => (await open.catalog.bills.findOne({ _id })) === null,
+        records: 1,
+      }
+    })
+  })
+})
+
+describe('a death while a balance is loaded', () => {
+  beforeAll(async () => {
+    const { catalog } = open
+    await insertEntity(catalog, 'plans', { name: 'GOLD', from: '2025-01-01' })
+    const definition = { charging_by: 'usagev', charging_by_usaget: 'data', priority: 50 }
+    for (const external_id of [2, 3]) {
+      const named = { external_id, name: `DATA_${external_id}`, from: '2025-01-01' }
+      await insertEntity(catalog, 'prepaidincludes', { ...definition, ...named })
+    }
+    const include = [2, 3].map((id) => ({ pp_includes_external_id: id, value: -10 }))
+    const group = { name: 'BOTH', include, operation: 'inc', description: 'x', from: '2025-01-01' }
+    await insertEntity(catalog, 'prepaidgroups', group)
+  })
+
+  async function holder(sid: number): Promise<void> {
+    const terms = { plan: 'GOLD', from: '2025-01-01' }
+    await insertEntity(open.catalog, 'subscribers', { sid, aid: 500, ...terms })
+  }
+
+  /** How many of its operations the ledger has done. */
+  async function loaded(operationId: string, isPlan: boolean): Promise<number> {
+    const ids = isPlan ? [1, 2].map((part) => `${operationId}/${part}`) : [operationId]
+    const found = await Promise.all(ids.map((id) => open.ledger.findOperation(500, id)))
+    return found.filter((one) => one !== null).length
+  }
+
+  it.each([
+    ['of one bucket', { pp_includes_external_id: 2 }, 1],
+    ['of a charging plan', { charging_plan: 'BOTH' }, 2],
+  ] as const)('%s: one record each, also when it is repeated', async (what, named, parts) => {
+    await everyDeath(async (index) => {
+      const sid = 7000 + 100 * parts + index
+      await holder(sid)
+      const operationId = `${what.replaceAll(' ', '-')}-${index}`
+      const load = (api: EntityApi) =>
+        api.own['balances']?.write?.('update', {
+          ...{ actor: ACTOR, query: { sid, ...named }, additional: {}, operationId },
+          update: { value: -10 },
+        }) ?? Promise.reject(new Error('no write'))
+      return {
+        act: load,
+        isDone: async () => {
+          const before = await loaded(operationId, parts === 2)
+          if (before === 0) return false
+          // The client sends it again.
+          await load(apiOn(open.catalog, YEAR_MS + 180_000))
+          expect(await loaded(operationId, parts === 2)).toBe(parts)
+          return true
+        },
+        records: parts,
+      }
+    })
+  })
+})
+
+describe('an import that is cut off', () => {
+  const imports = useImports()
+  beforeEach(async () => {
+    await imports.catalog().audit.deleteMany({})
+  })
+
+  const settings = { collection: 'accounts', update: { map: ACCOUNT_COLUMNS }, importId: 'cut' }
+
+  it('has one record for each row that is there, and one of its own when it is done', async () => {
+    const catalog = imports.catalog()
+    const text = accountsCsv(20)
+    for (let operations = 4; ; operations += 2) {
+      const dying = dyingBefore(catalog, operations)
+      // Later each time: nobody holds the import any more.
+      const nowMs = Date.UTC(2026, 5, operations)
+      const api = imports.api({ catalog: dying.catalog, nowMs })
+      await imports.run({ ...settings, text, api }).catch(() => undefined)
+      await repairChains(imports.api({ nowMs: Date.UTC(2030, 0, 1) }).stores)
+      const rows = await catalog.subscribers.countDocuments({ type: 'account' })
+      expect(await catalog.audit.countDocuments({ type: 'create' })).toBe(rows)
+      if (!dying.died()) break
+    }
+    const records = await catalog.audit.find().toArray()
+    const aids = await catalog.subscribers.distinct('aid', { type: 'account' })
+    const created = records.filter(({ type }) => type === 'create')
+    expect(created.map(({ key }) => Number(key)).sort()).toEqual([...aids].sort())
+    expect(created[0]).toMatchObject({ user: { by: 'cli', name: 'importer' }, old: null })
+    expect(records.filter(({ type }) => type === 'import')).toMatchObject([
+      {
+        ...{ collection: 'accounts', key: 'cut' },
+        new: { file_name: 'rows.csv', operation: 'create', total: 20, succeeded: 20, failed: 0 },
+      },
+    ])
+  })
+
+  it('and a dry run has none', async () => {
+    const update = { ...settings.update, dry_run: true }
+    await imports.run({ ...settings, update, text: accountsCsv(3) })
+    expect(await imports.catalog().audit.countDocuments()).toBe(0)
+  })
+})

@@ -1,0 +1,24 @@
+/** docs/AUDIT.md: its example is what the node answers. */
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { make } from '../entities/api/creators.ts'
+import { idOf, useWorld } from '../entities/api/world.ts'
+
+const text = readFileSync(new URL('../../../docs/AUDIT.md', import.meta.url), 'utf8')
+
+const world = useWorld()
+
+/** Ids and stamps are other ones each time. */
+function withoutIds(answer: unknown): unknown {
+  const ids = /"(\$id|stamp)":"[0-9a-f]+"/g
+  return JSON.parse(JSON.stringify(answer).replaceAll(ids, '"$1":"any"'))
+}
+
+it('shows a record as it is', async () => {
+  const query = { _id: idOf(await make(world, 'plans', { name: 'GOLD', description: 'Gold' })) }
+  await world.ok('plans', 'update', { query, update: { description: 'Gold 2026' } })
+  const [, body = '', answer = ''] =
+    /call=audit\/get\n([\s\S]*?)\n```\n```json answer\n([\s\S]*?)\n```/.exec(text) ?? []
+  const shown = await world.ok('audit', 'get', JSON.parse(body), 'json')
+  expect(withoutIds(shown)).toEqual(withoutIds(JSON.parse(answer)))
+})

@@ -1,0 +1,42 @@
+/** Nobody deletes the own user: who that is comes from the session. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { change } from '../../../../src/admin/entities/actions/change.ts'
+import { USER_RULES } from '../../../../src/admin/entities/rules/users.ts'
+import type { Actor } from '../../../../src/catalog/actor.ts'
+import { insertEntity } from '../../../catalog/store.ts'
+import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { definitionOf, storesOf } from './scene.ts'
+
+let open: TestStores
+beforeAll(async () => {
+  open = await startTestStores()
+})
+afterAll(() => open.close())
+
+async function remove(username: string, actor: Actor): Promise<unknown> {
+  const { catalog } = open
+  const roles = ['read']
+  const user = { username, password: '$argon2id$x', roles, from: '2025-01-01' }
+  const { _id } = await insertEntity(catalog, 'users', user)
+  const changes = { set: {}, push: [], pull: [] }
+  const request = { definition: definitionOf('users'), actor, target: { _id }, changes, raw: {} }
+  const stores = { ...storesOf(open), rules: { users: USER_RULES } }
+  return change(stores, 'delete', { ...request, from: null, to: null, fields: [] })
+}
+
+const at = { id: 'x', address: '192.0.2.1' }
+
+it('by a session', async () => {
+  const removed = remove('a@example.org', { ...at, by: 'session', name: 'a@example.org' })
+  await expect(removed).rejects.toThrow('nobody deletes the own user')
+  expect(await open.catalog.audit.countDocuments()).toBe(0)
+  await remove('b@example.org', { ...at, by: 'session', name: 'a@example.org' })
+})
+
+it('a client that is called as a user is not that user', async () => {
+  await remove('c@example.org', { ...at, by: 'token', name: 'c@example.org' })
+  expect(await open.catalog.audit.findOne({ key: 'c@example.org' })).toMatchObject({
+    ...{ collection: 'users', type: 'delete', new: null, old: { password: '(secret)' } },
+    user: { by: 'token', name: 'c@example.org', api: true },
+  })
+})

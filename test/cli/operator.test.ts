@@ -1,0 +1,40 @@
+/** What the command line does is recorded under the name of the machine's user. */
+import { userInfo } from 'node:os'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { operator, recordByOperator, writeConfigByOperator } from '../../src/cli/operator.ts'
+import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+
+let open: TestStores
+beforeAll(async () => {
+  open = await startTestStores()
+})
+afterAll(() => open.close())
+
+it('is the user of the machine', () => {
+  expect(operator()).toEqual({ by: 'cli', id: '', name: userInfo().username, address: '' })
+})
+
+it('records a change of the configuration, without hashes of keys', async () => {
+  const { catalog } = open
+  const peer = { name: 'pgw', keys: [{ sha256: 'abc', created: 'now' }] }
+  await writeConfigByOperator(catalog, 'peers', () => [peer])
+  await writeConfigByOperator(catalog, 'peers', (value) => [...(value as object[]), { name: 'b' }])
+  const found = await catalog.audit.find({ collection: 'settings' }).sort({ _id: 1 }).toArray()
+  expect(found).toMatchObject([
+    { type: 'set', key: 'peers', old: [], new: [{ name: 'pgw' }], user: { by: 'cli' } },
+    { old: [{ name: 'pgw' }], new: [{ name: 'pgw' }, { name: 'b' }], ip: '' },
+  ])
+  expect(JSON.stringify(found)).not.toContain('abc')
+})
+
+it('records nothing of a change that is refused', async () => {
+  const { catalog } = open
+  await catalog.audit.deleteMany({})
+  const refused = writeConfigByOperator(catalog, 'peers', () => {
+    throw new Error('no')
+  })
+  await expect(refused).rejects.toThrow('no')
+  expect(await catalog.audit.countDocuments()).toBe(0)
+  await recordByOperator(catalog, { collection: 'sessions', type: 'release', key: 's' })
+  expect(await catalog.audit.countDocuments({ collection: 'sessions' })).toBe(1)
+})
