@@ -1,4 +1,4 @@
-/** Who calls where a request says it more than once: a token, then a signature, then the session. */
+/** Who calls where a request says it more than once: token, then signature, then session. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
