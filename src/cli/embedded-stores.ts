@@ -1,6 +1,6 @@
 /** Starts the stores that the settings call 'embedded', on the data folder (design.md §3). */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { childEnvironment } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { findRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
+import { closedFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
 import { startChild } from './child.ts'
 import { CommandError } from './errors.ts'
@@ -81,7 +82,7 @@ async function startMongod(options: StoreOptions): Promise<Running> {
   const { dataDir, runDir, onLine, stopTimeoutMs } = options
   const folder = join(dataDir, 'mongod')
   const socketPath = mongoSocketIn(runDir)
-  mkdirSync(folder, { recursive: true })
+  closedFolder(folder)
   const args = ['--dbpath', folder, '--bind_ip', socketPath, '--quiet']
   const child = spawn('mongod', args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
   createInterface({ input: child.stdout }).on('line', onLine)

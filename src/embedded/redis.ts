@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,6 +8,7 @@ import { type AppendFsync, LOG_FILE, redisArguments } from './redis/arguments.ts
 import { ask } from './redis/ask.ts'
 import { environmentFor, findRedis, type RedisProgram } from './redis/find.ts'
 import { stopOrphan } from './redis/orphan.ts'
+import { closedFolder } from './run-dir.ts'
 
 const LOCK_NAME = 'redis'
 /** Names the run folder of the last start, in case the next one has another. */
@@ -62,7 +62,7 @@ export class RedisStartError extends Error {
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   const program = options.program ?? (await findRedis(options.dataDir))
   const dataDir = resolve(options.dataDir)
-  mkdirSync(dataDir, { recursive: true })
+  closedFolder(dataDir)
   const lock = await lockFolder(options.runDir, LOCK_NAME)
   try {
     await takeOver(dataDir, options.runDir, options.log)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 
@@ -11,6 +11,9 @@ const RUN_DIR_BYTES_MAX = 78
 
 /** What goes into a `unix://` URL as it is, without escapes that clients read differently. */
 const PLAIN_PATH = /^[A-Za-z0-9/._-]+$/
+
+const OWN_MODE = 0o700
+const OTHERS_MODE = 0o077
 
 /** The folder for sockets exists, but is not a folder of this user alone. */
 export class RunDirError extends Error {
@@ -33,7 +36,7 @@ export function runDirFor(dataDir: string): string {
 }
 
 function own(dir: string): string {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  mkdirSync(dir, { recursive: true, mode: OWN_MODE })
   const found = lstatSync(dir)
   if (!found.isDirectory()) throw new RunDirError(`${dir} must be a folder, and not a link to one`)
   // Anybody may create this name in the temporary folder before us.
@@ -41,6 +44,16 @@ function own(dir: string): string {
   if (found.uid !== uid) {
     throw new RunDirError(`${dir} belongs to user ${found.uid}, and this process is user ${uid}`)
   }
-  if ((found.mode & 0o077) !== 0) chmodSync(dir, 0o700)
+  if ((found.mode & OTHERS_MODE) !== 0) chmodSync(dir, OWN_MODE)
   return dir
+}
+
+/**
+ * Creates the folder of a store, and closes it to other users of the machine: who reads its files
+ * has the secrets in them. A folder that belongs to another user stays as it is.
+ */
+export function closedFolder(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: OWN_MODE })
+  const { uid, mode } = statSync(dir)
+  if (uid === userInfo().uid && (mode & OTHERS_MODE) !== 0) chmodSync(dir, OWN_MODE)
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Document, MongoClient } from 'mongodb'
@@ -50,6 +50,7 @@ async function within<T>(url: string, work: (client: MongoClient) => Promise<T>)
 describe('the process of the embedded server', () => {
   it('keeps documents, indexes and their kinds over a restart', async () => {
     const first = await start()
+    expect(statSync(data()).mode & 0o777).toBe(0o700)
     await within(first.url, async (client) => {
       const collection = client.db('t').collection<Document>('c')
       await collection.createIndex({ k: 1 }, { unique: true })

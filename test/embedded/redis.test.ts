@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -86,6 +86,13 @@ async function silenceOf(socketPath: string): Promise<void> {
 }
 
 describe('a started Redis', () => {
+  test('closes its folder to other users of the machine, also one that was open', async () => {
+    mkdirSync(dataDir)
+    chmodSync(dataDir, 0o755)
+    await start()
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+  })
+
   test('is reached on a private unix socket only, with the settings of the ledger', async () => {
     const redis = await start({ maxmemoryBytes: 50_000_000 })
     expect(redis.url).toBe(`unix://${redis.socketPath}`)

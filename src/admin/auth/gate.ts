@@ -47,9 +47,7 @@ export function createGate(options: GateOptions): Gate {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
   const admit: Gate['admit'] = async (request, sent, needed) => {
-    if (sent.has('access_token') && bearerOf(request.headers.authorization) !== undefined) {
-      throw new NotLoggedInError(TWICE)
-    }
+    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TWICE)
     const caller =
       (await bestCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
@@ -100,13 +98,26 @@ export async function identify(
   request.caller ??= await sessionCaller(options, request, reply)
 }
 
+/** `sent` has one of the body in the place of one of the address. */
+function isTokenTwice({ headers, url }: FastifyRequest, sent: SentParameters): boolean {
+  const token = sent.get('access_token')
+  if (token === undefined) return false
+  const inAddress = queryParameters(url).get('access_token')
+  return bearerOf(headers.authorization) !== undefined || (inAddress ?? token) !== token
+}
+
 async function clientOf(check: TokenCheck, token: unknown): Promise<ClientIdentity | null> {
   return typeof token === 'string' && token !== '' ? check(token) : null
 }
 
+const BEARER_LENGTH = 'bearer '.length
+
 /** A scheme that is none of ours names nobody. */
-function bearerOf(authorization: string | undefined): string | undefined {
-  return /^bearer +(\S*) *$/i.exec(authorization ?? '')?.[1]
+function bearerOf(authorization = ''): string | undefined {
+  if (!/^bearer /i.test(authorization)) return undefined
+  // One pattern for all of it would try each blank as the last one: seconds for a long header.
+  const token = authorization.slice(BEARER_LENGTH).trim()
+  return /\s/.test(token) ? undefined : token
 }
 
 /** A token, then a signature, then the session: that is what is left where those are no good. */

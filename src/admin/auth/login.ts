@@ -22,6 +22,8 @@ export interface LoginDeps extends AuthDeps {
 export interface WhoTries {
   readonly username: string
   readonly address: string
+  /** Under which tries are counted; the user name if not given. */
+  readonly countedAs?: string
 }
 
 export interface LoginDone {
@@ -51,7 +53,7 @@ export async function login(
   address: string,
 ): Promise<LoginDone | null> {
   const check = passwordCheck(deps, protocol)
-  const who = { username, address }
+  const who = { username, address, countedAs: countedName(protocol, username) }
   const found = await tried(deps, who, () => check(username, password, provider))
   if (found === null) return null
   const { user, sessionUser } = found
@@ -61,6 +63,16 @@ export async function login(
   const cookie = await deps.sessions.open(sessionUser, protocol)
   deps.log.info({ user: user.name, address, protocol }, 'login')
   return { cookie, user }
+}
+
+/**
+ * Directories compare names without regard to case, many without regard to accents: each spelling
+ * would have tries of its own. A directory may also have a user of the name that another has here.
+ */
+function countedName(protocol: string, username: string): string {
+  if (protocol === 'internal') return username
+  const folded = username.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase().toLowerCase()
+  return `${protocol}\0${folded}`
 }
 
 interface Found {
@@ -118,7 +130,7 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
  */
 export async function tried<T>(
   deps: LoginDeps,
-  { username, address }: WhoTries,
+  { username, address, countedAs = username }: WhoTries,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
   const actor: Actor = { by: 'open', id: '', name: username, address }
@@ -126,7 +138,7 @@ export async function tried<T>(
     deps.log.warn({ user: username, address, reason }, 'login refused')
     await record(deps, actor, 'login_failed', username, { reason })
   }
-  const attempt = await begun(deps, username, address, fail)
+  const attempt = await begun(deps, countedAs, address, fail)
   let result: T | null
   try {
     result = await check()
@@ -145,12 +157,12 @@ export async function tried<T>(
 
 async function begun(
   { attempts }: LoginDeps,
-  username: string,
+  countedAs: string,
   address: string,
   fail: (reason: string) => Promise<void>,
 ): Promise<Attempt> {
   const over = await attempts.admit(address)
-  const begun = over === null ? await attempts.begin(username, address) : { refused: over }
+  const begun = over === null ? await attempts.begin(countedAs, address) : { refused: over }
   if (!('refused' in begun)) return begun
   const { refused } = begun
   if (refused.isFirst) await fail(refused.reason)

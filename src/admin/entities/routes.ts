@@ -1,10 +1,12 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../../catalog/actor.ts'
+import { signedText } from '../../catalog/signature/signed-text.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } from './api.ts'
-import { RequestError, RuleError } from './errors.ts'
+import { NotLoggedInError, RequestError, RuleError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
 import { queryParameters, readParameters, registerBodies } from './request/body.ts'
@@ -70,7 +72,9 @@ async function answer(
     await admit(request, parameters.sent, null)
     const wanted = calledAction(collection, action)
     const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
-    if (request.method === 'GET' && !isRead(called.action)) {
+    if (isImport) refuseUncovered(request, called.caller, parameters.sent)
+    // HEAD is served wherever GET is.
+    if (request.method !== 'POST' && !isRead(called.action)) {
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
     }
@@ -81,6 +85,12 @@ async function answer(
   } finally {
     await parameters.dispose()
   }
+}
+
+/** The signature of an import is used before its body is read: so it covers the address alone. */
+function refuseUncovered({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
+  if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
+  throw new NotLoggedInError('No user is logged in: the signature does not cover the body')
 }
 
 function operationIdOf({ headers }: FastifyRequest<Called>): string | null {

@@ -59,9 +59,9 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<object> {
-  const { values: sent } = await readParameters(request, reply)
-  const asked = settingsRequestOf(sent, isJson(request))
-  if (request.method === 'GET' && isWrite(asked.action)) reply.header('allow', 'POST')
+  const { values, sent } = await readParameters(request, reply)
+  const asked = settingsRequestOf(values, isJson(request))
+  if (request.method !== 'POST' && isWrite(asked.action)) reply.header('allow', 'POST')
   refuseByGet(request.method, asked)
   // Before anything is told of what there is.
   const caller = await admit(request, sent, neededFor(asked, categories))

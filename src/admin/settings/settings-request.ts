@@ -60,9 +60,9 @@ function dataOf(sent: unknown, isJson: boolean): unknown {
   return sent === '' ? undefined : parseJson(sent, 'data')
 }
 
-/** Throws `RequestError`: what changes anything is not asked for by GET. */
+/** Throws `RequestError`: what changes anything is not asked for by GET, nor by its twin HEAD. */
 export function refuseByGet(method: string, { action }: SettingsRequest): void {
-  if (method === 'GET' && isWrite(action)) {
+  if (method !== 'POST' && isWrite(action)) {
     throw new RequestError(405, `${action} must be sent by POST`)
   }
 }

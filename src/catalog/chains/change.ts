@@ -22,6 +22,7 @@ import {
   takeOver,
   withdrawChange,
 } from './locks.ts'
+import { isUntouched, missingSteps, reread } from './written.ts'
 
 export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
   fence: ProfileFence
@@ -172,7 +173,7 @@ async function perform<T>(
     if (error instanceof LostLocksError) return null
     // What the store refuses it would refuse for ever, and the entity would stay locked.
     const isRefused = isNoted && !isOutage(error)
-    if (isRefused && (await isUntouched(stores, change))) {
+    if (isRefused && (await isUntouched(stores.catalog, change))) {
       await (isHolding ? withdrawChange(stores.catalog, note) : dropNote(stores.catalog, note))
     }
     throw error
@@ -183,7 +184,7 @@ async function perform<T>(
   // Only a writer without locks can have been faster, or who has taken the note over.
   const isLost = stored.includes(false) && (isGuard || !isNoted)
   if (isLost && !(isNoted && !(await withdrawChange(stores.catalog, note)))) return null
-  return Promise.all(stored.map((one, index) => one || reread(stores, change, index)))
+  return Promise.all(stored.map((one, index) => one || reread(stores.catalog, change, index)))
 }
 
 /** The locks are somebody else's by now: nothing was noted, and nothing written. */
@@ -342,65 +343,16 @@ async function follow(stores: ChangeStores, change: NotedChange): Promise<void> 
 /** Does what is left of a change; all of it may have been done. */
 async function finish(stores: ChangeStores, change: NotedChange): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const steps = await missingSteps(stores, change)
+    const steps = await missingSteps(stores.catalog, change)
     try {
       await apply(stores, { ...change, steps }, { isOurs: async () => true })
       return
     } catch (error) {
       if (!(error instanceof DuplicateEntityError)) throw error
       // Its holder was not dead but slow, and has inserted it meanwhile: then there is less left.
-      if ((await missingSteps(stores, change)).length < steps.length) continue
+      if ((await missingSteps(stores.catalog, change)).length < steps.length) continue
       stores.log.error({ err: error }, 'a change that was cut off cannot be made: it is left out')
       return
     }
   }
-}
-
-/** Without what was inserted; replacements find out by themselves. */
-async function missingSteps(
-  { catalog }: ChangeStores,
-  { collection, steps: all }: NotedChange,
-): Promise<Step[]> {
-  const ids = all.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
-  if (ids.length === 0) return all
-  const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
-    documents.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
-  )
-  const there = new Set(found.map(({ _id }) => _id.toHexString()))
-  return all.filter(
-    ({ mode, document }) => mode !== 'insert' || !there.has(document._id.toHexString()),
-  )
-}
-
-/** Whether nothing of a change was done; all its writes have been answered. */
-async function isUntouched(
-  { catalog }: ChangeStores,
-  { collection, steps }: NotedChange,
-): Promise<boolean> {
-  const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const ids = steps.map(({ document }) => document._id)
-  const found = await catalog.run(`look into ${collection}`, () =>
-    documents.find({ _id: { $in: ids } }, { projection: { rev: 1 } }).toArray(),
-  )
-  const revs = new Map(found.map(({ _id, rev }) => [_id.toHexString(), rev]))
-  const isAsBefore = (step: Step) => {
-    const rev = revs.get(step.document._id.toHexString())
-    return step.mode === 'insert' ? rev === undefined : rev === step.expectedRev
-  }
-  return steps.length > 0 && steps.every(isAsBefore)
-}
-
-async function reread(
-  { catalog }: ChangeStores,
-  { collection, steps }: NotedChange,
-  index: number,
-): Promise<RawDocument> {
-  const wanted = steps[index]?.document
-  const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
-    documents.findOne({ _id: wanted?._id } as object),
-  )
-  if (found === null) throw new EntityConflictError(`${collection}: a revision has gone meanwhile`)
-  return found as RawDocument
 }

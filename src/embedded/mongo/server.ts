@@ -1,9 +1,9 @@
-import { mkdirSync, unlinkSync } from 'node:fs'
+import { unlinkSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { lockFolder } from '../folder-lock.ts'
-import { runDirFor } from '../run-dir.ts'
+import { closedFolder, runDirFor } from '../run-dir.ts'
 import type { Context } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
@@ -52,7 +52,7 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
       `${socketPath} is too long for a socket: ${SOCKET_PATH_BYTES_MAX} bytes are possible`,
     )
   }
-  mkdirSync(dataDir, { recursive: true })
+  closedFolder(dataDir)
   const lock = await lockFolder(runDirFor(dataDir), 'mongo')
   try {
     const store = await openStore(dataDir)

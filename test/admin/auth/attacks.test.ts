@@ -33,7 +33,7 @@ interface Answered {
 async function send(path: string, init: RequestInit = {}): Promise<Answered> {
   const response = await fetch(`${closed.url}${path}`, { redirect: 'manual', ...init })
   const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') ?? false
+  const isJson = text !== '' && response.headers.get('content-type')?.includes('json') === true
   const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
   return { http: response.status, headers: response.headers, text, body }
 }
@@ -103,6 +103,17 @@ describe('CSRF', () => {
     expect((await send(path, { headers: { cookie } })).http).toBe(405)
     const settings = '/api/settings?action=set&category=security&data=%7B%7D'
     expect((await send(settings, { headers: { cookie } })).body['status']).toBe(0)
+  })
+
+  it('by HEAD, which is served where GET is, does nothing either', async () => {
+    const cookie = await closed.cookieOf(BOSS, PASSWORD)
+    const head = { method: 'HEAD', headers: { cookie } }
+    const path = `/billapi/plans/create?update=${encodeURIComponent(update)}`
+    expect((await send(path, head)).http).toBe(405)
+    expect(await closed.stores.catalog.plans.countDocuments({ name: 'X' })).toBe(0)
+    const settings = '/api/settings?action=set&category=security&data=%7B%7D'
+    expect((await send(settings, head)).http).toBe(405)
+    expect(await closed.stores.catalog.config.findOne({ _id: 'security' })).toBeNull()
   })
 
   it('leaves what comes from the own page, or from no browser', async () => {
@@ -188,6 +199,11 @@ describe('privileges', () => {
     expect((await post('/billapi/plans/get', inBody)).body['status']).toBe(1)
     const twice = await post('/billapi/plans/get', inBody, bearer)
     expect(twice.body).toMatchObject({ status: 0, code: 17574 })
+    const other = `/billapi/plans/get?access_token=${'0'.repeat(40)}`
+    expect((await post(other, inBody)).body['status']).toBe(0)
+    const path = `/billapi/plans/get?access_token=${inBody.access_token}`
+    const apart = await post(path, { access_token: '0'.repeat(40) })
+    expect(apart.body).toMatchObject({ status: 0, code: 17574 })
   })
 })
 
@@ -226,6 +242,31 @@ describe('a signature', () => {
       ['_t_', time],
     ])
     expect((await send(path, { method: 'POST', body: inBody })).body).toMatchObject({ status: 1 })
+  })
+
+  it('holds for settings in the order of sending, where names are numbers', async () => {
+    const key = await clientSecret('setter', ['read'])
+    const time = Math.floor(closed.now() / 1000)
+    const text = `{"_t_":${time},"action":"list","data":{"b":1,"10":2,"2":3}}`
+    const body = text.replace(/}$/, `,"signature":"${signatureOf(text, key)}"}`)
+    const headers = { 'content-type': 'application/json' }
+    const answer = await send('/api/settings', { method: 'POST', headers, body })
+    expect(answer.body).toMatchObject({ status: 1 })
+  })
+
+  it('of an import does not let in parameters of the body, which it does not cover', async () => {
+    const key = await clientSecret('importer', ['admin'])
+    const time = String(Math.floor(closed.now() / 1000))
+    const path = '/billapi/accounts/import'
+    const good = signed(key, [['_t_', time]])
+    const answer = await post(`${path}?${good}`, { progress: '1', import_id: 'x' })
+    expect(answer.body).toMatchObject({ status: 0, code: 17574 })
+    const whole = signed(key, [
+      ['_t_', time],
+      ['progress', '1'],
+      ['import_id', 'x'],
+    ])
+    expect((await post(`${path}?${whole}`, {})).body).not.toMatchObject({ code: 17574 })
   })
 })
 
@@ -298,6 +339,15 @@ describe('what is written down', () => {
     const tried = await post('/billapi/audit/delete', { query }, { cookie })
     expect(tried.body).toMatchObject({ status: 0, code: 17575 })
   })
+})
+
+describe('a header that is made to take long to read', () => {
+  it('takes no longer than another one', async () => {
+    const blanks = ' '.repeat(15_000)
+    const slow = () => get('/api/settings', `Authorization: Bearer${blanks}x y\r\n`)
+    const told = await Promise.all(Array.from({ length: 40 }, slow))
+    for (const answer of told) expect(answer).toContain('"code":17574')
+  }, 5000)
 })
 
 describe('every answer', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backOffMs, createAttempts, networkOf } from '../../../src/admin/auth/attempts.ts'
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
-import { addUser, logIn, PASSWORD, setSecurity, USER, useAuth } from './auth-world.ts'
+import { addUser, logIn, PASSWORD, post, setSecurity, USER, useAuth } from './auth-world.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }
@@ -71,6 +71,20 @@ describe('guessing a password', () => {
     const all = await Promise.all(Array.from({ length: 30 }, () => logIn(world, USER, 'wrong one')))
     expect(all.filter(({ http }) => http === 429)).toHaveLength(27)
     expect(world.compared).toHaveLength(3)
+  })
+
+  it('of a directory is one count, however the name is written', async () => {
+    await setSecurity(auth.catalog(), { lockout: LOCKOUT })
+    const ldap = { type: 'ldap', login: async () => 'refused' as const }
+    const world = auth.world({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
+    const tried = (username: string) =>
+      post(world, 'login', { username, password: 'wrong one', protocol: 'ldap' })
+    for (const name of ['Zoé Groß', 'ZOÉ GROSS', 'zoe\u0301 groß']) {
+      expect((await tried(name)).http).toBe(200)
+    }
+    expect((await tried('zoe gross')).http).toBe(429)
+    // Whoever has the name here is another one.
+    expect((await logIn(world, 'zoe gross', 'wrong one')).http).toBe(200)
   })
 
   it('from one address does not lock the user out elsewhere', async () => {

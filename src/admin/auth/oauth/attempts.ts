@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { ExpiringKeys } from '../../../store/expiring.ts'
+import { networkOf } from '../attempts.ts'
 import { tooManyRequests } from './errors.ts'
 
 const MINUTE_MS = 60_000
@@ -12,7 +13,7 @@ export async function countRequest(
   { rate_limits: limits }: SecuritySettings,
   address: string,
 ): Promise<void> {
-  const key = `token-requests:${address}`
+  const key = `token-requests:${networkOf(address)}`
   if ((await keys.count(key, MINUTE_MS)) <= limits.tokens_per_minute) return
   throw tooManyRequests('Too many requests from this address', await keys.leftMs(key))
 }
@@ -32,7 +33,7 @@ export function attemptsOf(
   address: string,
 ): Attempts {
   const who = createHash('sha256')
-    .update(JSON.stringify([client, address]))
+    .update(JSON.stringify([client, networkOf(address)]))
     .digest('hex')
   const failures = `client-failures:${who}`
   const wait = `client-wait:${who}`
