@@ -19,7 +19,7 @@ export interface HeartbeatOptions {
 
 /**
  * Status 1 if both stores answer, else 503 with status 0 and which one does not. With `simple` the
- * answer is the word SUCCESS, or FAILURE.
+ * answer is the word SUCCESS, or FAILED.
  */
 export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions): void {
   const { catalog, redis, access } = options
@@ -34,7 +34,7 @@ export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions)
     reply.code(isWell ? 200 : 503).header('cache-control', 'no-store')
     const { simple } = request.query
     if (simple !== undefined && simple !== '' && simple !== '0') {
-      return reply.type('text/plain').send(isWell ? 'SUCCESS' : 'FAILURE')
+      return reply.type('text/plain').send(isWell ? 'SUCCESS' : 'FAILED')
     }
     const message = isWell ? 'Tollgate API SUCCESS' : `${away.join(' and ')} unavailable`
     return { status: isWell ? 1 : 0, message, version: INTERFACE_VERSION }

@@ -53,7 +53,7 @@ export function createGate(options: GateOptions): Gate {
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
-    checkRoles(caller, needed)
+    checkRoles(request, caller, needed)
     return caller
   }
 
@@ -187,16 +187,20 @@ const INTERFACE = /^\/(?:billapi|api|admin|auth)(?:\/|$)/i
 
 function notLoggedIn(request: FastifyRequest): Error {
   if (request.refusal !== null) return request.refusal
-  const isKnownByCode = INTERFACE.test(request.routeOptions.url ?? '')
-  return new NotLoggedInError(`No user is logged in: ${WHO}`, isKnownByCode ? 200 : 401)
+  return new NotLoggedInError(`No user is logged in: ${WHO}`, statusOr(401, request))
 }
 
-function checkRoles(caller: Caller, needed: Access): void {
+function statusOr(others: 401 | 403, request: FastifyRequest): number {
+  return INTERFACE.test(request.routeOptions.url ?? '') ? 200 : others
+}
+
+function checkRoles(request: FastifyRequest, caller: Caller, needed: Access): void {
+  const status = statusOr(403, request)
   if (caller.mustChangePassword) {
     const how = 'POST /auth/password with password and new_password'
-    throw new NotAllowedError(`No permission: the password must be changed first (${how})`)
+    throw new NotAllowedError(`No permission: the password must be changed first (${how})`, status)
   }
   if (typeof needed === 'string' || mayDo(caller, needed)) return
   const roles = [...new Set([...needed, ADMIN])].join(', ')
-  throw new NotAllowedError(`No permission: this takes one of the roles ${roles}`)
+  throw new NotAllowedError(`No permission: this takes one of the roles ${roles}`, status)
 }

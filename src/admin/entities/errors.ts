@@ -102,6 +102,12 @@ export class NotLoggedInError extends ApiError {
 /** No such action for this collection, or no right to it (shape A, code 17575). */
 export class NotAllowedError extends ApiError {
   override name = 'NotAllowedError'
+  override readonly httpStatus: number
+
+  constructor(message: string, httpStatus = 200) {
+    super(message)
+    this.httpStatus = httpStatus
+  }
 
   override body(): object {
     const { message } = this

@@ -1,4 +1,4 @@
-/** Who calls where a request says it more than once: token, then signature, then session. */
+/** Who calls where a request says it twice: a token, then a signature, then the session. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
@@ -35,6 +35,17 @@ function signed(fields: Record<string, string>): Record<string, string> {
   const all = { ...fields, _t_: String(Math.floor(closed.now() / 1000)) }
   return { ...all, _sig_: signatureOf(signedText(new Map(Object.entries(all))), secret) }
 }
+
+describe('where answers are told by their status', () => {
+  const metricsStatus = async (headers: Record<string, string>) =>
+    (await fetch(`${closed.url}/metrics`, { headers })).status
+
+  it('nobody gets 401, who lacks the role 403', async () => {
+    expect(await metricsStatus({})).toBe(401)
+    expect(await metricsStatus({ authorization: `Bearer ${token}` })).toBe(403)
+    expect(await metricsStatus({ cookie })).toBe(200)
+  })
+})
 
 describe('beside the cookie of a reader', () => {
   const create = (fields: Record<string, string>) =>

@@ -32,7 +32,7 @@ cannot be read leave everything to \`admin\`.
 
 Without a login the entity API and the action API answer with HTTP 200, \`status\` 0 and \`code\`
 17574; without the role with 17575. A token that has ended or is unknown gets HTTP 401. Everything
-else answers with HTTP 401.
+else answers with HTTP 401, or without the role with 403.
 `
 
 /** The page, whole. */
