@@ -1,5 +1,7 @@
 /** What `tollgate start` tells a newcomer: where it is, and three lines to paste. */
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { passwordFileIn } from '../admin/auth/password-file.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/subscribers.ts'
 import { versionOf } from './version.ts'
@@ -21,10 +23,18 @@ export function greetingLines({ realtime, admin, diameter, dataDir }: Addresses)
     '',
     `  charging   ${realtime}/realtime`,
     ...diameter.map((address) => `  diameter   ${address}`),
+    `  control    ${admin}/docs`,
     `  metrics    ${admin}/metrics`,
     `  health     ${admin}/health/ready`,
     `  data       ${dataDir} (logs in ${dataDir}/logs)`,
   ]
+}
+
+/** While the first user has the password that was generated. */
+export function loginLines(dataDir: string): string[] {
+  const path = passwordFileIn(dataDir)
+  if (!existsSync(path)) return []
+  return ['', `Log in as admin, with the password in ${path}, and change it: README.md.`]
 }
 
 /** For one whose Redis has no data any more. */

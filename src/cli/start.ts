@@ -11,7 +11,7 @@ import { print } from '../runtime/terminal.ts'
 import { startChild } from './child.ts'
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
-import { demoLines, greetingLines, lostLines } from './greeting.ts'
+import { demoLines, greetingLines, loginLines, lostLines } from './greeting.ts'
 import { createKeeper, type Keeper } from './keeper.ts'
 import { type Logs, openLogs } from './logs.ts'
 import { seedStores } from './seed.ts'
@@ -170,7 +170,7 @@ async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
     diameterAddress(config, ports.get('diameter.tls.port'), ' (TLS)'),
   ].flatMap((address) => address ?? [])
   const lines = greetingLines({ realtime, admin, diameter, dataDir })
-  for (const line of [...lines, ...more]) print(line)
+  for (const line of [...lines, ...loginLines(dataDir), ...more]) print(line)
 }
 
 function diameterAddress({ diameter }: Config, port: number | undefined, kind: string) {

@@ -49,8 +49,7 @@ export function createGate(options: GateOptions): Gate {
   const admit: Gate['admit'] = async (request, sent, needed) => {
     if (isTokenTwice(request, sent)) throw new NotLoggedInError(TWICE)
     const caller =
-      request.caller ??
-      (await callerIn(options, request, sent)) ??
+      (await bestCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
@@ -119,6 +118,23 @@ function bearerOf(authorization = ''): string | undefined {
   // One pattern for all of it would try each blank as the last one: seconds for a long header.
   const token = authorization.slice(BEARER_LENGTH).trim()
   return /\s/.test(token) ? undefined : token
+}
+
+/** A token, then a signature, then the session: that is what is left where those are no good. */
+async function bestCaller(
+  options: GateOptions,
+  request: FastifyRequest,
+  sent: SentParameters,
+): Promise<Caller | null> {
+  const { caller } = request
+  if (caller === null) return callerIn(options, request, sent)
+  if (caller.by !== 'session') return caller
+  try {
+    return (await callerIn(options, request, sent)) ?? caller
+  } catch (error) {
+    if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
+    throw error
+  }
 }
 
 /** By a token in the body, or a signature. */

@@ -168,6 +168,7 @@ function listChange(
 const SENT_BACK: ReadonlySet<string> = new Set([
   ...['_id', 'revision_info', 'from', 'to', 'creation_time', 'type', 'aid', 'sid', 'former_plan'],
   ...['plan_activation', 'plan_deactivation', 'activation_date', 'deactivation_date'],
+  ...['last_login', 'password_changed_at'],
 ])
 
 function isKnown(

@@ -48,6 +48,7 @@ const StoredSchema = Type.Object(
 
 export type StoredClient = Static<typeof StoredSchema>
 
+const SentBack = Type.String({ maxLength: 256 })
 const Moment = Type.Union([Type.String({ maxLength: 64 }), Type.Null()])
 
 /**
@@ -63,6 +64,10 @@ export const GivenClientSchema = Type.Object(
     roles: Type.Optional(Roles),
     grants: Type.Optional(Grants),
     disabled: Type.Optional(Type.Boolean()),
+    /** What clients send back because they have read it, here or in the existing system. */
+    crc: Type.Optional(SentBack),
+    created_at: Type.Optional(SentBack),
+    created_by: Type.Optional(SentBack),
   },
   { additionalProperties: false },
 )

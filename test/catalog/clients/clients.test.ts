@@ -69,8 +69,8 @@ describe('a new client', () => {
     [{ name: 'a', to: 5 }, 'to must be a date'],
     [{ name: 'a', from: '2026-02-01', to: '2026-02-01' }, 'to must be later than from'],
     [{ name: 'a', disabled: 'no' }, 'disabled must be true or false'],
-    [{ name: 'a', created_by: 'me' }, 'created_by is not known'],
-    [{ name: 'a', crc: '00000000' }, 'crc is not known'],
+    [{ name: 'a', crc: 1 }, 'crc has a value that cannot be used'],
+    [{ name: 'a', secret: 'x' }, 'secret is not known'],
     ['a', 'has a value that cannot be used'],
   ])('%j is refused, without the key in the reason', (given, reason) => {
     expect(() => withClient([], given, change)).toThrow(reason)
@@ -99,6 +99,19 @@ describe('a client that is set again', () => {
     const undone = withClient(set.list, { name: 'a', to: null, disabled: false }, later)
     expect(undone.list[0]).not.toHaveProperty('to')
     expect(undone.list[0]).not.toHaveProperty('disabled')
+  })
+
+  it('may be sent back as it was read, with a change', () => {
+    const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' })
+    const [shown] = shownClients(list)
+    const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
+    const { crc } = list[0] as { crc: string }
+    const set = withClient(list, { ...shown, crc, roles: ['write'] }, later)
+    const shownToo = { grants: ['client_credentials'] }
+    const after = { ...(list[0] as object), ...shownToo, roles: ['write'] }
+    expect(set).toEqual({ list: [after], secret: null })
+    const others = { crc: '00000000', created_at: 'long ago', created_by: 'me' }
+    expect(withClient(list, { name: 'a', ...others }, later).list).toEqual(list)
   })
 
   it('leaves what it was given as it was', () => {

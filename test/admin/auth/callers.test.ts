@@ -1,0 +1,66 @@
+/** Who calls where a request says it more than once: a token, then a signature, then the session. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
+import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+
+const PASSWORD = 'a good password'
+const BOSS = 'boss@example.org'
+const READER = 'reader@example.org'
+
+let closed: ClosedAdmin
+let secret = ''
+let token = ''
+let cookie = ''
+
+beforeAll(async () => {
+  closed = await startClosedAdmin()
+  await closed.addUser(BOSS, PASSWORD, ['admin'])
+  await closed.addUser(READER, PASSWORD, ['read'])
+  const data = JSON.stringify({ name: 'crm', roles: ['write'] })
+  const change = { action: 'set', category: 'shared_secret', data }
+  const made = await closed.post('/api/settings', change, await closed.cookieOf(BOSS, PASSWORD))
+  secret = (made['details'] as { key: string }).key
+  closed.pass(1000)
+  const grant = { grant_type: 'client_credentials', client_id: 'crm', client_secret: secret }
+  token = String((await closed.post('/oauth2/token', grant))['access_token'])
+  cookie = await closed.cookieOf(READER, PASSWORD)
+})
+afterAll(() => closed?.close())
+
+const createTax = (key: string) => ({
+  update: JSON.stringify({ key, description: key, rate: 0.1, from: '2026-01-01' }),
+})
+
+function signed(fields: Record<string, string>): Record<string, string> {
+  const all = { ...fields, _t_: String(Math.floor(closed.now() / 1000)) }
+  return { ...all, _sig_: signatureOf(signedText(new Map(Object.entries(all))), secret) }
+}
+
+describe('beside the cookie of a reader', () => {
+  const create = (fields: Record<string, string>) =>
+    closed.post('/billapi/taxes/create', fields, cookie)
+
+  it('nothing else may write', async () => {
+    expect(await create(createTax('NONE'))).toMatchObject({ status: 0, code: 17575 })
+  })
+
+  it('the token of a writer in the form writes', async () => {
+    const fields = { ...createTax('TOKEN'), access_token: token }
+    expect(await create(fields)).toMatchObject({ status: 1, entity: { key: 'TOKEN' } })
+  })
+
+  it('the signature of a writer writes, once', async () => {
+    const fields = signed(createTax('SIGNED'))
+    expect(await create(fields)).toMatchObject({ status: 1, entity: { key: 'SIGNED' } })
+    expect(await create(fields)).toMatchObject({ status: 0, code: 17575 })
+  })
+
+  it('what is no good is passed over', async () => {
+    const read = (fields: Record<string, string>) =>
+      closed.post('/billapi/taxes/get', fields, cookie)
+    expect(await read({ access_token: 'f'.repeat(40) })).toMatchObject({ status: 1 })
+    expect(await read({ ...signed({ page: '0' }), page: '1' })).toMatchObject({ status: 1 })
+    const wrong = { ...createTax('WRONG'), access_token: 'f'.repeat(40) }
+    expect(await create(wrong)).toMatchObject({ status: 0, code: 17575 })
+  })
+})
