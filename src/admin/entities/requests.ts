@@ -35,12 +35,19 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
   const { definition, entities } = context
   const compound = compoundParameters(raw)
   const { page, size, sort, projection, states, options } = readOptions(raw, compound, entities)
+  refuseHiddenSort(definition, sort ?? {})
   const filter = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
   return {
     definition,
     filter: withAlternatives(filter, options.orFields),
     ...{ page, size, sort: sort ?? {}, project: projection, states },
   }
+}
+
+/** What is not shown is not told by the order of rows either. */
+function refuseHiddenSort({ hidden }: CollectionDefinition, sort: object): void {
+  const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
+  if (name !== undefined) throw new RuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
 }
 
 export interface ReadWrite {

@@ -186,6 +186,14 @@ describe('privileges', () => {
     expect(after?.roles).toEqual(before?.roles)
   })
 
+  it('that read users tell nothing of passwords, not by the order of rows either', async () => {
+    const cookie = await closed.cookieOf(WRITER, PASSWORD)
+    for (const sort of ['{"password":1}', '{"password_generated":-1}', '{"password.x":1}']) {
+      const { body } = await post('/billapi/users/get', { sort }, { cookie })
+      expect(body).toMatchObject({ status: 0, message: expect.stringContaining('sort') })
+    }
+  })
+
   it('of a client are those that it was given', async () => {
     const key = await clientSecret('reader', ['read'])
     const basic = `Basic ${Buffer.from(`reader:${key}`).toString('base64')}`
