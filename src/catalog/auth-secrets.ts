@@ -8,9 +8,6 @@ export interface Sealer {
   open(text: string): string | null
 }
 
-/** Dotted paths, a star for any index. */
-export const AUTH_SECRET_PATHS = ['protocols.*.bind_password'] as const
-
 /** The value as anybody may read it: without secrets. Whatever was stored; nothing is changed. */
 export function shownAuth(stored: unknown): unknown {
   if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }

@@ -128,12 +128,6 @@ export interface AuthSettings {
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** For descriptions of the API. */
-export const AuthSchema = Type.Object(
-  { protocols: Type.Array(Type.Union([LdapSchema, SamlSchema]), { maxItems: 50, default: [] }) },
-  closed,
-)
-
 /** Entries that cannot be used are left out, and listed. */
 export const AUTH: Setting<AuthSettings> = {
   category: 'auth',

@@ -2,7 +2,7 @@
  * Category `events` of the stored configuration: which thresholds are told of, and to whom
  * (spec/realtime.md 7). Nothing reads it yet: it is kept for the part that will.
  */
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 const closed = { additionalProperties: false } as const
 const TEXT_LENGTH_MAX = 1000
@@ -188,5 +188,3 @@ export const EventsSchema = Type.Object(
   },
   { ...closed, description: 'an object of balance, fraud and settings' },
 )
-
-export type EventSettings = Static<typeof EventsSchema>

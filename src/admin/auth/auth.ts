@@ -66,7 +66,7 @@ export function createAuth(options: AuthOptions): Auth {
     async isKnown(request, reply) {
       if (gate.isOpen) return true
       await identify(checks, request, reply)
-      return request.caller !== null
+      return request.caller !== null && !request.caller.mustChangePassword
     },
     addRoutes(server) {
       const attempts = createAttempts(options)

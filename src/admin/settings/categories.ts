@@ -126,6 +126,7 @@ const SECURITY_CATEGORY: Category = {
   about: 'Sessions, passwords, lock-out, rate limits, OAuth, signatures and CORS.',
   readRole: 'admin',
   check(value) {
+    if (!isObject(value)) throw new CompileError('security', 'must be an object')
     // What is not stored has its default.
     checkAgainst(SecuritySchema, Value.Default(SecuritySchema, structuredClone(value)), 'security')
   },

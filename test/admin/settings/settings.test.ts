@@ -96,6 +96,7 @@ describe('what is refused by name', () => {
   it.each([
     [{ category: 'taxatoin' }, "there is no category 'taxatoin': did you mean 'taxation'?"],
     [{}, 'category is missing: one of auth, billrun,'],
+    [{ action: 'set', category: 'security', data: [] }, 'security must be an object'],
     [{ action: 'drop', category: 'rates' }, 'action must be one of get, list, history, set'],
     [{ category: ['rates'] }, 'category must be a text'],
     [{ action: 'set', category: 'rates' }, 'data is missing'],
