@@ -1,12 +1,9 @@
 /** What the library asks of us, for one request: clients, users, and tokens. */
 import OAuth2Server from '@node-oauth/oauth2-server'
-import type { Client } from '../../../catalog/clients/clients.ts'
-import type { SecuritySettings } from '../../../catalog/security-settings.ts'
 import { newFamily, type TokenHolder } from '../../../store/tokens.ts'
-import type { Asked } from './asked.ts'
 import { authenticateClient } from './client-check.ts'
 import { OAuthError, tooManyRequests } from './errors.ts'
-import type { OAuthDeps } from './oauth-deps.ts'
+import type { TokenRequest } from './token-request.ts'
 import { recordIssued, recordReuse } from './trail.ts'
 
 export const GLOBAL_SCOPE = 'global'
@@ -17,16 +14,6 @@ type Model = OAuth2Server.ClientCredentialsModel &
 
 /** Whom a token is for, as the library hands it around. */
 type TokenUser = Pick<TokenHolder, 'user' | 'family' | 'grant'>
-
-/** One request. */
-export interface TokenRequest {
-  readonly deps: OAuthDeps
-  readonly asked: Asked
-  readonly grant: string
-  readonly security: SecuritySettings
-  /** Once it is known. */
-  client: Client | null
-}
 
 /**
  * Errors that are not the library's come out of it as they went in, inside of one of its own. Times

@@ -3,7 +3,7 @@ import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { TokenHolder } from '../../../store/tokens.ts'
 import type { OAuthError, OAuthErrorCode } from './errors.ts'
-import type { TokenRequest } from './model.ts'
+import type { TokenRequest } from './token-request.ts'
 
 /** Rejects with `CatalogUnavailableError`: then nothing may be issued. */
 export function recordIssued(request: TokenRequest, holder: TokenHolder): Promise<void> {

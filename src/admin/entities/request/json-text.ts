@@ -20,7 +20,8 @@ export function parseJson(text: string, name: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    // Without the part of the text that stands behind it: that may be a password.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
     throw new RuleError(`${name} is not JSON: ${reason}`)
   }
   const refused = refusedValue(value, name)

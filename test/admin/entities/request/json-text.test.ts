@@ -26,6 +26,10 @@ describe('compound parameters', () => {
     )
   })
 
+  it('are told by what is wrong, and not by what was sent: it may be a password', () => {
+    expect(() => parseJson('{"a":tru}', 'body')).toThrow(/^body is not JSON: Unexpected token '}'$/)
+  })
+
   it.each([
     ['{"a":{"b":12345678901234567890}}', 'update.a.b is a number beyond 2^53'],
     ['{"a":1e400}', 'update.a is a number beyond 2^53'],

@@ -1,0 +1,14 @@
+/** One request for a token. */
+import type { Client } from '../../../catalog/clients/clients.ts'
+import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { Asked } from './asked.ts'
+import type { OAuthDeps } from './oauth-deps.ts'
+
+export interface TokenRequest {
+  readonly deps: OAuthDeps
+  readonly asked: Asked
+  readonly grant: string
+  readonly security: SecuritySettings
+  /** Once it is known. */
+  client: Client | null
+}
