@@ -9,8 +9,8 @@ import { countRequest } from './attempts.ts'
 import { authenticateClient } from './client-check.ts'
 import { OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
 import { tokenModel } from './model.ts'
-import type { TokenRequest } from './token-request.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import type { TokenRequest } from './token-request.ts'
 import { recordRefused, recordRevoked } from './trail.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
