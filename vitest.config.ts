@@ -12,7 +12,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes at once, but for a machine that others use too.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: FILES_AT_ONCE,
     projects: [
       {

@@ -8,7 +8,7 @@ import { bareServer, sendRaw } from './bare.ts'
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
-const PATIENT = { timeout: 10_000 }
+const PATIENT = { timeout: 30_000 }
 
 /** What every answer must have, whoever gives it. */
 function expectError(answer: RawAnswer | null, code: number): void {

@@ -295,7 +295,7 @@ describe('outage', () => {
       expect(feed.current()).toBe(before)
       await insertEntity(direct, 'plans', { name: 'SILVER' })
       await proxy.restore()
-      await expect.poll(() => feed.pollNow(), { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => feed.pollNow()).toBe(true)
       expect([...feed.current().plans.keys()].sort()).toEqual(['GOLD', 'SILVER'])
       expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
     } finally {
@@ -311,7 +311,7 @@ describe('outage', () => {
       expect(await feed.start()).toBe(false)
       expect(feed.loaded()).toBe(false)
       await proxy.restore()
-      await expect.poll(() => feed.pollNow(), { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => feed.pollNow()).toBe(true)
       expect(feed.loaded()).toBe(true)
     } finally {
       await proxy.close()

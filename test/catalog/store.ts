@@ -27,7 +27,7 @@ export function useStore(): TestStore {
   return {
     url: () => mongo.url,
     async open(url = mongo.url, database = randomDatabase(mongo)) {
-      const catalog = await openCatalog({ url, database, timeoutMs: 2000, appName: 'test' })
+      const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
       opened.push(catalog)
       return catalog
     },

@@ -103,7 +103,7 @@ describe('an outage', () => {
       expect(watch.loaded()).toBe(true)
       await write(direct, ['b'])
       await proxy.restore()
-      await expect.poll(() => watch.pollNow(), { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => watch.pollNow()).toBe(true)
       expect(told.map(({ peers }) => peers)).toEqual([['a'], ['b']])
       expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
     } finally {
@@ -119,7 +119,7 @@ describe('an outage', () => {
       expect(await watch.start()).toBe(false)
       expect([watch.loaded(), told]).toEqual([false, []])
       await proxy.restore()
-      await expect.poll(() => watch.pollNow(), { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => watch.pollNow()).toBe(true)
       expect([watch.loaded(), told.length]).toEqual([true, 1])
     } finally {
       await proxy.close()

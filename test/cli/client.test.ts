@@ -45,7 +45,7 @@ describe('tollgate client', () => {
     expect([revoked.code, revoked.stdout]).toEqual([0, 'revoked crm\n'])
     expect([await stored(), (await run('list')).stdout]).toEqual([[], 'there are no clients\n'])
 
-    const audit = await tollgate.catalog().audit.find().sort({ _id: 1 }).toArray()
+    const audit = await tollgate.catalog().audit.find().sort({ urt: 1, _id: 1 }).toArray()
     const shared = { collection: 'shared_secret', key: 'crm', user: { by: 'cli', api: false } }
     const shown = { name: 'crm', roles: ['read', 'write'], created_by: 'cli' }
     expect(audit).toMatchObject([

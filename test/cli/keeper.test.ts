@@ -44,7 +44,7 @@ it('tries again when a later start fails', async () => {
   )
   await keeper.start()
   started[0]?.end('code 1')
-  await expect.poll(() => started.length, { timeout: 5_000 }).toBe(2)
+  await expect.poll(() => started.length).toBe(2)
   expect(failures).toBeGreaterThan(0)
   await keeper.stop()
 })

@@ -19,7 +19,10 @@ it('records a change of the configuration, without hashes of keys', async () => 
   const peer = { name: 'pgw', keys: [{ sha256: 'abc', created: 'now' }] }
   await writeConfigByOperator(catalog, 'peers', () => [peer])
   await writeConfigByOperator(catalog, 'peers', (value) => [...(value as object[]), { name: 'b' }])
-  const found = await catalog.audit.find({ collection: 'settings' }).sort({ _id: 1 }).toArray()
+  const found = await catalog.audit
+    .find({ collection: 'settings' })
+    .sort({ urt: 1, _id: 1 })
+    .toArray()
   expect(found).toMatchObject([
     { type: 'set', key: 'peers', old: [], new: [{ name: 'pgw' }], user: { by: 'cli' } },
     { old: [{ name: 'pgw' }], new: [{ name: 'pgw' }, { name: 'b' }], ip: '' },

@@ -114,7 +114,7 @@ describe('a newcomer', () => {
   it('sees the figures of all processes in one place, and that all is well', async () => {
     const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
     await expect
-      .poll(metrics, { timeout: 10_000 })
+      .poll(metrics)
       .toMatch(/tollgate_requests_total\{outcome="granted",code="1",.*role="realtime"\} [3-9]/)
     await expect.poll(metrics).toMatch(/tollgate_stream_backlog_entries\{.*role="admin"\} 0/)
     expect((await fetch(`${tollgate.admin}/health/ready`)).status).toBe(200)
@@ -143,18 +143,18 @@ describe('a newcomer', () => {
         const pid = tollgate.children().get(name)
         return pid !== undefined && pid !== pids.get(name)
       }
-      await expect.poll(isBack, { timeout: 20_000 }).toBe(true)
+      await expect.poll(isBack).toBe(true)
       pids.set(name, tollgate.children().get(name) ?? 0)
       const charge = () =>
         shell(tollgate.curls[0]?.replaceAll('demo-', `${name}-`) ?? '').catch(() => '')
-      await expect.poll(charge, { timeout: 20_000 }).toContain('"returnCode":1,')
+      await expect.poll(charge).toContain('"returnCode":1,')
       await shell(tollgate.curls[2]?.replaceAll('demo-', `${name}-`) ?? '')
       const ready = () =>
         fetch(`${tollgate.admin}/health/ready`).then(
           ({ status }) => status,
           () => 0,
         )
-      await expect.poll(ready, { timeout: 20_000 }).toBe(200)
+      await expect.poll(ready).toBe(200)
     },
   )
 
@@ -187,7 +187,7 @@ describe('a newcomer', () => {
     // Redis has no way to notice; the next start ends it.
     children.delete('redis-server')
     const alive = () => [...children.values()].filter(isAlive)
-    await expect.poll(alive, { timeout: 20_000 }).toEqual([])
+    await expect.poll(alive).toEqual([])
     tollgate = await product.start()
     expect(await packOf()).toMatchObject({ credited: 1024 * MIB })
     tollgate.signal('SIGTERM')
@@ -241,11 +241,11 @@ describe('a role by itself', () => {
       for (const line of tollgate.curls) await shell(line)
       const recorder = await product.role('recorder')
       await expect
-        .poll(async () => (await product.run('audit')).stdout, { timeout: 20_000 })
+        .poll(async () => (await product.run('audit')).stdout)
         .toContain('every unit is accounted for')
       const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
       await expect
-        .poll(metrics, { timeout: 10_000 })
+        .poll(metrics)
         .toMatch(/tollgate_entries_recorded_total\{.*role="recorder"\} [1-9]/)
       recorder.signal('SIGTERM')
       expect((await recorder.ended).code).toBe(0)

@@ -28,7 +28,7 @@ export function useTollgate(): Tollgate {
   beforeAll(async () => {
     mongo = await startTestMongo()
     const { url, database } = mongo
-    catalog = await openCatalog({ url, database, timeoutMs: 5000, appName: 'test' })
+    catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   })
   afterEach(async () => {
     await catalog.config.deleteMany({})

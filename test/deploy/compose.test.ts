@@ -169,7 +169,7 @@ describe('Redis with the command line of docker-compose.yml', () => {
     })
     const lines: string[] = []
     const destination = { write: (line: string) => lines.push(line) }
-    const limits = { commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }
+    const limits = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const quiet = createLogger({ name: 'test', level: 'silent' })
     const redis = openRedis({ url: `unix://${socket}`, ...limits }, quiet)
     try {

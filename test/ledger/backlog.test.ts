@@ -14,9 +14,9 @@ let redis: RedisConnection
 let ledger: Ledger
 beforeAll(async () => {
   server = await startTestRedis({ maxmemoryBytes: LIMIT })
-  const settings = { url: server.url, commandTimeoutMs: 5_000, connectTimeoutMs: 2_000 }
+  const settings = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
   redis = openRedis(settings, createLogger({ name: 'test', level: 'silent' }))
-  await waitForRedis(redis, 5_000)
+  await waitForRedis(redis, 20_000)
   ledger = createLedger(redis, { partitions: 4, directoryTtlMs: 1, operationKeepMs: 1 }, 1)
 })
 afterAll(async () => {

@@ -19,8 +19,8 @@ export interface OpenLedger extends Ledger {
 }
 
 export async function openLedger(url: string): Promise<OpenLedger> {
-  const redis = openRedis({ url, commandTimeoutMs: 5000, connectTimeoutMs: 1000 }, log)
-  await waitForRedis(redis, 5000)
+  const redis = openRedis({ url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
+  await waitForRedis(redis, 20_000)
   const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
   return { ...ledger, close: () => redis.close() }
 }

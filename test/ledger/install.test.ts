@@ -16,8 +16,8 @@ let redis: RedisConnection
 beforeAll(async () => {
   server = await startTestRedis()
   const log = createLogger({ name: 'test', level: 'silent' })
-  redis = openRedis({ url: server.url, commandTimeoutMs: 2000, connectTimeoutMs: 1000 }, log)
-  await waitForRedis(redis, 5000)
+  redis = openRedis({ url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
+  await waitForRedis(redis, 20_000)
 })
 afterAll(async () => {
   await redis.close()

@@ -55,16 +55,16 @@ export async function startTestStores(): Promise<TestStores> {
   const [server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
   const open: Ledger[] = []
   const connect = async (settings: Partial<LedgerSettings> = {}) => {
-    const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const redis = openRedis({ url: server.url, ...timeouts }, silent)
-    await waitForRedis(redis, 5_000)
+    await waitForRedis(redis, 20_000)
     const token = randomInt(1, 2 ** 47)
     const ledger = await openTestLedger(redis, { ...LEDGER_SETTINGS, ...settings }, token)
     open.push(ledger)
     return ledger
   }
   const { url, database } = mongo
-  const catalog = await openCatalog({ url, database, timeoutMs: 5_000, appName: 'test' })
+  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   const close = async () => {
     for (const ledger of open) await ledger.redis.close()
     await catalog.close()

@@ -25,7 +25,7 @@ describe.skipIf(problem !== undefined)(title, () => {
       dataDir: join(disk.path, 'm'),
       socketPath: join(folder, 'm.sock'),
     })
-    const options = { database: 'full', timeoutMs: 5_000, appName: 'test' }
+    const options = { database: 'full', timeoutMs: 20_000, appName: 'test' }
     const catalog = await openCatalog({ url: mongo.url, ...options })
     try {
       await catalog.ensureIndexes()

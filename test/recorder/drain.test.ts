@@ -64,7 +64,7 @@ async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts)
   }
 }
 
-const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger), { timeout: 10_000 }).toBe(0)
+const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
 
 const recordedLines = (session_id: string) => stores.catalog.lines.find({ session_id }).toArray()
 
@@ -194,11 +194,11 @@ describe('the recorder', () => {
     expect(await streamBacklog(stores.ledger)).toBe(1)
     await stores.ledger.redis.client.hset(stores.ledger.keys.owner(84, 84), 's', 'damage')
     const drain = await startTestDrain({ log }, counts)
-    await expect.poll(() => counts.unreadable, { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => counts.unreadable).toBe(3)
     expect(await Promise.all([83, 85].map(projectedVersion))).toEqual([2, 2])
     // The rest of what is left comes round again, and tells nothing new.
     await use(stores.ledger, lineOf(85, 85, 'after-1'), 5)
-    await expect.poll(() => projectedVersion(85), { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => projectedVersion(85)).toBe(3)
     await drain.stop(1_000)
     expect(counts).toEqual({ recorded: 2, unreadable: 3 })
     const lines = written.map((line) => JSON.parse(line))
@@ -330,7 +330,7 @@ describe('while a store is away', () => {
     await expect.poll(() => counts.recorded).toBe(1)
     await stores.server.kill9()
     await stores.server.restart()
-    await expect.poll(() => stores.ledger.redis.isReady(), { timeout: 5_000 }).toBe(true)
+    await expect.poll(() => stores.ledger.redis.isReady()).toBe(true)
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
     const line = await use(stores.ledger, lineOf(8, 81, 'again-1'), 5)
     await isEmpty()

@@ -50,7 +50,7 @@ async function startTestDrain(consumer: string, batchEntriesMax: number): Promis
 
 async function drainAll(): Promise<void> {
   const drain = await startTestDrain('one', 1_000)
-  await expect.poll(() => streamBacklog(scene.ledger), { timeout: 20_000 }).toBe(0)
+  await expect.poll(() => streamBacklog(scene.ledger)).toBe(0)
   await drain.stop(1_000)
 }
 
@@ -113,7 +113,7 @@ it('has one line per session, whenever in it a recorder looks', async () => {
     await charge(scene, 'release', sid, 4, 5)
   }
   await Promise.all(sids.map(live))
-  await expect.poll(() => streamBacklog(scene.ledger), { timeout: 20_000 }).toBe(0)
+  await expect.poll(() => streamBacklog(scene.ledger)).toBe(0)
   await Promise.all(drains.map((drain) => drain.stop(1_000)))
   for (const sid of sids) {
     expect(await recorded(sid)).toEqual({ lines: ['65 closed'], spent: [65] })

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function connect(url: string): Promise<RedisConnection> {
   const connection = openRedis({ url, ...SETTINGS }, log)
-  await waitForRedis(connection, 10_000)
+  await waitForRedis(connection, 20_000)
   return connection
 }
 

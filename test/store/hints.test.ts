@@ -12,8 +12,8 @@ let redis: RedisConnection
 
 beforeAll(async () => {
   server = await startTestRedis()
-  redis = openRedis({ url: server.url, commandTimeoutMs: 2000, connectTimeoutMs: 2000 }, log)
-  await waitForRedis(redis, 5000)
+  redis = openRedis({ url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
+  await waitForRedis(redis, 20_000)
 })
 afterAll(async () => {
   await redis.close()

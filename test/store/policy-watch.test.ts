@@ -12,7 +12,7 @@ it('says once that a master lacks the replicas that a commit waits for', async (
   const redis = openRedis({ ...settings, replicaAcks: 1 }, silent)
   const said: unknown[] = []
   const log = { error: (...what: unknown[]) => said.push(what), info: () => undefined }
-  await waitForRedis(redis, 5_000)
+  await waitForRedis(redis, 20_000)
   const watch = watchRedisPolicy(redis, log as never, 5)
   try {
     await waitUntil('it is said', () => said.length > 0)

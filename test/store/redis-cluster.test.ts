@@ -21,9 +21,9 @@ let redis: RedisConnection
 
 beforeAll(async () => {
   cluster = await startTestCluster()
-  const timeouts = { commandTimeoutMs: 1_000, connectTimeoutMs: 2_000 }
+  const timeouts = { commandTimeoutMs: 1_000, connectTimeoutMs: 20_000 }
   redis = openRedis({ url: cluster.url, ...timeouts, replicaAcks: 1 }, log)
-  await waitForRedis(redis, 10_000)
+  await waitForRedis(redis, 20_000)
 }, 60_000)
 afterAll(async () => {
   await redis?.close()

@@ -13,9 +13,9 @@ let server: TestRedis
 let redis: RedisConnection
 beforeAll(async () => {
   server = await startTestRedis()
-  const settings = { url: server.url, commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+  const settings = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
   redis = openRedis(settings, createLogger({ name: 'test', level: 'silent' }))
-  await waitForRedis(redis, 5_000)
+  await waitForRedis(redis, 20_000)
 })
 afterAll(async () => {
   await redis.close()

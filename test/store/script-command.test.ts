@@ -26,10 +26,10 @@ describe('a script call', () => {
   it('brings its text along where Redis does not know it, or no more', async () => {
     const server = await startTestRedis({ appendfsync: 'everysec' })
     const log = { info: () => undefined, warn: () => undefined }
-    const settings = { url: server.url, commandTimeoutMs: 5000, connectTimeoutMs: 1000 }
+    const settings = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const redis = openRedis(settings, log as never)
     try {
-      await waitForRedis(redis, 5000)
+      await waitForRedis(redis, 20_000)
       const text = 'return { KEYS[1], ARGV[1], ARGV[2] }'
       const block = Buffer.from([1, 0, 254])
       const call = { name: 'told', text, keys: ['key'], args: ['text', block], isDurable: false }

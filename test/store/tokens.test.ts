@@ -11,9 +11,9 @@ let tokens: Tokens
 
 beforeAll(async () => {
   server = await startTestRedis()
-  const timeouts = { commandTimeoutMs: 2000, connectTimeoutMs: 2000 }
+  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
   redis = openRedis({ url: server.url, ...timeouts }, createLogger({ name: 't', level: 'silent' }))
-  await waitForRedis(redis, 5000)
+  await waitForRedis(redis, 20_000)
   tokens = createTokens(openExpiringKeys(redis, 'auth'))
 })
 afterAll(async () => {

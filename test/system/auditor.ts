@@ -102,11 +102,11 @@ export class Auditor {
 
   private async withStores<T>(work: (ledger: Ledger, db: Db) => Promise<T>): Promise<T> {
     const log = createLogger({ name: 'auditor', level: 'silent' })
-    const limits = { commandTimeoutMs: 5000, connectTimeoutMs: 2000 }
+    const limits = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const redis = openRedis({ url: this.product.redisUrl, ...limits }, log)
     const mongo = new MongoClient(this.product.mongoUrl)
     try {
-      await waitForRedis(redis, 5000)
+      await waitForRedis(redis, 20_000)
       const settings = { partitions: 64, directoryTtlMs: 1, operationKeepMs: 1 }
       return await work(createLedger(redis, settings, 1), mongo.db(this.product.database))
     } finally {

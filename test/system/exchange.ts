@@ -64,13 +64,13 @@ export interface Books {
 const log = createLogger({ name: 'test', level: 'silent' })
 
 export async function openBooks(redisUrl: string): Promise<Books> {
-  const settings = { url: redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 2_000 }
+  const settings = { url: redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 20_000 }
   const redis = openRedis(settings, log)
   const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 2)
   return {
     ledger,
     async ownerOf(aid, sid) {
-      await waitForRedis(redis, 10_000)
+      await waitForRedis(redis, 20_000)
       const [owner] = await ledger.load([{ aid, sid, sessionKeys: [] }])
       if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
       return owner.state
@@ -84,7 +84,7 @@ export async function withCatalog<T>(
   { mongoUrl: url, database }: { mongoUrl: string; database: string },
   work: (catalog: Catalog) => Promise<T>,
 ): Promise<T> {
-  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'test' })
+  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   try {
     return await work(catalog)
   } finally {

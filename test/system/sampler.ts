@@ -40,10 +40,10 @@ export class Sampler {
 
   /** `parts` run from now to the end. */
   static async open(product: Product, parts: readonly Part[]): Promise<Sampler> {
-    const limits = { commandTimeoutMs: 5_000, connectTimeoutMs: 2_000 }
+    const limits = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const log = createLogger({ name: 'sampler', level: 'silent' })
     const redis = openRedis({ url: product.redisUrl, ...limits }, log)
-    await waitForRedis(redis, 5_000)
+    await waitForRedis(redis, 20_000)
     return new Sampler(product, parts, redis)
   }
 

@@ -176,9 +176,9 @@ const readProfile: ProfileReader = async ({ value }) => {
 const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
 export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
-  const { commandTimeoutMs = 2000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
-  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 1000, replicaAcks }, log)
-  await waitForRedis(redis, 5000)
+  const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
+  await waitForRedis(redis, 20_000)
   const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
   let now = NOW_MS
   const clock = {

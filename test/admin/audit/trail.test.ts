@@ -23,7 +23,7 @@ async function recordsOf(act: () => Promise<unknown>): Promise<Recorded[]> {
   const { audit } = world.stores().catalog
   const before = new Set((await audit.find().toArray()).map(({ stamp }) => stamp))
   await act()
-  const found = await audit.find().sort({ _id: 1 }).toArray()
+  const found = await audit.find().sort({ urt: 1, _id: 1 }).toArray()
   return found.filter(({ stamp }) => !before.has(stamp)) as unknown as Recorded[]
 }
 

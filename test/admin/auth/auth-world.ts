@@ -68,10 +68,13 @@ export function useAuth(): AuthStores {
   const servers: FastifyInstance[] = []
   beforeAll(async () => {
     ;[server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
-    redis = openRedis({ url: server.url, commandTimeoutMs: 2000, connectTimeoutMs: 2000 }, silent)
+    redis = openRedis(
+      { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 },
+      silent,
+    )
     const { url, database } = mongo
-    catalog = await openCatalog({ url, database, timeoutMs: 5000, appName: 'test' })
-    await Promise.all([waitForRedis(redis, 5000), catalog.ensureIndexes()])
+    catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
+    await Promise.all([waitForRedis(redis, 20_000), catalog.ensureIndexes()])
   })
   afterEach(async () => {
     for (const each of servers.splice(0)) await each.close()

@@ -23,7 +23,7 @@ const WRONG = 'the user name or the password is wrong'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 async function audited() {
-  const found = await auth.catalog().audit.find().sort({ _id: 1 }).toArray()
+  const found = await auth.catalog().audit.find().sort({ urt: 1, _id: 1 }).toArray()
   return found.map(({ type, key, user, ip, new: more }) => [type, key, user.name, ip, more])
 }
 

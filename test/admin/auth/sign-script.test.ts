@@ -20,9 +20,9 @@ let connection: ReturnType<typeof openRedis>
 let url = ''
 beforeAll(async () => {
   store = await startTestRedis()
-  const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
   connection = openRedis({ url: store.url, ...timeouts }, silent)
-  await waitForRedis(connection, 5_000)
+  await waitForRedis(connection, 20_000)
   const check = createSignatureCheck({
     clients: async () => ({ signers: () => [{ name: 'crm', key: KEY, roles: [] }] }),
     keys: openExpiringKeys(connection, 'auth'),

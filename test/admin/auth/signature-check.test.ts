@@ -13,14 +13,14 @@ import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 const NOW_MS = Date.UTC(2026, 10, 22, 12)
 const KEY = '00112233445566778899aabbccddeeff'
 
-const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
 let server: TestRedis
 let connection: ReturnType<typeof openRedis>
 let keys: ExpiringKeys
 beforeAll(async () => {
   server = await startTestRedis()
   connection = openRedis({ url: server.url, ...timeouts }, silent)
-  await waitForRedis(connection, 5_000)
+  await waitForRedis(connection, 20_000)
   keys = openExpiringKeys(connection, 'auth')
 })
 afterAll(async () => {

@@ -114,7 +114,7 @@ describe('an example of docs/ENTITY-API.md', () => {
     if (isRead(call)) {
       const rows = (answer as { details: unknown[] }).details.length
       const read = async () => (await send(call, body, key)) as { details: unknown[] }
-      await expect.poll(async () => (await read()).details.length, { timeout: 10_000 }).toBe(rows)
+      await expect.poll(async () => (await read()).details.length).toBe(rows)
     }
     const came = await send(call, body, key)
     expect(came).toEqual(here(answer, came))

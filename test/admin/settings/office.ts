@@ -62,7 +62,7 @@ export function useOffice(more: readonly Category[] = []): Office {
   beforeAll(async () => {
     mongo = await startTestMongo()
     const { url: mongoUrl, database } = mongo
-    catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 5000, appName: 'test' })
+    catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
     const opened = await openOffice(catalog, more)
     server = opened.server
     url = opened.url
@@ -103,7 +103,7 @@ export function useOffice(more: readonly Category[] = []): Office {
       expect(await stored()).toBe(before)
       return message
     },
-    audited: () => catalog.audit.find().sort({ _id: 1 }).toArray(),
+    audited: () => catalog.audit.find().sort({ urt: 1, _id: 1 }).toArray(),
   }
 }
 

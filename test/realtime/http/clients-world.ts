@@ -55,9 +55,9 @@ export let tokens: Tokens
 export function useClients(): void {
   beforeAll(async () => {
     redis = await startTestRedis()
-    const timeouts = { commandTimeoutMs: 2_000, connectTimeoutMs: 2_000 }
+    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     connection = openRedis({ url: redis.url, ...timeouts }, silent)
-    await waitForRedis(connection, 5_000)
+    await waitForRedis(connection, 20_000)
     keys = openExpiringKeys(connection, 'auth')
     tokens = createTokens(keys)
   })

@@ -184,7 +184,7 @@ describe('while a store is away', () => {
     expectRefusal(await ask(), 503, 'temporarily_unavailable')
     await expect(scene.check(token)).rejects.toThrow()
     await scene.redisProxy.restore()
-    await scene.redis.untilReady(5000)
+    await scene.redis.untilReady(20_000)
     expect(await scene.check(token)).toMatchObject({ name: 'crm' })
     expect((await ask()).http).toBe(200)
   })

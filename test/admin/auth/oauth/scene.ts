@@ -85,9 +85,9 @@ export function useScene(): Scene {
       startStoreProxy(mongo.url),
     ])
     const { log, records } = recordingLog()
-    const timeouts = { commandTimeoutMs: 2000, connectTimeoutMs: 2000 }
+    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const redis = openRedis({ url: redisProxy.url, ...timeouts }, log)
-    await waitForRedis(redis, 5000)
+    await waitForRedis(redis, 20_000)
     const { database } = mongo
     const catalog = await openCatalog({
       ...{ url: mongoProxy.url, database, timeoutMs: 1000, appName: 'test' },
@@ -171,7 +171,7 @@ function methodsOf(scene: Scene): Partial<Scene> {
       const stored = { rev: 1, value, changed: new Date(0), changed_by: 'test' }
       await scene.catalog.config.replaceOne({ _id: 'security' }, stored, { upsert: true })
     },
-    audit: () => scene.catalog.audit.find().sort({ _id: 1 }).toArray(),
+    audit: () => scene.catalog.audit.find().sort({ urt: 1, _id: 1 }).toArray(),
   }
 }
 

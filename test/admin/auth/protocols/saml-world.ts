@@ -147,10 +147,13 @@ async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): P
     startTestRedis({ appendfsync: 'everysec' }),
     startTestMongo(),
   ])
-  const redis = openRedis({ url: store.url, commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }, log)
-  await waitForRedis(redis, 5_000)
+  const redis = openRedis(
+    { url: store.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 },
+    log,
+  )
+  await waitForRedis(redis, 20_000)
   const { url, database } = mongo
-  const catalog = await openCatalog({ url, database, timeoutMs: 5_000, appName: 'test' })
+  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   const deps = {
     ...{ log, clock, audit: createAudit(catalog) },
     keys: openExpiringKeys(redis, 'auth'),
