@@ -1,6 +1,7 @@
 /** A command as an operator runs it, beside the processes. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { PATIENT } from './patience.ts'
 import { type Product, ROOT } from './product.ts'
 
 const BIN = join(ROOT, 'bin/tollgate.mjs')
@@ -19,6 +20,7 @@ export function tollgate(
 ): Promise<Ended> {
   const env = {
     PATH: process.env['PATH'],
+    ...PATIENT,
     TOLLGATE_DATA_DIR: product.folder,
     TOLLGATE_REDIS_URL: product.redisUrl,
     TOLLGATE_MONGO_URL: product.mongoUrl,

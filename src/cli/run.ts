@@ -1,11 +1,10 @@
 /** Runs one command line, and says with words and an exit code how it ended. */
 import type { CheckReport } from '../catalog/file-types/check-report.ts'
 import type { Config } from '../config/schema.ts'
-import { InvariantError } from '../domain/assert.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
-import { UsageError } from './errors.ts'
+import { errorText, UsageError } from './errors.ts'
 import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
 import { versionOf } from './version.ts'
@@ -41,20 +40,9 @@ export async function runCommandLine(
     if (/^(?:user|client|settings) /.test(invocation.command.name)) return await access(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
-    printError(`tollgate: ${describe(error)}`)
+    printError(`tollgate: ${errorText(error)}`)
     return error instanceof UsageError ? 2 : 1
   }
-}
-
-/** A defect of ours shows where it happened; what went wrong outside is said in words. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const isDefect =
-    error instanceof InvariantError ||
-    error instanceof ReferenceError ||
-    error instanceof TypeError ||
-    error instanceof RangeError
-  return (isDefect ? error.stack : undefined) ?? error.message
 }
 
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */

@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../bench/client.ts'
+import { PATIENT } from '../../bench/patience.ts'
 import { FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { heldDescriptors } from '../support/descriptors.ts'
@@ -86,6 +87,7 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
 
   beforeAll(async () => {
     const environment = {
+      ...PATIENT,
       TOLLGATE_REALTIME_HTTP_SERVER: httpServer,
       TOLLGATE_REALTIME_CONNECTIONS_MAX: String(CONNECTIONS_MAX),
     }

@@ -5,6 +5,7 @@ import { connect as openConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../bench/patience.ts'
 import { FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -17,12 +18,6 @@ import { runWorkload } from './workload.ts'
 const seed = seedOf()
 const SESSIONS = 300
 const AUDITED = audited((2 * SESSIONS) / 1000)
-/** What waits for a Redis that stands still is not given up. */
-const PATIENCE = {
-  TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
-  TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
-  TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
-}
 const FAULTS = pathToFileURL(join(import.meta.dirname, 'loop-faults.mjs')).href
 
 let product: Product
@@ -126,7 +121,7 @@ describe(`two event loops, seed ${seed}`, () => {
   })
 
   it('exit with code 1 upon a second signal, also with requests under way', async () => {
-    Object.assign(environment, PATIENCE)
+    Object.assign(environment, PATIENT)
     await product.start('realtime')
     const pid = product.pid('realtime')
     process.kill(product.pid('redis'), 'SIGSTOP')

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../bench/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
@@ -19,7 +20,7 @@ let product: Product
 let books: Books
 
 beforeAll(async () => {
-  product = await startProduct({ environment: RULES })
+  product = await startProduct({ environment: { ...PATIENT, ...RULES } })
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 1, subscribersPerAccount: 1, credits })
   await withCatalog(product, writeTariffs)

@@ -9,6 +9,7 @@ import {
   USED,
   usedOf,
 } from '../../bench/abandoned.ts'
+import { PATIENT } from '../../bench/patience.ts'
 import { populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
@@ -33,7 +34,7 @@ let accounts: Abandoned[] = []
 let truths: SessionTruth[] = []
 
 beforeAll(async () => {
-  product = await startProduct({ environment: FAST_EXPIRY })
+  product = await startProduct({ environment: { ...PATIENT, ...FAST_EXPIRY } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   books = await openBooks(product.redisUrl)
   // The admin process has a recorder of its own.

@@ -1,6 +1,7 @@
 /** File types that are changed, broken and removed while network elements speak them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../../bench/client.ts'
+import { PATIENT } from '../../../bench/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'
 import { bump } from '../../../src/catalog/revisions.ts'
@@ -19,7 +20,11 @@ let product: Product
 let books: Books
 
 beforeAll(async () => {
-  const environment = { TOLLGATE_MONGO_TIMEOUT_MS: '500', TOLLGATE_CATALOG_POLL_MS: '50' }
+  const environment = {
+    ...PATIENT,
+    TOLLGATE_MONGO_TIMEOUT_MS: '500',
+    TOLLGATE_CATALOG_POLL_MS: '50',
+  }
   product = await startProduct({ environment })
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 12, subscribersPerAccount: 1, credits })

@@ -1,6 +1,7 @@
 /** One story told in every dialect: balances and lines must not tell the difference. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../../bench/client.ts'
+import { PATIENT } from '../../../bench/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -21,7 +22,7 @@ let product: Product
 let books: Books
 
 beforeAll(async () => {
-  product = await startProduct()
+  product = await startProduct({ environment: PATIENT })
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   const size = { subscribers: DIALECTS.length, subscribersPerAccount: 1 }
   await populate({ ...product, ...size, credits })

@@ -1,5 +1,6 @@
 /** What Diameter peers are told while something is away, too much, or ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../../bench/patience.ts'
 import { aidOf } from '../../../bench/population.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -9,12 +10,6 @@ import { money, startNode, type TestNode } from '../outages/node.ts'
 import { connectLink, type Link, type Message } from './link.ts'
 import { creditControl, dataSession, GATEWAY, granted, NODE_SETTINGS, service } from './story.ts'
 
-/** What waits for a Redis that stands still shall not be given up meanwhile. */
-const PATIENT = {
-  TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
-  TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
-  TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
-}
 const environment: Record<string, string> = {
   ...NODE_SETTINGS,
   TOLLGATE_MONGO_TIMEOUT_MS: '1000',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../../bench/patience.ts'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { tollgate } from '../command.ts'
@@ -15,7 +16,7 @@ describe('the package diameter as a client', () => {
   let client: PackageClient
 
   beforeAll(async () => {
-    node = await startNode({ subscribers: 4, environment: NODE_SETTINGS })
+    node = await startNode({ subscribers: 4, environment: { ...PATIENT, ...NODE_SETTINGS } })
     await node.product.start('realtime')
     client = await connectPackage(node.product.diameterPort)
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { PATIENT } from '../../../bench/patience.ts'
 import { freePort, type Product, startProduct } from '../../../bench/product.ts'
 import { tollgate } from '../command.ts'
 import { creditControl } from './wire.ts'
@@ -19,7 +20,7 @@ function exampleOf(document: string, heading: string): string {
 let product: Product
 
 beforeAll(async () => {
-  product = await startProduct()
+  product = await startProduct({ environment: PATIENT })
   expect(await tollgate(product, ['seed', 'demo'])).toMatchObject({ code: 0 })
   await product.start('realtime')
 })

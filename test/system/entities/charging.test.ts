@@ -1,5 +1,6 @@
 /** What is written over the entity API, and what charging makes of it: over HTTP and Diameter. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../../bench/patience.ts'
 import { populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
@@ -31,7 +32,7 @@ let people = 0
 let sessions = 0
 
 beforeAll(async () => {
-  const environment = { ...NODE_SETTINGS, TOLLGATE_RECORDER_ENABLED: 'false' }
+  const environment = { ...PATIENT, ...NODE_SETTINGS, TOLLGATE_RECORDER_ENABLED: 'false' }
   product = await startProduct({ environment })
   await populate({ ...product, subscribers: 0, subscribersPerAccount: 1, credits: [] })
   await product.start('realtime')

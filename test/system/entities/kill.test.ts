@@ -1,6 +1,7 @@
 /** `kill -9` of the admin process while clients write over the entity API. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../../bench/patience.ts'
 import { populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
@@ -30,7 +31,7 @@ let product: Product
 let truth: Truth
 
 beforeAll(async () => {
-  product = await startProduct({ appendfsync: 'always' })
+  product = await startProduct({ appendfsync: 'always', environment: PATIENT })
   await populate({ ...product, subscribers: 0, subscribersPerAccount: 1, credits: [] })
   await product.start('admin')
   truth = await createAll()

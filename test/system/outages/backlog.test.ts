@@ -114,7 +114,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
         probes += 1
         const event = { ...probe.event(), session_id: `probe-${probes}` }
         refusal = await send(event)
-        return refusal.status === 503
+        return refusal.returnCode === -90
       },
       200_000,
     )

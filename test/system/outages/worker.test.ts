@@ -46,9 +46,9 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
       session(`${name} ${index}`, first + index),
     ) as [Session, Session, Session]
     for (const one of [victim, bystander, neighbour]) {
-      expect(await send(one.start())).toMatchObject(GRANTED)
+      expect(await insist(one.start())).toMatchObject(GRANTED)
       // From here on its account is known, and its subscriber in the memory of that worker.
-      expect(await send(one.update(1))).toMatchObject(GRANTED)
+      expect(await insist(one.update(1))).toMatchObject(GRANTED)
     }
     let isOver = false
     const along = chargeAlong(bystander, () => !isOver)
@@ -89,8 +89,8 @@ describe('a worker that spins on and on', () => {
   it('is replaced; what it had charged is found, and its sessions go on', async () => {
     const { send, insist, arm, node } = faulty
     const one = session('spins on', FIRST_SID + 44)
-    expect(await send(one.start())).toMatchObject(GRANTED)
-    expect(await send(one.update(1))).toMatchObject(GRANTED)
+    expect(await insist(one.start())).toMatchObject(GRANTED)
+    expect(await insist(one.update(1))).toMatchObject(GRANTED)
     arm({ sessionId: 'spins on', what: 'spins', when: 'after', spinMs: 3_600_000 })
     expect(await send(one.update(2))).toMatchObject(TIMED_OUT)
     expect(await insist(one.update(2))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
@@ -104,7 +104,7 @@ describe('a worker that ends ten times', () => {
   it('leaves no socket and no file behind', async () => {
     const { send, insist, arm } = faulty
     const one = session('ends', FIRST_SID + 40)
-    expect(await send(one.start())).toMatchObject(GRANTED)
+    expect(await insist(one.start())).toMatchObject(GRANTED)
     const files: number[] = []
     for (let number = 1; number <= 10; number += 1) {
       arm({ sessionId: 'ends', what: 'exits', when: 'after' })
