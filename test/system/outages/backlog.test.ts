@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../../bench/client.ts'
+import { PATIENT } from '../../../bench/patience.ts'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -24,7 +25,7 @@ const UPDATES_AFTER = 40
 let node: TestNode
 beforeAll(async () => {
   // Closed sessions shall not fill the memory that this is about.
-  const environment = { TOLLGATE_LEDGER_REPLAY_MS: '1000' }
+  const environment = { ...PATIENT, TOLLGATE_LEDGER_REPLAY_MS: '1000' }
   node = await startNode({ subscribers: SUBSCRIBERS, environment })
   await node.product.start('realtime')
   await node.product.start('admin')

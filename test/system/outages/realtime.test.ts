@@ -3,6 +3,7 @@
  * load is shown in ../kill.test.ts, sessions that outlive a restart in ../live.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PATIENT } from '../../../bench/patience.ts'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { GRANTED, money, session, startNode, type TestNode } from './node.ts'
@@ -11,13 +12,7 @@ const ELEMENTS = 32
 
 let node: TestNode
 beforeAll(async () => {
-  // What waits for a Redis that stands still shall not be given up meanwhile.
-  const environment = {
-    TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',
-    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '25000',
-    TOLLGATE_SHUTDOWN_TIMEOUT_MS: '75000',
-  }
-  node = await startNode({ subscribers: ELEMENTS * 2, environment })
+  node = await startNode({ subscribers: ELEMENTS * 2, environment: PATIENT })
   await node.product.start('realtime')
 })
 afterAll(() => node?.stop())
