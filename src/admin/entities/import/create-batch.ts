@@ -2,6 +2,7 @@
  * Creates many entities together: what one `create` asks of the store is asked once for all of
  * them, and they are written with one write (spec/entity-api.md 2.4, 2.12).
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
 import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -31,14 +32,31 @@ import type { GoodUnit } from './unit.ts'
 /** By unit: why it was not created; those that were are not in it. */
 export type Problems = Map<GoodUnit, string>
 
-/** Rejects with an outage: some of them may then be written, and are found the next time. */
-export async function createUnits(job: ImportJob, units: readonly GoodUnit[]): Promise<Problems> {
+/** After so many rows others have their turn: the batch before, and who else asks this process. */
+const TURN = 20
+
+/** New documents of a batch, each with its number; nothing of them is in the store. */
+export interface PreparedUnits {
+  rows: readonly NewRow[]
+  /** Of those that cannot be created, whatever the store has. */
+  problems: Problems
+}
+
+/**
+ * What needs nothing of the same collection: the batch before it may still be on its way. Rejects
+ * with an outage.
+ */
+export async function prepareUnits(
+  job: ImportJob,
+  units: readonly GoodUnit[],
+): Promise<PreparedUnits> {
   const problems: Problems = new Map()
   const accountOf = await linkedAccounts(job, units)
   const checkTax = await taxCheck(job, units)
   const cached = withCache(job.stores, createRuleCache())
   const rows: NewRow[] = []
-  for (const unit of units) {
+  for (const [index, unit] of units.entries()) {
+    if (index % TURN === TURN - 1) await nextTurn()
     try {
       checkTax(unit)
       const request = createRequest(job, unit, accountOf(unit))
@@ -49,9 +67,18 @@ export async function createUnits(job: ImportJob, units: readonly GoodUnit[]): P
     }
   }
   const numbered = await giveNumbers(job, rows)
-  if (job.claims === null) await write(job, numbered.map(derived(job)), problems)
-  else await decide(job, numbered.map(derived(job)), problems)
-  return problems
+  return { rows: numbered.map(derived(job)), problems }
+}
+
+/** Rejects with an outage: some of them may then be written, and are found the next time. */
+export async function createUnits(
+  job: ImportJob,
+  { rows, problems }: PreparedUnits,
+): Promise<Problems> {
+  const all: Problems = new Map(problems)
+  if (job.claims === null) await write(job, rows, all)
+  else await decide(job, rows, all)
+  return all
 }
 
 /** What the first revision of an account or subscriber says of itself. */

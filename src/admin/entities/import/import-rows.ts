@@ -13,7 +13,7 @@ import { ExecutionError, RequestError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import { changeUnit, writeOverrides } from './change-units.ts'
 import { Claims } from './claims.ts'
-import { createUnits } from './create-batch.ts'
+import { createUnits, type PreparedUnits, prepareUnits } from './create-batch.ts'
 import type { ImportJob } from './job.ts'
 import { isOutage } from './problems.ts'
 import { beginProgress, type Failure, type ImportProgress } from './progress.ts'
@@ -161,6 +161,23 @@ class ImportRun {
     const { watch, found, progress, job } = this
     const importId = progress === null ? null : job.importId
     watch.onBegin?.({ importId, total: found.rows, done: progress?.rowsDone ?? 0 })
+    let writing: Promise<void> = Promise.resolve()
+    try {
+      for await (const units of this.batches(file)) {
+        const ready = await prepareBatch(job, units)
+        await writing
+        writing = this.write(ready)
+        // Told where it is awaited.
+        writing.catch(() => undefined)
+      }
+    } finally {
+      await writing
+    }
+    this.countUntold()
+    return this.book.result(importId, [...this.job.ignored])
+  }
+
+  private async *batches(file: ImportFile): AsyncGenerator<Unit[]> {
     let skipped = 0
     let batch: Unit[] = []
     for await (const unit of this.units(file)) {
@@ -171,12 +188,10 @@ class ImportRun {
       }
       batch.push(unit)
       if (batch.length < BATCH_MAX) continue
-      await this.write(batch)
+      yield batch
       batch = []
     }
-    if (batch.length > 0) await this.write(batch)
-    this.countUntold()
-    return this.book.result(importId, [...this.job.ignored])
+    if (batch.length > 0) yield batch
   }
 
   private async *units(file: ImportFile): AsyncGenerator<Unit> {
@@ -217,8 +232,9 @@ class ImportRun {
     this.watch.onFailure?.(failure)
   }
 
-  private async write(units: readonly Unit[]): Promise<void> {
-    const results = await writeUnits(this.job, units)
+  private async write(batch: ReadyBatch): Promise<void> {
+    const { units } = batch
+    const results = await writeBatch(this.job, batch)
     const failures: Failure[] = []
     const labels = units.flatMap((unit) => unit.labels)
     for (const row of labels) {
@@ -240,16 +256,34 @@ function singleUnit(row: ReturnType<Survey['map']>): Unit {
   return { labels: [label], ...mapped, prices: [], overrides: [], ownLabels: [label] }
 }
 
-async function writeUnits(job: ImportJob, units: readonly Unit[]): Promise<RowResults> {
+/** A batch of which all is known that does not depend on the one before it. */
+interface ReadyBatch {
+  units: readonly Unit[]
+  good: readonly GoodUnit[]
+  /** Null: nothing is created. */
+  prepared: PreparedUnits | null
+}
+
+async function prepareBatch(job: ImportJob, units: readonly Unit[]): Promise<ReadyBatch> {
+  const good = units.filter(isGood)
+  const isCreate = job.settings.operation === 'create'
+  const prepared = isCreate ? await prepareUnits(job, good.filter(isOwn)) : null
+  return { units, good, prepared }
+}
+
+async function writeBatch(
+  job: ImportJob,
+  { units, good, prepared }: ReadyBatch,
+): Promise<RowResults> {
   const results: RowResults = new Map()
   for (const unit of units) {
     if (isGood(unit)) continue
     for (const label of unit.labels) results.set(label, unit.problem)
   }
-  const good = units.filter(isGood)
-  const own = good.filter(({ ownLabels }) => ownLabels.length > 0)
-  const isCreate = job.settings.operation === 'create'
-  const problems = isCreate ? await createUnits(job, own) : await changeAll(job, own)
+  const isCreate = prepared !== null
+  const problems = isCreate
+    ? await createUnits(job, prepared)
+    : await changeAll(job, good.filter(isOwn))
   for (const unit of good) {
     const problem = problems.get(unit)
     const labels = problem === undefined ? unit.ownLabels : unit.labels
@@ -259,6 +293,11 @@ async function writeUnits(job: ImportJob, units: readonly Unit[]): Promise<RowRe
     for (const [row, result] of await writeOverrides(job, unit, isThere)) results.set(row, result)
   }
   return results
+}
+
+/** Rows of other units may be all that a unit is made of. */
+function isOwn({ ownLabels }: GoodUnit): boolean {
+  return ownLabels.length > 0
 }
 
 async function changeAll(
