@@ -4,13 +4,13 @@ import { defineConfig } from 'vitest/config'
 /** Much of what tests do is waiting: for stores and processes that start, for time that passes. */
 const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1)
 /** Files that run the product or a part of it as processes. */
-const ROOMY = { testTimeout: 300_000, hookTimeout: 120_000 }
+const ROOMY = { testTimeout: 300_000 }
 
 /** Tests by what they need: nothing, stores, commands, the whole product, or the source tree. */
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What is waited for comes at once, but for a machine that others use too.
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: FILES_AT_ONCE,

@@ -225,6 +225,7 @@ class RunningProduct implements Product {
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
+        TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '10000',
         TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.options.queueMsMax ?? QUEUE_MS_MAX),
         ...this.options.environment,
       },

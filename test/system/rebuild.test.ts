@@ -111,7 +111,9 @@ describe(`redis comes back empty, seed ${seed}`, () => {
       const release = { ...updating('open'), record_type: 'release_request' }
       for (const body of [starting(`new-${round}`), updating('open'), release, event]) {
         const { status, returnCode } = await post(product.realtimePort, body)
-        expect([status, returnCode]).toEqual([503, -91])
+        // On a machine that stands still for a moment it may also come too late.
+        expect(status).toBe(503)
+        expect([-91, -92]).toContain(returnCode)
       }
     }
   })
