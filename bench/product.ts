@@ -79,6 +79,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 }
 
 const QUEUE_MS_MAX = 10_000
+/** So long that a role does not give up a Redis that starts on a busy machine. */
+const CONNECT_TIMEOUT_MS = 10_000
 
 class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
@@ -225,7 +227,7 @@ class RunningProduct implements Product {
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
-        TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '10000',
+        TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
         TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.options.queueMsMax ?? QUEUE_MS_MAX),
         ...this.options.environment,
       },

@@ -54,11 +54,8 @@ export async function keepVersion(
 async function dropOld(catalog: Catalog, category: string): Promise<void> {
   await catalog.run(`drop old versions of ${category}`, async () => {
     const [oldest] = await catalog.confighistory
-      .find({ category })
+      .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 1, limit: 1 })
       .project<{ rev: number }>({ rev: 1 })
-      .sort({ rev: -1 })
-      .skip(VERSIONS_MAX - 1)
-      .limit(1)
       .toArray()
     if (oldest === undefined) return
     await catalog.confighistory.deleteMany({ category, rev: { $lt: oldest.rev } })

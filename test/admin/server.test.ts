@@ -8,8 +8,6 @@ import { bareServer, sendRaw } from './bare.ts'
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
-const PATIENT = { timeout: 30_000 }
-
 /** What every answer must have, whoever gives it. */
 function expectError(answer: RawAnswer | null, code: number): void {
   expect(answer?.status).toBe(code)
@@ -124,7 +122,7 @@ describe('what is too slow', () => {
       await socket.closed()
     })
     await Promise.all(late)
-    await expect.poll(() => connectionsOf(server.server), PATIENT).toBe(0)
+    await expect.poll(() => connectionsOf(server.server)).toBe(0)
   })
 
   it('a client that does not read its answer is cut off', async () => {
@@ -137,7 +135,7 @@ describe('what is too slow', () => {
     client.pause()
     client.write(`GET /much HTTP/1.1\r\n${HEAD}\r\n`)
     await once(server.server, 'request')
-    await expect.poll(() => connectionsOf(server.server), PATIENT).toBe(0)
+    await expect.poll(() => connectionsOf(server.server)).toBe(0)
     client.destroy()
   })
 })
@@ -163,7 +161,7 @@ describe('connections', () => {
     for (const socket of first) socket.destroy()
     const statusNow = async () =>
       (await fetch(`http://127.0.0.1:${port}/here`).catch(() => null))?.status
-    await expect.poll(statusNow, PATIENT).toBe(200)
+    await expect.poll(statusNow).toBe(200)
   })
 })
 

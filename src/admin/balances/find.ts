@@ -169,7 +169,7 @@ async function findByProjection(
   let toSkip = skip
   for (let at = 0; at < ROWS_MAX; at += ROWS_AT_ONCE) {
     const rows = await catalog.run('page over balances', () =>
-      catalog.balances.find(wanted).sort(order).skip(at).limit(ROWS_AT_ONCE).toArray(),
+      catalog.balances.find(wanted, { sort: order, skip: at, limit: ROWS_AT_ONCE }).toArray(),
     )
     const homes = new Map(rows.map(({ aid, sid }) => [homeText({ aid, sid }), { aid, sid }]))
     const live = await liveBalances(stores, [...homes.values()])

@@ -10,10 +10,12 @@ export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadR
   const filter = filterOf(request)
   const found = await catalog.run(`read ${definition.name}`, () =>
     documentsOf(catalog, definition)
-      .find(filter as object, projectionOf(request))
-      .sort(sortOf(request))
-      .skip(page * size)
-      .limit(size + 1)
+      .find(filter as object, {
+        ...projectionOf(request),
+        sort: sortOf(request),
+        skip: page * size,
+        limit: size + 1,
+      })
       .toArray(),
   )
   return { rows: found.slice(0, size), hasMore: found.length > size }

@@ -93,10 +93,12 @@ async function representatives(
   for (let skip = 0; ; skip += atOnce) {
     const batch = (await catalog.run(`read ${definition.name}`, () =>
       documentsOf(catalog, definition)
-        .find(filter as object, { projection: { ...projection } })
-        .sort(sortOf(request))
-        .skip(skip)
-        .limit(atOnce)
+        .find(filter as object, {
+          projection: { ...projection },
+          sort: sortOf(request),
+          skip,
+          limit: atOnce,
+        })
         .toArray(),
     )) as Candidate[]
     const isAll = skip === 0 && batch.length < atOnce && !states.includes(STATE.expired)

@@ -183,7 +183,7 @@ class ImportRun {
     for await (const unit of this.units(file)) {
       if (skipped < this.toSkip) {
         skipped += 1
-        this.skip(unit)
+        this.passOver(unit)
         continue
       }
       batch.push(unit)
@@ -210,7 +210,7 @@ class ImportRun {
   }
 
   /** Done before. */
-  private skip({ labels }: Unit): void {
+  private passOver({ labels }: Unit): void {
     for (const row of labels) {
       const text = this.failedBefore.get(row)
       if (text === undefined) this.book.succeed(row)

@@ -7,6 +7,8 @@ import { CatalogUnavailableError } from '../../../../src/catalog/errors.ts'
 import { insertEntity } from '../../../catalog/store.ts'
 import {
   ACCOUNT_COLUMNS,
+  ACCOUNT_HEADER,
+  accountLine,
   accountsCsv,
   columns,
   insertAccounts,
@@ -50,9 +52,9 @@ interface Story {
   check(catalog: Catalog, result: ImportResult): Promise<void>
 }
 
-/** Kills the import at each operation in turn; gives how many there were. */
-async function killEverywhere(story: Story, when: 'before' | 'after'): Promise<number> {
-  for (let at = 1; ; at += 1) {
+/** Kills the import at each operation in turn, or each n-th; gives how many there were. */
+async function killEverywhere(story: Story, when: 'before' | 'after', each = 1): Promise<number> {
+  for (let at = 1; ; at += each) {
     const catalog = scene.catalog()
     await story.begin(catalog)
     const importId = `kill-${at}`
@@ -153,7 +155,39 @@ const RATES: Story = {
   },
 }
 
+/** Three batches of 500: while one of them is written the next one is prepared. */
+const BATCHES: Story = {
+  imported: {
+    collection: 'accounts',
+    text: [
+      `${ACCOUNT_HEADER},vat`,
+      // The last one has what the first one has.
+      ...Array.from({ length: 1_101 }, (_, index) => accountLine(index, `,V${index % 1_100}`)),
+    ].join('\n'),
+    update: { map: { ...ACCOUNT_COLUMNS, vat: '__csvindex__6' } },
+  },
+  async begin({ config }) {
+    const value = { account: { fields: [{ field_name: 'vat', unique: true }] } }
+    const stored = { value, rev: 1, changed: new Date(0), changed_by: 'test' }
+    await config.replaceOne({ _id: 'subscribers' }, stored, { upsert: true })
+  },
+  async reset(catalog) {
+    await catalog.subscribers.deleteMany({})
+  },
+  async check(catalog, { total, succeeded, details }) {
+    expect({ total, succeeded }).toEqual({ total: 1_101, succeeded: 1_100 })
+    expect(details[1_102]).toContain('vat must be unique')
+    const found = await catalog.subscribers.find({}).toArray()
+    expect(new Set(found.map(({ aid }) => aid)).size).toBe(1_100)
+    expect(found).toHaveLength(1_100)
+  },
+}
+
 describe('killed', () => {
+  it.each(['before', 'after'] as const)('%s some steps: several batches', async (when) => {
+    expect(await killEverywhere(BATCHES, when, 7)).toBeGreaterThan(50)
+  })
+
   it.each(['before', 'after'] as const)('%s any step: accounts', async (when) => {
     expect(await killEverywhere(ACCOUNTS, when)).toBeGreaterThan(8)
   })
