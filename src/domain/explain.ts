@@ -86,8 +86,17 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
     steps.push(...priceSteps(what, other.tariff, line.used, access, unit))
   }
   for (const payment of line.payments) steps.push(paymentStep(payment, unit))
-  if (line.debt !== 0) steps.push({ step: 'debt', money: microsText(line.debt) })
+  steps.push(...debtSteps(line))
   return steps
+}
+
+function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
+  const steps: PaymentStep[] = [
+    { step: 'debt', owner: 'subscriber', money: microsText(debt - accountDebt) },
+    { step: 'debt', owner: 'account', money: microsText(accountDebt) },
+  ]
+  const owed = [debt - accountDebt, accountDebt]
+  return steps.filter((_, slot) => owed[slot] !== 0)
 }
 
 type PriceOf = Pick<PriceStep, 'category' | 'rate' | 'source' | 'band' | 'part'>

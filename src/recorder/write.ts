@@ -1,5 +1,5 @@
 /** Writes a round into MongoDB: each record only if it is newer than what is there. */
-import { balanceDocument } from '../catalog/balance-document.ts'
+import { balanceDocument, debtBucket } from '../catalog/balance-document.ts'
 import { balanceObjectId } from '../catalog/balance-id.ts'
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -7,6 +7,7 @@ import { balanceLineDocument, type LineDocument } from '../catalog/documents.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { lineDocument } from '../catalog/line-document.ts'
 import { ownerKey, type Round } from './coalesce.ts'
+import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import type { NameOf } from './include-names.ts'
 
 /** Keeps one command well within the time limit of an operation. */
@@ -56,13 +57,18 @@ function lineUpserts({ lines, operations }: Round, nameOf: NameOf): Upsert[] {
 
 function balanceUpserts({ owners }: Round, nameOf: NameOf): Upsert[] {
   return [...owners.values()].flatMap((owner) =>
-    owner.buckets.map((bucket) => {
+    projectedOf(owner).map((bucket) => {
       const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
       const inserted = { _id: balanceObjectId({ ...owner, bucketId: bucket.id }) }
       const identity = ['aid', 'sid', 'bucket_id'] as const
       return upsertIfNewer(ownerKey(owner), document, identity, inserted)
     }),
   )
+}
+
+/** Its buckets, and what it owes or once owed: also of an owner that has no bucket any more. */
+function projectedOf(owner: OwnerState): Bucket[] {
+  return owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
 }
 
 /** `inserted`: what the document has from its first version on. */
