@@ -17,8 +17,7 @@ export function debtorOf(
   ended: readonly Payer[],
 ): OwnerSlot {
   const hasMoney = (payer: Payer) => isMoney(owners, payer)
-  const last =
-    valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
+  const last = valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
   return last?.owner ?? 0
 }
 

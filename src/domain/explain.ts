@@ -90,13 +90,12 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
   return steps
 }
 
+/** What nobody paid: the subscriber's, then what the account owes. */
 function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
-  const steps: PaymentStep[] = [
-    { step: 'debt', owner: 'subscriber', money: microsText(debt - accountDebt) },
-    { step: 'debt', owner: 'account', money: microsText(accountDebt) },
-  ]
-  const owed = [debt - accountDebt, accountDebt]
-  return steps.filter((_, slot) => owed[slot] !== 0)
+  const own = debt - accountDebt
+  const steps: PaymentStep[] = own === 0 ? [] : [{ step: 'debt', money: microsText(own) }]
+  if (accountDebt === 0) return steps
+  return [...steps, { step: 'debt', owner: 'account', money: microsText(accountDebt) }]
 }
 
 type PriceOf = Pick<PriceStep, 'category' | 'rate' | 'source' | 'band' | 'part'>

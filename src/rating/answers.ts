@@ -1,11 +1,5 @@
 /** The parts of an outcome, and what it says about balances. */
-import {
-  type BucketRef,
-  bucketOrder,
-  debtOf,
-  type OwnerSlot,
-  paysFor,
-} from '../domain/bucket.ts'
+import { type BucketRef, bucketOrder, debtOf, type OwnerSlot, paysFor } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
   ACCOUNT_DEBT,

@@ -105,11 +105,15 @@ class OwnerBooks {
   /** Of a damaged document only what can be read counts. */
   addProjection(document: BalanceDocument): void {
     const { bucket_id, v, owner } = document
+    // Debt may have been taken back since an older one: that of a counter that was dropped.
+    const isNewest = amountIn(v) >= this.#projectedVersion
     if (bucket_id !== DEBT_BUCKET_ID) this.#bucket(bucket_id).addProjection(document)
     this.#projectedVersion = Math.max(this.#projectedVersion, amountIn(v))
     this.#version = Math.max(this.#version, amountIn(v))
-    this.#owed = Math.max(this.#owed, amountIn(owner?.owed_micros))
-    this.#repaid = Math.max(this.#repaid, amountIn(owner?.repaid_micros))
+    if (isNewest) {
+      this.#owed = amountIn(owner?.owed_micros)
+      this.#repaid = amountIn(owner?.repaid_micros)
+    }
     this.#nextBucketId = Math.max(this.#nextBucketId, amountIn(owner?.next_bucket_id))
   }
 
