@@ -136,9 +136,11 @@ describe('the report of balances', () => {
       const scene = new Scene({})
       scene.subscriber = ownerOf(own)
       scene.account = ownerOf(shared, { sid: 0 })
-      scene.send({ kind: 'start', services: [] })
+      scene.send({ kind: 'start', requestNumber: 0, services: [] })
       const services = [data(-1, 500)]
-      const { balances } = scene.send({ kind: 'update', services, wantBalances: true })
+      const { balances } = scene.send({
+        ...{ kind: 'update', requestNumber: 1, services, wantBalances: true },
+      })
       expect(balances).toMatchObject(wanted)
       expect(balances).toHaveLength(wanted.length)
     }
