@@ -26,7 +26,10 @@ export interface BalanceAmounts {
   groups?: Record<string, GroupAmounts>
 }
 
-/** Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner; the highest is the truth. */
+/**
+ * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner;
+ * the highest is the truth.
+ */
 export interface BalanceDocument {
   aid: number
   sid: number

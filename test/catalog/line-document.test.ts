@@ -100,9 +100,7 @@ describe('line', () => {
         { step: 'debt', money: '0.03' },
         { step: 'debt', owner: 'account', money: '0.004567' },
       ],
-      debt: 0.034567,
-      debt_micros: 34_567,
-      account_debt_micros: 4_567,
+      ...{ debt: 0.034567, debt_micros: 34_567, account_debt_micros: 4_567 },
       lapsed_usagev: 4,
       lapsed_micros: 5,
       payments: [
