@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
 import { ask, NobodyListensError } from '../../src/embedded/redis/ask.ts'
-import { findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
+import { environmentFor, findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
 import { stopOrphan } from '../../src/embedded/redis/orphan.ts'
 import {
   type EmbeddedRedis,
@@ -186,7 +186,10 @@ describe('one Redis per data folder', () => {
     const program = await findRedis(dataDir)
     const socketPath = join(runDirFor(dataDir), 'redis.sock')
     const settings = { dataDir, socketPath, appendfsync: 'everysec' as const }
-    const orphan = spawn(program.command, redisArguments(program, settings), { stdio: 'ignore' })
+    const orphan = spawn(program.command, redisArguments(program, settings), {
+      ...environmentFor(program),
+      stdio: 'ignore',
+    })
     const ended = once(orphan, 'exit')
     await expect.poll(() => ask(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
     await withClient(socketPath, (c) => c.set('k', 'orphaned'))
