@@ -1,12 +1,13 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 5 | u8 state | origin | session id | opened | expires | last number | processed |
+ *   session  u8 6 | u8 state | origin | session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | called number | last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
- * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
+ * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a. Format 5 has no debt of accounts,
+ * in segments and in answers; all that it has is read alike.
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -23,9 +24,11 @@ import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
 import type { Writer } from './writer.ts'
 
-export const SESSION_FORMAT = 5
+export const SESSION_FORMAT = 6
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, SESSION_FORMAT]
+export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -72,7 +75,7 @@ export function unpackSession(
 ): Session {
   const format = packed[0]
   if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
-  if (format !== SESSION_FORMAT) {
+  if (!LAYOUT_FORMATS.includes(format ?? 0)) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {

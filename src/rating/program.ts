@@ -1,7 +1,7 @@
 /**
  * Builds the charge program of one service: integers only, ready to settle (design.md §2, stage 6).
  */
-import { type Bucket, bucketOrder, type Payer } from '../domain/bucket.ts'
+import { type Bucket, bucketOrder, endedOrder, type Payer } from '../domain/bucket.ts'
 import {
   type Catalogue,
   type PrepaidInclude,
@@ -15,6 +15,7 @@ import type { ChargeProgram } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
+import { isMoney } from '../domain/debt.ts'
 import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import { priceAt } from './bands.ts'
 import { includedFor } from './groups.ts'
@@ -310,7 +311,14 @@ export function buildProgram(
     const isSame = segment !== null && segment.key === next?.key
     order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
   }
-  return { used, requested, exact, order, nextOrder, next, atMs, end }
+  const program = { used, requested, exact, order, nextOrder, next, atMs, end }
+  if (!isOverUsed) return program
+  const isOfNext = segment === null || (held === 0 && next !== null) || segment.key === next?.key
+  const start = isOfNext ? next : segment
+  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoney(owners, payer))
+  if (hasMoney || start === null || !start.isPrepaid) return program
+  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
+  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
 }
 
 const NOBODY: readonly Payer[] = []

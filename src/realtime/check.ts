@@ -80,7 +80,7 @@ function grantedOutcome(
   const services = (request?.services ?? []).map((service) => grantedService(service, validityMs))
   const balance: BalanceReport = {
     ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '' },
-    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs },
+    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs, debt: 0 },
   }
   const balances = request?.wantBalances ? [balance] : null
   return { ...plainOutcome('granted'), ...SAMPLE, services, balances }

@@ -91,6 +91,7 @@ const balance: fc.Arbitrary<BalanceReport> = fc.record({
   free: number,
   reserved: number,
   toMs: number,
+  debt: number,
 })
 
 const outcome: fc.Arbitrary<ChargeOutcome> = fc.record({
