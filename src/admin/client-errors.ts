@@ -1,6 +1,7 @@
 /** Answers to what never becomes a request: no HTTP, too large a head, too slow. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { lingerAndClose } from '../runtime/lingering.ts'
 import { headerLines } from './headers.ts'
 
 /** Of the head: the first line and all headers. */
@@ -50,7 +51,8 @@ export function clientErrors(isSecure: boolean): {
         socket.destroy()
         return
       }
-      socket.end(answerTo(code, isSecure), () => socket.destroy())
+      socket.write(answerTo(code, isSecure))
+      lingerAndClose(socket)
     },
     follow(server) {
       server.on('request', (request, response) => {

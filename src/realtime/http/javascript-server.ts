@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
@@ -29,6 +30,7 @@ export async function startJavaScriptServer(
   server.httpAllowHalfOpen = true
   const base = nextDescriptor()
   server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
+  lingerAfterAnswers(server)
   answerRequests(server, endpoints)
   refuseGarbage(server, options)
   const port = await listen(server, options)
@@ -55,6 +57,8 @@ function createPlainOrTls(options: ListenOptions): Server {
     connectionsCheckingInterval: LOOK_MS,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
+    // Refused with the other rules of framing, so that the connection ends as well.
+    requireHostHeader: false,
   }
   if (options.tls === null) return createServer(limits)
   const { cert, key } = readTls(options.tls, options)
@@ -63,9 +67,14 @@ function createPlainOrTls(options: ListenOptions): Server {
 }
 
 function answerRequests(server: Server, endpoints: Endpoints): void {
+  // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
+  const ending = new WeakSet<Duplex>()
   server.on('request', (request, response) => {
+    const { socket } = request
+    if (ending.has(socket)) return
     const head = readHead(request)
-    endpoints.take(new JavaScriptExchange(request, response, head), head)
+    const exchange = new JavaScriptExchange(request, response, head, () => ending.add(socket))
+    endpoints.take(exchange, head)
   })
 }
 
@@ -94,7 +103,8 @@ function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
       `Content-Length: ${Buffer.byteLength(json)}`,
       'Connection: close',
     ]
-    socket.end(`${head.join('\r\n')}\r\n\r\n${json}`, () => socket.destroy())
+    socket.write(`${head.join('\r\n')}\r\n\r\n${json}`)
+    lingerAndClose(socket)
   })
 }
 
