@@ -60,4 +60,6 @@ export function lingerAndClose(socket: Duplex): void {
   socket.once('end', () => socket.destroy())
   socket.end()
   socket.resume()
+  // A handle that Node's HTTP has stopped, because a body was not read, does not start by itself.
+  socket._read(0)
 }

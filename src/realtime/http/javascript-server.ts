@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { followDueAnswers } from '../../runtime/due-answers.ts'
 import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
@@ -31,8 +32,9 @@ export async function startJavaScriptServer(
   const base = nextDescriptor()
   server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
   lingerAfterAnswers(server)
-  answerRequests(server, endpoints)
+  // It sees a request before it is answered.
   refuseGarbage(server, options)
+  answerRequests(server, endpoints)
   const port = await listen(server, options)
   warnOfDrops(server, options)
   const stop = () => {
@@ -84,14 +86,10 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
  * does without a handshake of TLS: there is nobody to tell.
  */
 function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
-  const due = new WeakMap<Duplex, number>()
-  server.on('request', ({ socket }, response) => {
-    due.set(socket, (due.get(socket) ?? 0) + 1)
-    response.on('close', () => due.set(socket, (due.get(socket) ?? 1) - 1))
-  })
+  const isAnswerable = followDueAnswers(server)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
-    if (isHandshake || !socket.writable || (due.get(socket) ?? 0) > 0) {
+    if (isHandshake || !isAnswerable(socket)) {
       socket.destroy()
       return
     }
