@@ -52,6 +52,7 @@ export const ConfigSchema = section({
     batchSizeMax: integer(1, 1024),
     batchesInFlightMax: integer(1, 64),
     inFlightMax: integer(1, 1_000_000),
+    reportsBytesMax: integer(1024 * 1024, 64 * 1024 * 1024 * 1024),
     queueMsMax: integer(1, 60 * SECOND_MS),
     newSessionsPercent: integer(1, 100),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
