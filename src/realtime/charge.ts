@@ -109,7 +109,8 @@ export function createCharge(options: ChargeOptions): Charge {
   }
 }
 
-const NO_MEMORY = 'the memory for reports is used up (realtime.reportsBytesMax); nothing was charged'
+const NO_MEMORY =
+  'the memory for reports is used up (realtime.reportsBytesMax); nothing was charged'
 
 function isReportIn(decoded: Decoded<unknown>): boolean {
   return decoded.ok && decoded.request !== null && isReport(loadClassOf(decoded.request))

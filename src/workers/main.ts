@@ -5,7 +5,7 @@ import { isMainThread, type MessagePort, parentPort, workerData } from 'node:wor
 import { CHARGING_COLLECTIONS } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
-import { findProfile } from '../catalog/profiles.ts'
+import { findProfiles } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
 import { findSubscriber } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
@@ -22,9 +22,10 @@ import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
+import { gathered } from './gathered.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { type ProfileReader, Profiles } from './profiles.ts'
+import { type ProfileQuery, type ProfileReader, Profiles } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { serve } from './serve.ts'
 import { watchSessionNews } from './session-news.ts'
@@ -151,14 +152,17 @@ function ratingContext({ rating, session, ledger }: Config) {
   }
 }
 
-/** A pool is read only for those who hold something that is pooled: it takes the whole account. */
+/**
+ * What a round lacks is read together. A pool is read only for those who hold something that is
+ * pooled: it takes the whole account.
+ */
 function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
-  return async (query) => {
-    const read = await findProfile(catalog, query, { withPool: false })
-    if (read === null || !needsPool(read.found)) return read
-    return findProfile(catalog, query, { withPool: true })
-  }
+  const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
+  return gathered<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
 }
+
+/** Profiles of one read: those of a few batches, and no more than MongoDB answers at once. */
+const PROFILES_READ_MAX = 256
 
 function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
   if (change.scope === 'all') {

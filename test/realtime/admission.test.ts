@@ -18,8 +18,9 @@ const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
 
 let sessions = 0
 /** Of a session of its own unless one is named. */
-function entrantOf(load: LoadClass, session = `s${(sessions += 1)}`): Entrant {
-  return { request: requestOf(session), load, bytes: BYTES }
+function entrantOf(load: LoadClass, session?: string): Entrant {
+  sessions += 1
+  return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }
 }
 
 const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>

@@ -62,7 +62,15 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { moment } = registry
-    const arrival = { body: bytes, codec, fileType, origin, peer, client: connection, overRate: overRate ?? null }
+    const arrival = {
+      body: bytes,
+      codec,
+      fileType,
+      origin,
+      peer,
+      client: connection,
+      overRate: overRate ?? null,
+    }
     charge(arrival, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })
