@@ -190,7 +190,9 @@ function poolAt(
 ): Part<readonly PoolMember[]> {
   const holding = documents.filter(({ from, to }) => from.getTime() <= atMs && to.getTime() > atMs)
   // Of several revisions of one subscriber the one that began last holds.
-  const bySid = new Map(holding.map((document) => [document.sid, document as unknown as RawDocument]))
+  const bySid = new Map(
+    holding.map((document) => [document.sid, document as unknown as RawDocument]),
+  )
   const members: PoolMember[] = []
   let untilMs = nextMs
   for (const document of bySid.values()) {

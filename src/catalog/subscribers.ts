@@ -191,6 +191,34 @@ export async function beginsAfter(
 
 type Begin = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
 
+/**
+ * The values of fields by which these subscribers are found at an instant, as queries; by `sid`
+ * where they have none.
+ */
+export async function identifiersOf(
+  catalog: Catalog,
+  sids: readonly number[],
+  fields: readonly string[],
+  atMs: number,
+): Promise<{ sid: number; query: SubscriberQuery }[]> {
+  const holding = { ...revisionsFrom(atMs), from: { $lte: new Date(atMs) } }
+  const documents = await readInParts(sids, (parts, limit) =>
+    catalog.run('find identifiers of subscribers', () =>
+      subscribersOf(catalog)
+        .find({ sid: { $in: parts }, ...holding } as object)
+        .limit(limit)
+        .toArray(),
+    ),
+  )
+  return documents.flatMap((document) => {
+    const { sid } = document
+    const queries = fields.flatMap((key) =>
+      identifiersIn(document, key).map((value) => ({ sid, query: { key, value, atMs } })),
+    )
+    return queries.length > 0 ? queries : [{ sid, query: { key: 'sid', value: String(sid), atMs } }]
+  })
+}
+
 /** Documents of one read; beyond that it is done in two parts, as far as there are several. */
 const DOCUMENTS_MAX = 10_000
 

@@ -114,6 +114,7 @@ export const ConfigSchema = section({
     operationKeepMs: integer(60 * SECOND_MS, 30 * DAY_MS),
     directoryTtlMs: integer(60 * SECOND_MS, 60 * DAY_MS),
     ownersCachedMax: integer(1, 10_000_000),
+    ownersWarmedMax: integer(0, 10_000_000),
     backlogWarnPercent: integer(1, 99),
     backlogRefusePercent: integer(2, 100),
   }),

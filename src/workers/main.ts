@@ -7,7 +7,7 @@ import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
 import { findProfiles } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
-import { findSubscriber } from '../catalog/subscribers.ts'
+import { findSubscriber, identifiersOf } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
@@ -75,7 +75,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config)
-  return createProcessor({
+  const processor = createProcessor({
     ledger,
     profiles,
     rules,
@@ -92,6 +92,25 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
+  const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
+  const queriesOf = (sids: readonly number[], atMs: number) =>
+    identifiersOf(catalog, sids, identifiers(), atMs)
+  // Nobody waits for it, and without it each request reads what it needs.
+  const warmed = processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
+  warmed.catch((err: unknown) => log.warn({ err }, 'memory was not warmed up'))
+  return processor
+}
+
+/** Time in which what was in use last is brought into memory. */
+const WARM_UP = { timeMs: 10_000 }
+
+/** By which subscribers are named in requests, beside `sid` and what rules look for. */
+const NAMES = ['msisdn', 'imsi']
+
+/** No more than stays in memory when as much again comes in. */
+function ownersWarmedOf({ ledger, catalog }: Config): number {
+  const { ownersWarmedMax, ownersCachedMax } = ledger
+  return Math.floor(Math.min(ownersWarmedMax, ownersCachedMax / 4, catalog.profilesCachedMax / 4))
 }
 
 /** Before the feed begins: what it tells first is how things were all along. */

@@ -176,7 +176,12 @@ describe('metrics', () => {
       metrics.readInFlight(() => 5)
       const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0, refusedMemory: 0 }
       const reports = { waiting: 3, reportsBytes: 5, refusedLate: 0 }
-      metrics.readAdmission(() => ({ limit: 100, delayMs: 500 + 1000 * index, ...refused, ...reports }))
+      metrics.readAdmission(() => ({
+        limit: 100,
+        delayMs: 500 + 1000 * index,
+        ...refused,
+        ...reports,
+      }))
     }
     second.request('granted', 1, 7)
     second.request('denied', -1, 7, 'PGW', 'gy')
