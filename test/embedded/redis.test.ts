@@ -9,7 +9,7 @@ import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
 import { ask, NobodyListensError } from '../../src/embedded/redis/ask.ts'
 import { findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
-import { stopOrphan } from '../../src/embedded/redis/orphan.ts'
+
 import {
   type EmbeddedRedis,
   type RedisOptions,
