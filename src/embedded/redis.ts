@@ -138,8 +138,9 @@ async function endElsewhere(
   if (unwritten !== null) {
     server.release()
     await resumeWrites(socketPath)
+    const { reason } = unwritten
     throw new OrphanRedisError(
-      `a redis-server of an earlier run (process ${left.pid}) has to end first: ${unwritten.reason}`,
+      `a redis-server of an earlier run (process ${left.pid}) has to end first: ${reason}`,
     )
   }
   await end(server, socketPath, CLOSE_TIMEOUT_MS, log)
@@ -160,7 +161,10 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
   if (problem !== undefined) {
     server.kill()
     await server.exited
-    const lines = [server.said(), await textFrom(logFile, logSizeBytes)].join('\n').trim().split('\n')
+    const lines = [server.said(), await textFrom(logFile, logSizeBytes)]
+      .join('\n')
+      .trim()
+      .split('\n')
     const shown = lines.slice(-LOG_LINES_SHOWN).join('\n')
     throw new RedisStartError(`${program.command} ${problem}. Its last words:\n${shown}`)
   }
@@ -168,7 +172,10 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
   return server
 }
 
-async function adoptReady(options: RedisOptions, { pid, version }: LeftRedis): Promise<RedisServer> {
+async function adoptReady(
+  options: RedisOptions,
+  { pid, version }: LeftRedis,
+): Promise<RedisServer> {
   const socketPath = socketIn(options.runDir)
   const server = adoptServer(pid, socketPath)
   const problem = await untilReady(socketPath, server)

@@ -3,7 +3,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { FIRST_SID, populate } from '../../bench/population.ts'
 import { mongoSocketIn, mongoUrlOf } from '../../src/cli/stores.ts'
 import { runDirFor } from '../../src/embedded/run-dir.ts'
-import { createProduct, isAlive, type Product, processesWith, type Started } from '../cli/product.ts'
+import {
+  createProduct,
+  isAlive,
+  type Product,
+  processesWith,
+  type Started,
+} from '../cli/product.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { waitUntil } from '../support/wait.ts'
 import { ClientBooks, type ClientLine } from './client-books.ts'
@@ -27,7 +33,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
   })
 
   /** Starts on a small disk, charges until it is full and Redis refuses, and goes on for a while. */
-  async function fillUnderLoad(environment: Record<string, string>) {
+  async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
     const tollgate = await product.start(environment)
@@ -50,36 +56,106 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     expect(books.differences(await linesOf(product), await spentOf(product))).toEqual([])
   }
 
-  it.each(['everysec', 'always'])('with appendfsync %s', async (appendfsync) => {
+  /** SIGTERM, and what `tollgate start` said until it ended. */
+  async function stopOf({ tollgate, books, load }: Filled) {
+    tollgate.signal('SIGTERM')
+    const ended = await tollgate.ended
+    books.stop()
+    await load
+    return ended
+  }
+
+  it.each(['everysec', 'always'])('loses nothing with appendfsync %s', async (appendfsync) => {
     const environment = {
       TOLLGATE_REDIS_APPENDFSYNC: appendfsync,
       TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
     }
-    const { tollgate, books, load } = await fillUnderLoad(environment)
-    tollgate.signal('SIGTERM')
-    const { code, stdout, stderr } = await tollgate.ended
-    books.stop()
-    await load
-    const left = processesWith(product.dataDir)
+    const filled = await fillUnderLoad(environment)
+    const { code, stdout, stderr } = await stopOf(filled)
+    const [left, ...others] = processesWith(product.dataDir)
+    expect(others).toEqual([])
+    expect(stdout).toMatch(/tollgate has stopped\n$/)
     if (appendfsync === 'everysec') {
       expect(code).toBe(1)
-      expect(stderr).toMatch(/redis-server \(process \d+\) is left running/)
-      expect(left).toHaveLength(1)
+      expect(stderr).toContain(`redis-server (process ${left}) is left running`)
+      expect(stderr).toMatch(BOUND)
     } else {
-      // Redis has ended itself, and nothing that it had acknowledged was in its memory only.
-      expect(stdout + stderr).toMatch(/tollgate has stopped\n$/)
-      expect(left).toEqual([])
+      // It has ended itself, with all that it had acknowledged on the disk.
+      expect(left).toBeUndefined()
     }
     disk.makeRoom()
     const again = await product.start(environment)
-    if (left[0] !== undefined) expect(again.children().get('redis-server') ?? left[0]).toBe(left[0])
-    await expectNothingLost(again, books)
+    if (left !== undefined) expect(isAlive(left)).toBe(true)
+    await expectNothingLost(again, filled.books)
     again.signal('SIGTERM')
     expect((await again.ended).code).toBe(0)
     expect(processesWith(product.dataDir)).toEqual([])
-    for (const pid of left) expect(isAlive(pid)).toBe(false)
+  })
+
+  it('waits for room, and then ends in order', async () => {
+    const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    const { tollgate } = filled
+    const stopped = stopOf(filled)
+    await waitUntil('it waits', () => tollgate.output().includes('make room on the disk'))
+    disk.makeRoom()
+    expect((await stopped).code).toBe(0)
+    expect(processesWith(product.dataDir)).toEqual([])
+    await expectNothingLost(await product.start(), filled.books)
+  })
+
+  it('ends at a second signal, and at kill -9, and starts again while it is full', async () => {
+    const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    const { tollgate, books } = filled
+    const stopped = stopOf(filled)
+    await waitUntil('it waits', () => tollgate.output().includes('make room on the disk'))
+    tollgate.signal('SIGINT')
+    const { code, stderr } = await stopped
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/redis-server \(process \d+\) is left running\n$/)
+    const [left = 0] = processesWith(product.dataDir)
+    const full = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'always' })
+    await waitUntil('health says why', async () => {
+      const health = await fetch(`${full.admin}/health/ready`)
+      return health.status === 503 && (await health.text()).includes('"redis":"cannot_write"')
+    })
+    full.signal('SIGKILL')
+    await full.ended
+    disk.makeRoom()
+    const again = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    expect(isAlive(left)).toBe(true)
+    await expectNothingLost(again, books)
+  })
+
+  it('"tollgate stop" does the same, and --force names what is lost', async () => {
+    const filled = await fillUnderLoad({
+      TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
+      TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
+    })
+    const stop = await product.run('stop')
+    expect(stop).toMatchObject({ code: 1, stdout: '' })
+    expect(stop.stderr).toMatch(/redis-server \(process \d+\) is left running: .* cannot write/)
+    expect(stop.stderr).toMatch(BOUND)
+    expect((await stopOf(filled)).code).toBe(1)
+    expect(processesWith(product.dataDir)).toHaveLength(1)
+    const forced = await product.run('stop', '--force')
+    expect(forced).toMatchObject({ code: 0, stderr: '' })
+    expect(forced.stdout).toMatch(/^redis-server \(process \d+\) was ended\. /)
+    expect(forced.stdout).toMatch(BOUND)
+    expect(processesWith(product.dataDir)).toEqual([])
+    expect((await product.run('stop')).stdout).toContain('tollgate is not running in')
   })
 })
+
+const BOUND = new RegExp(
+  'In its memory only: .*what was charged from 20\\S+Z to 20\\S+Z; ' +
+    'of that \\d+ commits with \\d+ sessions of \\d+ accounts',
+)
+
+interface Filled {
+  tollgate: Started
+  books: ClientBooks
+  load: Promise<void>
+}
 
 const POPULATION = {
   subscribers: SUBSCRIBERS,

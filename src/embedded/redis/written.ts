@@ -1,6 +1,6 @@
 /**
  * Whether all that Redis has executed is on the disk. With `appendfsync everysec` Redis answers
- * commands before they are written; on a full disk it keeps them in memory, and SHUTDOWN drops them.
+ * commands before they are written; on a full disk they stay in memory, and SHUTDOWN drops them.
  */
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const REPLY_MS = 2_000
 const POLL_MS = 50
 /** An ordinary stop takes less. */
 const NOTICE_MS = 1_000
-/** Each look holds writes back for so long: nothing is executed between the last look and the end. */
+/** Each look holds writes back for so long: nothing is executed between the last one and the end. */
 const PAUSE_MS = 2_000
 
 /**
