@@ -8,9 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
 import { ask } from '../../src/embedded/redis/ask.ts'
-import { findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
+import { environmentFor, findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
 import { OrphanRedisError } from '../../src/embedded/redis/left.ts'
-
 import {
   adoptRedis,
   type EmbeddedRedis,
@@ -195,7 +194,10 @@ describe('one Redis per data folder', () => {
     const program = await findRedis(dataDir)
     const socketPath = join(runDirFor(dataDir), 'redis.sock')
     const given = { dataDir, socketPath, appendfsync: 'everysec' as const }
-    const orphan = spawn(program.command, redisArguments(program, given), { stdio: 'ignore' })
+    const orphan = spawn(program.command, redisArguments(program, given), {
+      ...environmentFor(program),
+      stdio: 'ignore',
+    })
     const ended = once(orphan, 'exit')
     await expect.poll(() => ask(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
     await withClient(socketPath, (c) => c.set('k', 'orphaned'))
