@@ -51,6 +51,8 @@ export type Metrics = RequestMetrics &
     entriesRecorded(count: number): void
     /** So many ledger entries could not be read, or were refused; they stay in their stream. */
     entriesUnreadable(count: number): void
+    /** So many masters of Redis cannot write, and refuse to charge. */
+    redisCannotWrite(masters: number): void
     /** So many abandoned sessions gave back what they held. */
     sessionsExpired(count: number): void
     readonly diameter: DiameterMetrics
@@ -100,6 +102,7 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
     },
     ...overload,
     ...createRecorderMetrics(registry),
+    ...createRedisMetrics(registers),
     diameter: createDiameterMetrics(registry),
     readLoops(read) {
       readLoops = read
@@ -112,6 +115,15 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
       return { ...origin, metrics: others.length === 0 ? all : await sumFigures(all, figures) }
     },
   }
+}
+
+function createRedisMetrics(registers: Registry[]): Pick<Metrics, 'redisCannotWrite'> {
+  const refusing = new Gauge({
+    name: 'tollgate_redis_cannot_write',
+    help: 'Masters of Redis that cannot write what they execute, and refuse to charge',
+    registers,
+  })
+  return { redisCannotWrite: (masters) => refusing.set(masters) }
 }
 
 /** What worker threads count. */

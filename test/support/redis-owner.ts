@@ -49,10 +49,10 @@ export async function startRedisOwner(folder: string, dataDir: string): Promise<
 }
 
 function compile(folder: string): void {
-  for (const part of ['.', 'redis']) {
+  for (const part of ['.', 'redis', '../runtime']) {
     mkdirSync(join(folder, part), { recursive: true })
     for (const name of readdirSync(join(source, part))) {
-      if (!name.endsWith('.ts')) continue
+      if (!name.endsWith('.ts') || (part === '../runtime' && name !== 'clock.ts')) continue
       const { outputText } = ts.transpileModule(readFileSync(join(source, part, name), 'utf8'), {
         compilerOptions: {
           target: ts.ScriptTarget.ES2023,
