@@ -20,11 +20,13 @@ export const NOTHING_HELD: Reservation = { units: 0, slices: [], money: [] }
 /** A service that nothing has been granted to yet. */
 export function emptyService(
   ratingGroup: number,
+  serviceIdentifier: string,
   usaget: string,
   calledNumber: string,
 ): ServiceSession {
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     calledNumber,
     accessBorne: false,
@@ -48,6 +50,7 @@ export function copyService(service: ServiceSession): ServiceSession {
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
     accessBorne: service.accessBorne,

@@ -122,6 +122,7 @@ type LineName = Pick<
   | 'origin'
   | 'sessionId'
   | 'ratingGroup'
+  | 'serviceIdentifier'
   | 'usaget'
   | 'calledNumber'
   | 'state'
@@ -139,6 +140,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     origin: name.origin,
     sessionId: name.sessionId,
     ratingGroup: name.ratingGroup,
+    serviceIdentifier: name.serviceIdentifier,
     usaget: name.usaget,
     calledNumber: name.calledNumber,
     rateKey: pricing.rateKey,

@@ -154,6 +154,7 @@ function findRate(
 class Fields implements UsageFields {
   readonly usaget: string
   readonly ratingGroup: number
+  readonly serviceIdentifier: string
   readonly calledNumber: string
   readonly plan: string
   readonly play: string
@@ -164,6 +165,7 @@ class Fields implements UsageFields {
   constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
     this.usaget = service.usaget
     this.ratingGroup = service.ratingGroup
+    this.serviceIdentifier = service.serviceIdentifier
     this.calledNumber = service.calledNumber
     this.plan = plan
     this.play = play

@@ -30,9 +30,11 @@ export const COST_UNKNOWN = Number.NaN
 /** Of a denied request whose services were never looked at. */
 const NO_SERVICE: ServiceOutcome = {
   ratingGroup: -1,
+  serviceIdentifier: '',
   usaget: '',
   reason: 'granted',
   granted: 0,
+  parts: null,
   validityMs: 0,
   tariffChangeMs: 0,
   finalUnit: false,
