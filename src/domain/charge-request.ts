@@ -92,6 +92,12 @@ export interface ChargeRequest {
   fields: Readonly<Record<string, string>> | null
 }
 
+/** `ServiceRequest.serviceIdentifier` of these numbers. */
+export function serviceIdentifierOf(numbers: readonly number[]): string {
+  if (numbers.length < 2) return numbers.join()
+  return [...new Set(numbers)].sort((one, other) => one - other).join()
+}
+
 /** A service that has nothing but what is given. */
 export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<ServiceRequest>) {
   const { ratingGroup = -1, usaget, requested = -1, used = 0, calledNumber = '' } = given

@@ -113,6 +113,19 @@ function copyPayment(payment: Payment): Payment {
   }
 }
 
+/** What a service has cost so far, micros before tax. */
+export function costOf({ endedMicros, segment }: ServiceSession): number {
+  return segment === null ? endedMicros : endedMicros + segment.charged
+}
+
+/** The service of an event with its segment. */
+export function reopened({ service, changes }: Settlement): ServiceSession {
+  const segment = changes.at(-1)?.segment ?? null
+  const opened = withSegment(service, segment)
+  opened.endedMicros -= segment?.charged ?? 0
+  return opened
+}
+
 /** A copy of the service in which a segment has begun. */
 export function startedService(
   service: ServiceSession,
