@@ -34,7 +34,7 @@ export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSess
   const { ratingGroup, serviceIdentifier, usaget, calledNumber } = wanted
   return (
     findService(session, wanted) ??
-    emptyService(ratingGroup, serviceIdentifier, usaget, calledNumber)
+    emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier)
   )
 }
 

@@ -20,9 +20,9 @@ export const NOTHING_HELD: Reservation = { units: 0, slices: [], money: [] }
 /** A service that nothing has been granted to yet. */
 export function emptyService(
   ratingGroup: number,
-  serviceIdentifier: string,
   usaget: string,
   calledNumber: string,
+  serviceIdentifier = '',
 ): ServiceSession {
   return {
     ratingGroup,

@@ -60,7 +60,10 @@ function replacementOf(
   const begun = held.filter(isBegun)
   if (!hasSwitched && begun.length > 0) return begun
   const priced = preferred.filter((service) => isNeeded(session, service, hasPrice))
-  return priced.length === 0 ? null : priced
+  if (priced.length === 0) return null
+  // Of usage that is reported in its own units alone nobody knows what it was of.
+  const isTold = own.used === 0 || priced.some(({ used }) => used > 0)
+  return isTold ? priced : [...priced, own]
 }
 
 function isNeeded(

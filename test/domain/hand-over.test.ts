@@ -11,6 +11,7 @@ import {
 } from '../../src/domain/charge-outcome.ts'
 import {
   type ChargeRequest,
+  type ServicePart,
   type ServiceRequest,
   serviceRequest,
 } from '../../src/domain/charge-request.ts'
@@ -35,8 +36,19 @@ const number = fc.oneof(
 const fields = fc.option(fc.dictionary(text, text, { noNullPrototype: true }))
 const reason = fc.constantFrom(...(Object.keys(reasons) as Reason[]))
 
+const part: fc.Arbitrary<ServicePart> = fc.record({
+  usaget: text,
+  role: fc.constantFrom('beside', 'preferred', 'held'),
+  requested: number,
+  used: number,
+  usedBefore: number,
+})
+
 const service: fc.Arbitrary<ServiceRequest> = fc.record({
   ratingGroup: number,
+  serviceIdentifier: text,
+  checksCredit: fc.boolean(),
+  parts: fc.option(fc.array(part, { maxLength: 3 })),
   usaget: text,
   requested: number,
   used: number,
@@ -73,6 +85,8 @@ const quote = fc.option(
 
 const serviceOutcome: fc.Arbitrary<ServiceOutcome> = fc.record({
   ratingGroup: number,
+  serviceIdentifier: text,
+  parts: fc.option(fc.array(fc.record({ usaget: text, granted: number }), { maxLength: 3 })),
   usaget: text,
   reason,
   granted: number,
