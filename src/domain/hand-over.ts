@@ -52,9 +52,9 @@ const NULL = -1
 /** Bits of a request; kind and subscriber key are in the higher ones. */
 const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
 /** Bits of a service that is asked for. */
-const [TOTAL, UNTAXED, CHECKS_CREDIT] = [1, 2, 4] as const
+const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
 /** Bits of the outcome of a service. */
-const [FINAL_UNIT, QUOTE] = [1, 2] as const
+const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
 
 export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): PackedTask {
   writer.begin()
@@ -159,22 +159,24 @@ function writeService(service: ServiceRequest): void {
   let bits = service.isTotal ? TOTAL : 0
   if (service.untaxed) bits += UNTAXED
   if (service.checksCredit) bits += CHECKS_CREDIT
+  // Most services have neither.
+  if (service.serviceIdentifier !== '') bits += HAS_IDENTIFIER
+  if (service.parts !== null) bits += HAS_PARTS
   writer.number(bits)
   writer.number(service.ratingGroup)
-  writer.name(service.serviceIdentifier)
+  if (service.serviceIdentifier !== '') writer.name(service.serviceIdentifier)
   writer.name(service.usaget)
   writer.number(service.requested)
   writer.number(service.used)
   writer.number(service.usedBefore)
   writer.text(service.calledNumber)
   writer.name(service.rateKey)
-  writeParts(service.parts)
+  if (service.parts !== null) writeParts(service.parts)
   writeFields(service.fields)
 }
 
-function writeParts(parts: ServiceRequest['parts']): void {
-  writer.number(parts === null ? NULL : parts.length)
-  if (parts === null) return
+function writeParts(parts: readonly ServicePart[]): void {
+  writer.number(parts.length)
   for (const part of parts) {
     writer.name(part.usaget)
     writer.number(ROLES.indexOf(part.role))
@@ -184,9 +186,8 @@ function writeParts(parts: ServiceRequest['parts']): void {
   }
 }
 
-function readParts(reader: Reader): ServiceRequest['parts'] {
+function readParts(reader: Reader): readonly ServicePart[] {
   const count = reader.number()
-  if (count === NULL) return null
   const parts: ServicePart[] = []
   for (let index = 0; index < count; index += 1) {
     parts.push({
@@ -203,14 +204,14 @@ function readParts(reader: Reader): ServiceRequest['parts'] {
 function readService(reader: Reader): ServiceRequest {
   const bits = reader.number()
   const ratingGroup = reader.number()
-  const serviceIdentifier = reader.text()
+  const serviceIdentifier = bits & HAS_IDENTIFIER ? reader.text() : ''
   const usaget = reader.text()
   const requested = reader.number()
   const used = reader.number()
   const usedBefore = reader.number()
   const calledNumber = reader.text()
   const rateKey = reader.text()
-  const parts = readParts(reader)
+  const parts = bits & HAS_PARTS ? readParts(reader) : null
   const fields = readFields(reader)
   return {
     ratingGroup,
@@ -293,32 +294,33 @@ function readOutcome(reader: Reader, nextQuote: () => Quote): ChargeOutcome | nu
 }
 
 function writeServiceOutcome(service: ServiceOutcome, quotes: Quote[]): void {
-  const { quote } = service
+  const { quote, serviceIdentifier, parts } = service
   if (quote !== null) quotes.push(quote)
-  writer.number((service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE))
+  let bits = (service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE)
+  if (serviceIdentifier !== '') bits += OF_IDENTIFIER
+  if (parts !== null) bits += PART_GRANTS
+  writer.number(bits)
   writer.number(service.ratingGroup)
-  writer.name(service.serviceIdentifier)
+  if (serviceIdentifier !== '') writer.name(serviceIdentifier)
   writer.name(service.usaget)
   writer.number(REASON_NUMBERS.get(service.reason) as number)
   writer.number(service.granted)
-  writePartGrants(service.parts)
+  if (parts !== null) writePartGrants(parts)
   writer.number(service.validityMs)
   writer.number(service.tariffChangeMs)
   writer.number(service.cost)
 }
 
-function writePartGrants(parts: ServiceOutcome['parts']): void {
-  writer.number(parts === null ? NULL : parts.length)
-  if (parts === null) return
+function writePartGrants(parts: readonly PartGrant[]): void {
+  writer.number(parts.length)
   for (const { usaget, granted } of parts) {
     writer.name(usaget)
     writer.number(granted)
   }
 }
 
-function readPartGrants(reader: Reader): ServiceOutcome['parts'] {
+function readPartGrants(reader: Reader): PartGrant[] {
   const count = reader.number()
-  if (count === NULL) return null
   const parts: PartGrant[] = []
   for (let index = 0; index < count; index += 1) {
     parts.push({ usaget: reader.text(), granted: reader.number() })
@@ -329,11 +331,11 @@ function readPartGrants(reader: Reader): ServiceOutcome['parts'] {
 function readServiceOutcome(reader: Reader, nextQuote: () => Quote): ServiceOutcome {
   const bits = reader.number()
   const ratingGroup = reader.number()
-  const serviceIdentifier = reader.text()
+  const serviceIdentifier = bits & OF_IDENTIFIER ? reader.text() : ''
   const usaget = reader.text()
   const reason = REASONS[reader.number()] as Reason
   const granted = reader.number()
-  const parts = readPartGrants(reader)
+  const parts = bits & PART_GRANTS ? readPartGrants(reader) : null
   const validityMs = reader.number()
   const tariffChangeMs = reader.number()
   const cost = reader.number()

@@ -47,8 +47,6 @@ const part: fc.Arbitrary<ServicePart> = fc.record({
 const service: fc.Arbitrary<ServiceRequest> = fc.record({
   ratingGroup: number,
   serviceIdentifier: text,
-  checksCredit: fc.boolean(),
-  parts: fc.option(fc.array(part, { maxLength: 3 })),
   usaget: text,
   requested: number,
   used: number,
@@ -57,6 +55,8 @@ const service: fc.Arbitrary<ServiceRequest> = fc.record({
   calledNumber: text,
   rateKey: text,
   untaxed: fc.boolean(),
+  checksCredit: fc.boolean(),
+  parts: fc.option(fc.array(part, { maxLength: 3 })),
   fields,
 })
 
@@ -86,10 +86,10 @@ const quote = fc.option(
 const serviceOutcome: fc.Arbitrary<ServiceOutcome> = fc.record({
   ratingGroup: number,
   serviceIdentifier: text,
-  parts: fc.option(fc.array(fc.record({ usaget: text, granted: number }), { maxLength: 3 })),
   usaget: text,
   reason,
   granted: number,
+  parts: fc.option(fc.array(fc.record({ usaget: text, granted: number }), { maxLength: 3 })),
   validityMs: number,
   tariffChangeMs: number,
   finalUnit: fc.boolean(),

@@ -133,17 +133,18 @@ function readEntry(
   findings: Findings,
 ): boolean {
   const { record } = form
-  if (entry === message && isBareStart(plan, record, { entry, message })) return false
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
+  const isBare = entry === message && isBareStart(plan, record, scope)
   const rule = ruleOf(plan.usage, scope)
   if (rule === null) {
-    const isRequired = (opens(record.kind) && !form.refund) || reportsUsage(plan, scope)
+    const isRequired = (opens(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
     if (isRequired) findings.failEntry('is of no usage type of the file type')
     return false
   }
   scope.usaget = usagetOf(rule, scope, findings)
   const effect = plan.filter(scope)
   const isSkipped = effect === 'skip'
+  if (isBare && !isSkipped) return false
   const requested = readRequested(plan, rule, scope, form, isSkipped, findings)
   const ratingGroup = readRatingGroup(rule, scope, findings)
   const serviceIdentifier = readServiceIdentifier(rule, scope, findings)

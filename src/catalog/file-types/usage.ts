@@ -81,8 +81,10 @@ export const USAGE_KEYS = [
 ]
 
 export interface Mappings {
-  /** All that a service may be of by name. */
+  /** All that a service may be of by name, and all that its parts may be of. */
   readonly usagets: readonly string[]
+  /** Those without the parts, which need no rate. */
+  readonly mainUsagets: readonly string[]
   /** Whether messages name usage types themselves. */
   readonly isOpen: boolean
   /** Completes them, once the section `realtime` has been read. Throws `RuleError`. */
@@ -101,13 +103,12 @@ export function compileMappings(processor: RuleFields, path: string): Mappings {
   if (mappings.length === 0) {
     throw new RuleError(at, 'is missing, and so are default_usaget and usaget_field')
   }
-  const named = mappings.flatMap(({ usaget, parts }) => [
-    usaget,
-    ...parts.map((part) => part.usaget),
-  ])
-  const usagets = new Set(named.filter((usaget) => usaget !== ''))
+  const namesOf = (usagets: readonly string[]) => [...new Set(usagets.filter(Boolean))]
+  const parts = mappings.flatMap((mapping) => mapping.parts.map(({ usaget }) => usaget))
+  const mainUsagets = namesOf(mappings.map(({ usaget }) => usaget))
   return {
-    usagets: [...usagets],
+    usagets: namesOf([...mainUsagets, ...parts]),
+    mainUsagets,
     isOpen: mappings.some(({ usagetField }) => usagetField !== null),
     rules: (realtime) => mappings.map((mapping) => complete(mapping, realtime)),
   }
