@@ -298,7 +298,8 @@ function readParts(
     const { entry } = scope
     const own = form.members > 1 ? { entry, message: entry } : scope
     const units = opens(form.record.kind) ? 0 : Math.max(0, used.read(own, findings))
-    if (asked < 0 && units === 0) continue
+    // Whether the session has been granted what it may hold, the message does not know.
+    if (role !== 'held' && asked < 0 && units === 0) continue
     const isSplit = units > 0 && !isTotal && used.before !== null
     const usedBefore = isSplit && used.before !== null ? used.before(own, findings) : -1
     const part: ServicePart = { usaget, role, requested: asked, used: units, usedBefore }
