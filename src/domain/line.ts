@@ -14,6 +14,8 @@ export interface Line {
   origin: string
   sessionId: string
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   usaget: string
   calledNumber: string
   rateKey: string

@@ -23,9 +23,11 @@ export function emptyService(
   ratingGroup: number,
   usaget: string,
   calledNumber: string,
+  serviceIdentifier = '',
 ): ServiceSession {
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     calledNumber,
     accessBorne: false,
@@ -49,6 +51,7 @@ export function copyService(service: ServiceSession): ServiceSession {
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
     accessBorne: service.accessBorne,
@@ -110,6 +113,19 @@ function copyPayment(payment: Payment): Payment {
     left: payment.left,
     total: payment.total,
   }
+}
+
+/** What a service has cost so far, micros before tax. */
+export function costOf({ endedMicros, segment }: ServiceSession): number {
+  return segment === null ? endedMicros : endedMicros + segment.charged
+}
+
+/** The service of an event with its segment. */
+export function reopened({ service, changes }: Settlement): ServiceSession {
+  const segment = changes.at(-1)?.segment ?? null
+  const opened = withSegment(service, segment)
+  opened.endedMicros -= segment?.charged ?? 0
+  return opened
 }
 
 /** A copy of the service in which a segment has begun. */

@@ -70,7 +70,7 @@ export function rateService(
   const { catalogue, mapTax, defaultTax } = context
   const open = context.cycleAt(atMs, usage.nowMs)
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
-  if (profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs) return 'barred'
+  if (isBarred(profile, atMs)) return 'barred'
   const zone = profile.timeZone === '' ? context.zone : profile.timeZone
   const holdings = holdingsAt(catalogue, profile, atMs, zone)
   if (holdings === null) return 'unknownSubscriber'
@@ -88,6 +88,10 @@ export function rateService(
   }
   if (rated.untilMs <= profile.toMs) return rated
   return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
+}
+
+export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
+  return profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs
 }
 
 /** What others of the account hold may change at any time: pools are looked at each time. */
@@ -155,6 +159,7 @@ function findRate(
 class Fields implements UsageFields {
   readonly usaget: string
   readonly ratingGroup: number
+  readonly serviceIdentifier: string
   readonly calledNumber: string
   readonly plan: string
   readonly play: string
@@ -165,6 +170,7 @@ class Fields implements UsageFields {
   constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
     this.usaget = service.usaget
     this.ratingGroup = service.ratingGroup
+    this.serviceIdentifier = service.serviceIdentifier
     this.calledNumber = service.calledNumber
     this.plan = plan
     this.play = play

@@ -86,10 +86,12 @@ function grantedOutcome(
   return { ...plainOutcome('granted'), ...SAMPLE, services, balances }
 }
 
-function grantedService({ ratingGroup, usaget, requested }: ServiceRequest, validityMs: number) {
+function grantedService(service: ServiceRequest, validityMs: number) {
+  const { ratingGroup, serviceIdentifier, usaget, requested } = service
   const granted = Math.max(requested, 0)
   return {
-    ...{ ratingGroup, usaget, reason: 'granted' as const, granted },
+    ...{ ratingGroup, serviceIdentifier, usaget, reason: 'granted' as const, granted },
+    parts: null,
     ...{ validityMs: granted > 0 ? validityMs : 0, tariffChangeMs: 0, finalUnit: false },
     ...{ cost: 0, quote: null },
   }
