@@ -16,6 +16,8 @@ export interface MassRelease {
   sessions: number
   subscribers: number
   connections: number
+  /** Releases under way at a time; as many as the protocol allows if not given. */
+  underWay?: number
 }
 
 /** How many answers of each kind: Result-Code, or HTTP status and return code. */
@@ -36,10 +38,11 @@ export async function openSessions(product: Product, mass: MassRelease): Promise
   if (granted !== mass.sessions) throw new Error(`starts: ${JSON.stringify(answers)}`)
 }
 
-/** Ends them at once: as many requests under way as the protocol allows. */
+/** Ends them at once. */
 export function releaseAll(product: Product, mass: MassRelease) {
-  const underWay = mass.protocol === 'diameter' ? mass.sessions : mass.connections
-  return sendAll(product, mass, 'release', underWay)
+  const { protocol, sessions, connections } = mass
+  const all = protocol === 'diameter' ? sessions : connections
+  return sendAll(product, mass, 'release', mass.underWay ?? all)
 }
 
 export function grantedBy(protocol: ReleaseProtocol): string {
