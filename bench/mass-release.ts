@@ -1,6 +1,6 @@
 /** Many sessions that end at once, and sessions that go on beside them. */
 import { performance } from 'node:perf_hooks'
-import { Client } from './client.ts'
+import { type Answer, Client, ConnectionLostError } from './client.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
 import { resultCodeOf } from './generator/diameter-link.ts'
@@ -121,7 +121,8 @@ function httpSender(product: Product, mass: MassRelease): Sender {
         ...(kind === 'start' ? { usagev: ASKED } : { used_usagev: USED }),
       }
       const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
-      const { status, body } = await client.post(isJson ? JSON.stringify(fields) : pairs.join('&'))
+      const text = isJson ? JSON.stringify(fields) : pairs.join('&')
+      const { status, body } = await postSurely(client, text)
       const code = /^-?\d+/.exec(body.slice(body.indexOf(mark) + mark.length))?.[0] ?? ''
       return `${status} ${code}`
     },
@@ -130,6 +131,19 @@ function httpSender(product: Product, mass: MassRelease): Sender {
     },
   }
 }
+
+/** Repeats it on a new connection: a system whose queue of connections is full cuts some of them. */
+async function postSurely(client: Client, body: string): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.post(body)
+    } catch (error) {
+      if (!(error instanceof ConnectionLostError) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+const ATTEMPTS = 5
 
 export interface Beside {
   answers: Answers

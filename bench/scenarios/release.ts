@@ -19,8 +19,8 @@ const STEADY = 2_000
 const BESIDE = 16
 const CONNECTIONS: Readonly<Record<ReleaseProtocol, number>> = {
   diameter: 2,
-  json: 2_000,
-  keyValue: 2_000,
+  json: 1_000,
+  keyValue: 1_000,
 }
 /** What the others may take while it lasts, ms. */
 const P99_MS_MAX = 200
