@@ -12,30 +12,32 @@ export interface HealthOptions {
   catalog: Pick<Catalog, 'ping'>
   /** False while Redis is configured in a way that could lose units. */
   isRedisFit: () => boolean
+  /** False while no master of Redis can write, so that nothing is charged. */
+  canRedisWrite: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
   access: Access
 }
 
-type Check = 'ok' | 'unavailable' | 'misconfigured'
+type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
+ * refusing every write because its disk is full (`cannot_write`), or
  * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
  * done, because a process has died and nobody has looked since (`unfinished`).
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, isRedisFit, areChangesFinished, access } = options
+  const { redis, partitions, catalog, areChangesFinished, access } = options
   const config = { access }
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
-    const [redisAnswer, mongoCheck, ledgerCheck] = await Promise.all([
-      checkOf(redis.onEachMaster((master) => master.ping())),
+    const [redisCheck, mongoCheck, ledgerCheck] = await Promise.all([
+      checkRedis(options),
       checkOf(catalog.ping()),
       checkLedger(redis, partitions),
     ])
-    const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
     const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
     const isReady = Object.values(checks).every((check) => check === 'ok')
@@ -43,6 +45,13 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
       .code(isReady ? 200 : 503)
       .send({ status: isReady ? 'ready' : 'unavailable', ...checks })
   })
+}
+
+async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {
+  // It answers PING with an error then.
+  if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
+  const answer = await checkOf(redis.onEachMaster((master) => master.ping()))
+  return answer === 'ok' && !isRedisFit() ? 'misconfigured' : answer
 }
 
 function checkLedger(redis: RedisConnection, partitions: number): Promise<Check | 'lost'> {

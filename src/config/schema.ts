@@ -165,7 +165,10 @@ export const ConfigSchema = section({
   log: section({
     level: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
   }),
-  shutdown: section({ timeoutMs: integer(100, 10 * 60 * SECOND_MS) }),
+  shutdown: section({
+    timeoutMs: integer(100, 10 * 60 * SECOND_MS),
+    writeTimeoutMs: integer(0, HOUR_MS),
+  }),
 })
 
 type DeepReadonly<T> = T extends readonly (infer Item)[]
