@@ -45,12 +45,14 @@ export async function findProfile(
   const held = await findRevision(catalog, query)
   if (held === null) return null
   const { aid } = held.found
-  const [nextMs, account, pool] = await Promise.all([
+  const [nextMs, planFromMs, account, pool] = await Promise.all([
     held.nextMs(catalog),
+    held.planFromMs(catalog),
     accountAt(catalog, aid, query.atMs),
     withPool ? poolAt(catalog, aid, query.atMs) : NO_POOL,
   ])
-  const found: SubscriberProfile = { ...withAccount(held.found, account.part), pool: pool.part }
+  const subscriber = { ...held.found, planFromMs }
+  const found: SubscriberProfile = { ...withAccount(subscriber, account.part), pool: pool.part }
   const validUntilMs = Math.min(held.validUntilMs, nextMs, account.untilMs, pool.untilMs)
   return { found, validUntilMs }
 }
@@ -98,7 +100,8 @@ async function poolAt(
   for (const document of bySid.values()) {
     const member = memberOf(document)
     if (member === null) continue
-    members.push({ plan: member.plan, services: member.services })
+    const { plan, planFromMs, services, timeZone } = member
+    members.push({ plan, planFromMs, services, timeZone })
     untilMs = Math.min(untilMs, member.toMs)
   }
   return { part: members, untilMs }

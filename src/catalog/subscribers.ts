@@ -1,8 +1,9 @@
 /** Who is behind an identifier at an instant: read from MongoDB on the way of a request. */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 import type { Collection } from './collections.ts'
 import type { RawDocument } from './compile/document.ts'
-import { compileSubscriber } from './compile/profile.ts'
+import { compileSubscriber, type PlanSpan, planBegin } from './compile/profile.ts'
 import type { Catalog } from './connection.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
 import { storedAs } from './identifiers.ts'
@@ -43,6 +44,8 @@ export async function findSubscriber(
 export interface HeldRevision extends FoundSubscriber {
   /** When the next revision of the same subscriber begins; Infinity for never, or if included. */
   nextMs(catalog: Catalog): Promise<number>
+  /** When its plan began, also where only earlier revisions tell. */
+  planFromMs(catalog: Catalog): Promise<number>
 }
 
 /** As `findSubscriber`, by one read; the other can then be done beside further ones. */
@@ -61,7 +64,35 @@ export async function findRevision(
   const nextMs = async (reader: Catalog) =>
     // A later revision of the same subscriber may have other identifiers.
     key === 'sid' ? Number.POSITIVE_INFINITY : nextBegin(reader, { sid: current.sid }, atMs)
-  return { found, validUntilMs, nextMs }
+  const planFromMs = async (reader: Catalog) =>
+    current.plan_activation === undefined || current.plan_activation === null
+      ? planBegin(found, await spansBefore(reader, found))
+      : found.planFromMs
+  return { found, validUntilMs, nextMs, planFromMs }
+}
+
+/** Revisions of the subscriber that ended by then, of which documents of others may tell nothing. */
+async function spansBefore(
+  catalog: Catalog,
+  { sid, fromMs }: SubscriberProfile,
+): Promise<PlanSpan[]> {
+  const filter = {
+    sid,
+    type: 'subscriber',
+    deleted: { $ne: true },
+    from: { $lt: new Date(fromMs) },
+  }
+  const earlier = await catalog.run('find earlier revisions of subscriber', () =>
+    subscribersOf(catalog)
+      .find(filter as object)
+      .sort({ from: -1 })
+      .limit(REVISIONS_MAX)
+      .project<SubscriberDocument>({ plan: 1, from: 1, to: 1, plan_activation: 1 })
+      .toArray(),
+  )
+  return earlier.map(({ plan, from, to, plan_activation: begin }) => ({
+    ...{ plan, fromMs: +from, toMs: +(to ?? FOREVER_MS), planFromMs: +(begin ?? from) },
+  }))
 }
 
 /** Revisions that hold at the instant or begin later, by begin. */

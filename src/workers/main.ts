@@ -145,7 +145,7 @@ function postNews(news: WorkerNews): void {
 function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
-    zone: rating.timeZone,
+    calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
   }
