@@ -1,8 +1,8 @@
 /** How long a service is held, and its counters count (spec/entity-api.md 3.2, 4.4). */
 import type { ServicePeriod, ServiceTerms } from '../../domain/catalogue.ts'
-import { type ExactDecimal, parseDecimal } from '../../domain/money.ts'
+import type { ExactDecimal } from '../../domain/money.ts'
 import { CompileError } from '../errors.ts'
-import { amountAt, type Fields, isUnset } from '../field.ts'
+import { amountAt, decimalOf, type Fields, isUnset } from '../field.ts'
 
 const TEXT = /^(tomorrow)?((?:\s*\+?\s*\d{1,5}\s+[a-z]+)*)$/i
 const STEP = /(\d+)\s+([a-z]+?)s?(?=\s|\+|$)/gi
@@ -42,8 +42,7 @@ function lastCycleOf(price: unknown): ExactDecimal | null {
   if (!Array.isArray(price)) return null
   let last: ExactDecimal | null = null
   for (const entry of price) {
-    const to: unknown = entry?.to
-    const end = typeof to === 'number' || typeof to === 'string' ? parseDecimal(to) : null
+    const end = decimalOf(entry?.to)
     if (end === null) return null
     if (last === null || isAbove(end, last)) last = end
   }
