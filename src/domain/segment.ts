@@ -3,6 +3,7 @@ import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
 import type { Line } from './line.ts'
 import type {
   CategoryPrice,
@@ -319,7 +320,7 @@ export function returnToGroups(work: Work, segment: Segment, micros: number): vo
 }
 
 function isOfGroup({ counter }: Payment): boolean {
-  return counter.startsWith('group/')
+  return isGroupCounter(counter)
 }
 
 /** Returns what none of them had paid. */

@@ -8,7 +8,7 @@ import {
   revisionAt,
   type SubscriberProfile,
 } from '../domain/catalogue.ts'
-import { type CounterWanted, groupCounter, UNLIMITED_TOTAL } from '../domain/counters.ts'
+import { type CounterWanted, groupCounter, isClosed, UNLIMITED_TOTAL } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import {
   calendarOf,
@@ -49,10 +49,13 @@ export function includedFor(query: GroupQuery): IncludedUsage {
     const groups = strongest(offer.groups, query)
     if (groups.length === 0) continue
     hasGroups = true
+    if (!offer.isActive) continue
     const period = periodOf(offer, query)
-    // What ended before the oldest open cycle is counted no more: its counter is gone.
-    if (!offer.isActive || period.toMs <= query.oldestMs) continue
-    found.push({ offer, counters: groups.map((group) => counterOf(group, offer, period, query)) })
+    const counters = groups
+      .map((group) => counterOf(group, offer, period, query))
+      // What is closed is counted no more: its counter is gone.
+      .filter((counter) => !isClosed(counter, query.oldestMs))
+    if (counters.length > 0) found.push({ offer, counters })
   }
   // The plan comes first; of the services what ends first.
   const rank = ({ offer, counters }: (typeof found)[number]) =>
@@ -106,7 +109,8 @@ function counterOf(
   const isOwn = group.sharing === 'none'
   const owner: OwnerSlot = isOwn ? offer.slot : 1
   const serviceId = isOwn ? offer.serviceId : 0
-  const counter = groupCounter({ holder: offer.name, serviceId, name: group.name })
+  const named = { holder: offer.name, serviceId, name: group.name }
+  const counter = groupCounter(named, offer.period === null ? 'group' : 'term')
   const total =
     group.total >= UNLIMITED_TOTAL ? group.total : group.total * sharesOf(group, offer, query)
   return { owner, counter, kind: group.kind, fromMs, toMs, total: Math.min(total, UNLIMITED_TOTAL) }

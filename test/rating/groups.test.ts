@@ -42,7 +42,7 @@ function included(
   const { counters, hasGroups } = includedFor(query)
   if (counters.length === 0) return hasGroups ? ['!'] : []
   return counters.map(
-    ({ counter, total, owner }) => `${counter.slice('group/'.length)} ${total} @${owner}`,
+    ({ counter, total, owner }) => `${counter.replace(/^(group|term)\//, '')} ${total} @${owner}`,
   )
 }
 
