@@ -17,6 +17,8 @@ export interface HealthOptions {
   catalog: Pick<Catalog, 'ping'>
   /** False while Redis is configured in a way that could lose units. */
   isRedisFit: () => boolean
+  /** False while no master of Redis can write, so that nothing is charged. */
+  canRedisWrite: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
   access: Access
@@ -24,29 +26,28 @@ export interface HealthOptions {
   catalogueAccess: Access
 }
 
-type Check = 'ok' | 'unavailable' | 'misconfigured'
+type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
+ * refusing every write because its disk is full (`cannot_write`), or
  * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
  * done, because a process has died and nobody has looked since (`unfinished`). `catalogue` does not
  * decide: `incomplete` if a charging process leaves out stored entities because they cannot be
  * used, `unknown` if none has told. `/health/catalogue` names them.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, isRedisFit, areChangesFinished } = options
-  const { access, catalogueAccess } = options
+  const { redis, partitions, catalog, areChangesFinished, access, catalogueAccess } = options
   const config = { access }
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
-    const [redisAnswer, mongoCheck, ledgerCheck, catalogue] = await Promise.all([
-      checkOf(redis.onEachMaster((master) => master.ping())),
+    const [redisCheck, mongoCheck, ledgerCheck, catalogue] = await Promise.all([
+      checkRedis(options),
       checkOf(catalog.ping()),
       checkLedger(redis, partitions),
       checkCatalogue(redis),
     ])
-    const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
     const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
     const isReady = Object.values(checks).every((check) => check === 'ok')
@@ -91,6 +92,13 @@ function stateOf({ counts }: SkippedNow): CatalogueCheck {
 
 function checkCatalogue(redis: RedisConnection): Promise<CatalogueCheck> {
   return readSkipped(redis).then(stateOf, () => 'unknown')
+}
+
+async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {
+  // It answers PING with an error then.
+  if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
+  const answer = await checkOf(redis.onEachMaster((master) => master.ping()))
+  return answer === 'ok' && !isRedisFit() ? 'misconfigured' : answer
 }
 
 function checkLedger(redis: RedisConnection, partitions: number): Promise<Check | 'lost'> {

@@ -170,6 +170,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     help: 'Run everything on this machine: stores, charging, control plane, recorder.',
     options: common,
   },
+  {
+    name: 'stop',
+    help: "End what 'tollgate start' runs on the data folder, with all it holds on the disk.",
+    options: {
+      force: toggle('end Redis too if it cannot write what it holds; says what is lost'),
+      ...common,
+    },
+  },
   { name: 'realtime', help: 'Run the charging process alone.', options: common },
   { name: 'admin', help: 'Run the control plane alone, with the recorder.', options: common },
   { name: 'recorder', help: 'Run the recorder alone.', options: common },

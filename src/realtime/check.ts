@@ -89,16 +89,18 @@ function grantedOutcome(
   const services = (request?.services ?? []).map((service) => grantedService(service, validityMs))
   const balance: BalanceReport = {
     ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '' },
-    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs },
+    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs, debt: 0 },
   }
   const balances = request?.wantBalances ? [balance] : null
   return { ...plainOutcome('granted'), ...SAMPLE, services, balances }
 }
 
-function grantedService({ ratingGroup, usaget, requested }: ServiceRequest, validityMs: number) {
+function grantedService(service: ServiceRequest, validityMs: number) {
+  const { ratingGroup, serviceIdentifier, usaget, requested } = service
   const granted = Math.max(requested, 0)
   return {
-    ...{ ratingGroup, usaget, reason: 'granted' as const, granted },
+    ...{ ratingGroup, serviceIdentifier, usaget, reason: 'granted' as const, granted },
+    parts: null,
     ...{ validityMs: granted > 0 ? validityMs : 0, tariffChangeMs: 0, finalUnit: false },
     ...{ cost: 0, quote: null },
   }

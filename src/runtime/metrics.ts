@@ -62,10 +62,14 @@ export type Metrics = RequestMetrics &
     /** Memory that the ledger's streams take, and the part of Redis' limit that it is (1: all). */
     streamMemory(bytes: number, ratio: number): void
     openSessions(count: number): void
+    /** What subscribers, or accounts, owe for over-use, in the currency; and how many of them. */
+    debt(owner: 'subscriber' | 'account', money: number, owners: number): void
     /** So many ledger entries were written into MongoDB. */
     entriesRecorded(count: number): void
     /** So many ledger entries could not be read, or were refused; they stay in their stream. */
     entriesUnreadable(count: number): void
+    /** So many masters of Redis cannot write, and refuse to charge. */
+    redisCannotWrite(masters: number): void
     /** So many abandoned sessions gave back what they held. */
     sessionsExpired(count: number): void
     readonly diameter: DiameterMetrics
@@ -115,6 +119,7 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
     },
     ...overload,
     ...createRecorderMetrics(registry),
+    ...createRedisMetrics(registers),
     diameter: createDiameterMetrics(registry),
     readLoops(read) {
       readLoops = read
@@ -127,6 +132,15 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
       return { ...origin, metrics: others.length === 0 ? all : await sumFigures(all, figures) }
     },
   }
+}
+
+function createRedisMetrics(registers: Registry[]): Pick<Metrics, 'redisCannotWrite'> {
+  const refusing = new Gauge({
+    name: 'tollgate_redis_cannot_write',
+    help: 'Masters of Redis that cannot write what they execute, and refuse to charge',
+    registers,
+  })
+  return { redisCannotWrite: (masters) => refusing.set(masters) }
 }
 
 /** What worker threads count. */
@@ -199,6 +213,7 @@ type RecorderMetrics = Pick<
   | 'streamBacklog'
   | 'streamMemory'
   | 'openSessions'
+  | 'debt'
   | 'entriesRecorded'
   | 'entriesUnreadable'
   | 'sessionsExpired'
@@ -219,6 +234,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     "Part of Redis' memory limit that the streams take",
   )
   const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
+  const byOwner = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['owner'] as const, registers })
+  const debt = byOwner('tollgate_debt', 'Owed for over-use that no balance could pay, in money')
+  const debtors = byOwner('tollgate_debtors', 'Subscribers or accounts that owe for over-use')
   const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
   const unreadable = counter(
     'tollgate_entries_unreadable_total',
@@ -232,6 +251,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
       ratio.set(share)
     },
     openSessions: (count) => openSessions.set(count),
+    debt(owner, money, owners) {
+      debt.set({ owner }, money)
+      debtors.set({ owner }, owners)
+    },
     entriesRecorded: (count) => recorded.inc(count),
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),

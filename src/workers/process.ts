@@ -17,6 +17,7 @@ import type { PoolCheck } from './pools.ts'
 import { type HeldProfile, type Profiles, type SeenFences, satisfies } from './profiles.ts'
 import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
 import type { RuleBook } from './rule-book.ts'
+import { type WarmUpOptions, warmUp } from './warm-up.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
@@ -44,6 +45,8 @@ export interface ProcessorOptions {
 
 export interface Processor {
   process(task: WorkerTask): Promise<WorkerResult>
+  /** See `warmUp`. */
+  warmUp(options: WarmUpOptions): Promise<number>
 }
 
 /** A profile write that died half-way is repaired after this time, ms (design.md §3). */
@@ -120,6 +123,11 @@ class BatchProcessor implements Processor {
     const stats = this.counts
     this.counts = noCounts()
     return { outcomes, stats }
+  }
+
+  warmUp(options: WarmUpOptions): Promise<number> {
+    const { ledger, profiles, clock } = this.options
+    return warmUp({ ledger, owners: this.owners, profiles, clock }, options)
   }
 
   private charge(

@@ -13,7 +13,7 @@ const account = { type: 'account', sid: undefined }
 const override = (key: string) => [{ type: 'plan', key, value: { disallowed_rates: [key] } }]
 
 const find = (catalog: Catalog, date: string, withPool = false) =>
-  findProfile(catalog, { key: 'sid', value: '18', atMs: at(date) }, { withPool })
+  findProfile(catalog, { key: 'sid', value: '18', atMs: at(date) }, () => withPool)
 
 describe('findProfile', () => {
   it('is the subscriber alone where the account has no document', async () => {
@@ -92,7 +92,7 @@ describe('findProfile', () => {
     })
     await insertEntity(catalog, 'subscribers', { sid: 19, phone: '448', credit_limit: 1 })
     const by = (key: string, value: string) =>
-      findProfile(catalog, { key, value, atMs: at('2026-02-01') }, { withPool: false })
+      findProfile(catalog, { key, value, atMs: at('2026-02-01') }, () => false)
     expect((await by('phone', '447'))?.found.sid).toBe(18)
     expect((await by('phone', '447'))?.validUntilMs).toBe(day('2026-03-01'))
     expect((await by('phone', '448'))?.found.sid).toBe(19)

@@ -168,7 +168,10 @@ describe('tollgate filetype check', () => {
         file_type: 'KV',
         processor: { usaget_mapping: [{ usaget: 'data', volume_src: 'want' }] },
       },
-      realtime: { request_type_field: 'type', session_id_fields: 'call' },
+      realtime: {
+        ...{ request_type_field: 'type', session_id_fields: 'call' },
+        used_usagev_field: 'used',
+      },
       customer_identification_fields: { '*': [{ src_key: 'line', target_key: 'msisdn' }] },
       response: { fields: [{ response_field_name: 'code', row_field_name: 'return_code' }] },
     }

@@ -13,7 +13,7 @@ function chargeOf(inFlightMax: number) {
   const submitted: { request: ChargeRequest; done: TakeOutcome }[] = []
   const counted: string[] = []
   const answers: { reason: string; code: number }[] = []
-  const admission = createAdmission({ inFlightMax })
+  const admission = createAdmission({ inFlightMax, reportsBytesMax: 1e6, waitMsMax: 500 })
   const charge = createCharge({
     limits: {
       servicesMax: 4,
@@ -37,7 +37,7 @@ function chargeOf(inFlightMax: number) {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
     const client = { isGone: false }
-    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client }
+    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client, overRate: null }
     charge({ body, codec, ...from }, (reason, answer) => {
       answers.push({ reason, code: answer === null ? 0 : JSON.parse(answer).returnCode })
     })

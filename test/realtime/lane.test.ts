@@ -41,7 +41,13 @@ function laneOf() {
   const push = (id: string, deadlineMs = 1_000): Pending => {
     const done = () => {}
     const pending: Pending = {
-      ...{ request: requestOf(id), client: { isGone: false }, done, isAside: false },
+      ...{
+        request: requestOf(id),
+        client: { isGone: false },
+        done,
+        isAside: false,
+        isReport: false,
+      },
       ...{ deadlineMs, earlier: null, later: null },
     }
     lane.push(pending)

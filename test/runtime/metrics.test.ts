@@ -12,8 +12,9 @@ const linesOf = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name))
 
 function countOverload({ readAdmission, dropped, workerCounts }: Metrics): void {
-  const refused = { refusedNew: 3, refusedQueue: 2, refusedInFlight: 1 }
-  readAdmission(() => ({ limit: 99.9, delayMs: 25, ...refused }))
+  const refused = { refusedNew: 3, refusedQueue: 2, refusedInFlight: 1, refusedMemory: 7 }
+  const reports = { waiting: 12, reportsBytes: 34_000, refusedLate: 8 }
+  readAdmission(() => ({ limit: 99.9, delayMs: 25, ...refused, ...reports }))
   dropped('gone', 4)
   dropped('late', 1)
   workerCounts({ late: 6 })
@@ -127,6 +128,10 @@ describe('metrics', () => {
       `tollgate_overload_refused_total{cause="new",${labels}} 3`,
       `tollgate_overload_refused_total{cause="queue",${labels}} 2`,
       `tollgate_overload_refused_total{cause="in_flight",${labels}} 1`,
+      `tollgate_overload_refused_total{cause="memory",${labels}} 7`,
+      `tollgate_overload_refused_total{cause="waited",${labels}} 8`,
+      `tollgate_reports_waiting{${labels}} 12`,
+      `tollgate_reports_bytes{${labels}} 34000`,
       `tollgate_requests_dropped_total{cause="gone",${labels}} 4`,
       `tollgate_requests_dropped_total{cause="late",${labels}} 7`,
     ]) {
@@ -176,8 +181,14 @@ describe('metrics', () => {
       metrics.batch(3 + index * 20)
       metrics.workerCounts({ conflicts: 2 })
       metrics.readInFlight(() => 5)
-      const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0 }
-      metrics.readAdmission(() => ({ limit: 100, delayMs: 500 + 1000 * index, ...refused }))
+      const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0, refusedMemory: 0 }
+      const reports = { waiting: 3, reportsBytes: 5, refusedLate: 0 }
+      metrics.readAdmission(() => ({
+        limit: 100,
+        delayMs: 500 + 1000 * index,
+        ...refused,
+        ...reports,
+      }))
     }
     second.request('granted', 1, 7)
     second.request('denied', -1, 7, 'PGW', 'gy')

@@ -59,13 +59,19 @@ export interface MapContext {
   bodyDigest: () => string
 }
 
-/** A service that a filter keeps from being charged: it gets what it asks for. */
+/**
+ * A service that is not charged: a filter keeps it from that, and it gets what it asks for; or it
+ * cannot be read, and is refused while the others of its message go on.
+ */
 export interface SkippedService {
   /** Its position in the message. */
   index: number
   ratingGroup: number
+  serviceIdentifier: string
   usaget: string
   granted: number
+  /** Null: a filter skips it. */
+  problem: FieldProblem | null
 }
 
 /** What an answer repeats of the message. */

@@ -121,7 +121,7 @@ function usageAsked(options: OptionValues, timeZone: string, nowMs: number): Liv
 
 async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
   const query = { key: 'sid', value: String(sid), atMs }
-  const profile = await findProfile(catalog, query, { withPool: true })
+  const profile = await findProfile(catalog, query, () => true)
   if (profile !== null) return profile.found
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
 }

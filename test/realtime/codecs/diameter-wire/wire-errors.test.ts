@@ -103,10 +103,7 @@ describe('a message with a value that cannot be', () => {
 
   it('in a group: the group is around it, and nothing else of the group', () => {
     const units = { 'CC-Total-Octets': 2n ** 60n }
-    const services = [
-      { 'Rating-Group': 1, 'Used-Service-Unit': { 'CC-Total-Octets': 1 } },
-      { 'Rating-Group': 2, 'Used-Service-Unit': units, 'Requested-Service-Unit': {} },
-    ]
+    const services = { 'Rating-Group': 2, 'Used-Service-Unit': units, 'Requested-Service-Unit': {} }
     const body = messageOf({ ...data, 'Multiple-Services-Credit-Control': services })
     expect(failedOf(body)).toEqual([
       5004,
