@@ -3,6 +3,7 @@ import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef, OwnerSlot } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import type { Line } from './line.ts'
 import type {
@@ -352,7 +353,7 @@ export function returnToGroups(work: Work, segment: Segment, micros: number): vo
 }
 
 function isOfGroup({ counter }: Payment): boolean {
-  return counter.startsWith('group/')
+  return isGroupCounter(counter)
 }
 
 /** Returns what none of them had paid. */

@@ -188,7 +188,7 @@ function startWorkers(
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
     onNews: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
       else onSessionNews(news)
     },
   })

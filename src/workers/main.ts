@@ -139,19 +139,26 @@ async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger):
 
 const INDEXED = ['sid', 'msisdn', 'imsi']
 
+/** The others are in the log. */
+const SKIPPED_NAMED_MAX = 100
+
 /** Tells how many documents of the catalogue are left out, now and whenever that changes. */
 function tellSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
     const catalogueSkipped: Record<string, number> = {}
     for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
-    for (const { collection } of feed.skipped()) {
+    const skipped = feed.skipped()
+    for (const { collection } of skipped) {
       catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
     }
-    const text = JSON.stringify(catalogueSkipped)
+    const entities = skipped
+      .slice(0, SKIPPED_NAMED_MAX)
+      .map(({ collection, name, path, reason }) => ({ collection, name, path, reason }))
+    const text = JSON.stringify([catalogueSkipped, entities])
     if (text === told) return
     told = text
-    postNews({ kind: 'skipped', catalogueSkipped })
+    postNews({ kind: 'skipped', catalogueSkipped, entities })
   }
   tell()
   setInterval(tell, everyMs).unref()
@@ -165,7 +172,7 @@ function postNews(news: WorkerNews): void {
 function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
-    zone: rating.timeZone,
+    calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
   }

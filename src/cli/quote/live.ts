@@ -75,7 +75,8 @@ function quoteUsage(
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const context: ChargeContext = {
     ...{ catalogue, profile, finder, nowMs },
-    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt },
+    calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
+    cycleAt: settings.cycleAt,
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
