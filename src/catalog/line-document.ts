@@ -3,6 +3,7 @@ import { parseGroupCounter } from '../domain/counters.ts'
 import { explain, type RatingStep } from '../domain/explain.ts'
 import type { Line } from '../domain/line.ts'
 import { groupUnits } from '../domain/lines.ts'
+import { identifierValue } from '../domain/reported.ts'
 import type { Payment } from '../domain/session.ts'
 import type { FinalCharge } from '../domain/tax.ts'
 import { finalCharge } from '../rating/line-tax.ts'
@@ -83,6 +84,8 @@ export interface RealtimeLineDocument extends PricingFields {
   session_id: string
   /** Null if the network element named none. */
   rating_group: number | null
+  /** What tells services of one rating group apart: several of them as a list; null for none. */
+  service_identifier: number | number[] | null
   usaget: string
   called_number: string
   arate_key: string
@@ -116,6 +119,7 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     origin: line.origin,
     session_id: line.sessionId,
     rating_group: line.ratingGroup < 0 ? null : line.ratingGroup,
+    service_identifier: identifierValue(line.serviceIdentifier),
     usaget: line.usaget,
     called_number: line.calledNumber,
     arate_key: line.rateKey,

@@ -46,13 +46,22 @@ export interface Quote {
   charge: FinalCharge
 }
 
+/** Units of a part of a service (`ServicePart`) that may be used now. */
+export interface PartGrant {
+  usaget: string
+  granted: number
+}
+
 /** The answer for one service, in the order of the request. */
 export interface ServiceOutcome {
   ratingGroup: number
+  serviceIdentifier: string
   usaget: string
   reason: Reason
   /** Units that may be used now, base units. */
   granted: number
+  /** What is granted of its parts; null for nothing. */
+  parts: PartGrant[] | null
   /** How long the grant holds; 0 if nothing was granted. */
   validityMs: number
   /**

@@ -42,6 +42,7 @@ export function lineOf(
     origin: session.origin,
     sessionId: session.sessionId,
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
     rateKey: segment.rateKey,

@@ -3,6 +3,7 @@ import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef, OwnerSlot } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import type { Line } from './line.ts'
 import type {
@@ -23,9 +24,11 @@ export function emptyService(
   ratingGroup: number,
   usaget: string,
   calledNumber: string,
+  serviceIdentifier = '',
 ): ServiceSession {
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     calledNumber,
     accessBorne: false,
@@ -49,6 +52,7 @@ export function copyService(service: ServiceSession): ServiceSession {
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
     accessBorne: service.accessBorne,
@@ -110,6 +114,19 @@ function copyPayment(payment: Payment): Payment {
     left: payment.left,
     total: payment.total,
   }
+}
+
+/** What a service has cost so far, micros before tax. */
+export function costOf({ endedMicros, segment }: ServiceSession): number {
+  return segment === null ? endedMicros : endedMicros + segment.charged
+}
+
+/** The service of an event with its segment. */
+export function reopened({ service, changes }: Settlement): ServiceSession {
+  const segment = changes.at(-1)?.segment ?? null
+  const opened = withSegment(service, segment)
+  opened.endedMicros -= segment?.charged ?? 0
+  return opened
 }
 
 /** A copy of the service in which a segment has begun. */
@@ -336,7 +353,7 @@ export function returnToGroups(work: Work, segment: Segment, micros: number): vo
 }
 
 function isOfGroup({ counter }: Payment): boolean {
-  return counter.startsWith('group/')
+  return isGroupCounter(counter)
 }
 
 /** Returns what none of them had paid. */

@@ -126,6 +126,8 @@ export interface Segment extends SegmentStart {
 
 export interface ServiceSession {
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   usaget: string
   calledNumber: string
   /**

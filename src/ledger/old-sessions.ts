@@ -63,9 +63,11 @@ function unpackAnswered(fields: Packed): AnsweredRequest {
 function unpackServiceOutcome(fields: Packed): ServiceOutcome {
   return {
     ratingGroup: fields[0] as number,
+    serviceIdentifier: '',
     usaget: fields[1] as string,
     reason: fields[2] as Reason,
     granted: fields[3] as number,
+    parts: null,
     validityMs: fields[4] as number,
     tariffChangeMs: (fields[7] as number | undefined) ?? 0,
     finalUnit: fields[5] as boolean,
@@ -94,6 +96,7 @@ function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
 function unpackService(fields: Packed): ServiceSession {
   return {
     ratingGroup: fields[0] as number,
+    serviceIdentifier: '',
     usaget: fields[1] as string,
     calledNumber: fields[2] as string,
     accessBorne: fields[3] as boolean,

@@ -125,6 +125,7 @@ type LineName = Pick<
   | 'origin'
   | 'sessionId'
   | 'ratingGroup'
+  | 'serviceIdentifier'
   | 'usaget'
   | 'calledNumber'
   | 'state'
@@ -142,6 +143,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     origin: name.origin,
     sessionId: name.sessionId,
     ratingGroup: name.ratingGroup,
+    serviceIdentifier: name.serviceIdentifier,
     usaget: name.usaget,
     calledNumber: name.calledNumber,
     rateKey: pricing.rateKey,

@@ -69,9 +69,11 @@ export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   return {
     ratingGroup: wanted.ratingGroup,
+    serviceIdentifier: wanted.serviceIdentifier,
     usaget: wanted.usaget,
     reason: 'granted',
     granted: 0,
+    parts: null,
     validityMs: 0,
     tariffChangeMs: 0,
     finalUnit: false,

@@ -19,6 +19,7 @@ const line: Line = {
   origin: 'gw1',
   sessionId: 'abc',
   ratingGroup: 10,
+  serviceIdentifier: '',
   usaget: 'data',
   calledNumber: '',
   rateKey: 'DATA_10',

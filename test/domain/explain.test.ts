@@ -27,6 +27,7 @@ const TARIFF: Tariff = {
 function lineOf(more: Partial<Line>): Line {
   return {
     ...{ stamp: 's', version: 1, aid: 1, sid: 7, origin: 'gw', sessionId: 'a', ratingGroup: 1 },
+    serviceIdentifier: '',
     ...{ usaget: 'call', calledNumber: '', rateKey: 'T01', plan: 'P', cycle: '202612' },
     ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
     accountDebt: 0,

@@ -104,6 +104,7 @@ const FREE = {
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
     ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
+    serviceIdentifier: '',
     ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
     ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, accountDebt: 0, lapsedUnits: 0 },
     lapsedMicros: 0,
@@ -161,6 +162,7 @@ function sessionOf(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
+        serviceIdentifier: '',
         ...{
           othersBorne: false,
           reportedMs: 0,
