@@ -1,6 +1,6 @@
 /** Many sessions that end at once, and sessions that go on beside them. */
 import { performance } from 'node:perf_hooks'
-import { Client } from './client.ts'
+import { type Answer, Client, ConnectionLostError } from './client.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
 import { resultCodeOf } from './generator/diameter-link.ts'
@@ -16,6 +16,8 @@ export interface MassRelease {
   sessions: number
   subscribers: number
   connections: number
+  /** Releases under way at a time; as many as the protocol allows if not given. */
+  underWay?: number
 }
 
 /** How many answers of each kind: Result-Code, or HTTP status and return code. */
@@ -36,10 +38,11 @@ export async function openSessions(product: Product, mass: MassRelease): Promise
   if (granted !== mass.sessions) throw new Error(`starts: ${JSON.stringify(answers)}`)
 }
 
-/** Ends them at once: as many requests under way as the protocol allows. */
+/** Ends them at once. */
 export function releaseAll(product: Product, mass: MassRelease) {
-  const underWay = mass.protocol === 'diameter' ? mass.sessions : mass.connections
-  return sendAll(product, mass, 'release', underWay)
+  const { protocol, sessions, connections } = mass
+  const all = protocol === 'diameter' ? sessions : connections
+  return sendAll(product, mass, 'release', mass.underWay ?? all)
 }
 
 export function grantedBy(protocol: ReleaseProtocol): string {
@@ -118,7 +121,8 @@ function httpSender(product: Product, mass: MassRelease): Sender {
         ...(kind === 'start' ? { usagev: ASKED } : { used_usagev: USED }),
       }
       const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
-      const { status, body } = await client.post(isJson ? JSON.stringify(fields) : pairs.join('&'))
+      const text = isJson ? JSON.stringify(fields) : pairs.join('&')
+      const { status, body } = await postSurely(client, text)
       const code = /^-?\d+/.exec(body.slice(body.indexOf(mark) + mark.length))?.[0] ?? ''
       return `${status} ${code}`
     },
@@ -127,6 +131,19 @@ function httpSender(product: Product, mass: MassRelease): Sender {
     },
   }
 }
+
+/** Repeats it on a new connection: a system whose queue of connections is full cuts some of them. */
+async function postSurely(client: Client, body: string): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.post(body)
+    } catch (error) {
+      if (!(error instanceof ConnectionLostError) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+const ATTEMPTS = 5
 
 export interface Beside {
   answers: Answers

@@ -45,6 +45,7 @@ export const ConfigSchema = section({
     port: port(),
     defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
+    standby: Type.Boolean(),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     listeners: integer(1, 64),

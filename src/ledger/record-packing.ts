@@ -15,7 +15,7 @@ import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 4
 /** Formats in this layout. */
@@ -40,6 +40,15 @@ export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
   writeRecord(writer, record)
   writer.closeLength(openedAt)
 }
+
+export function packRecord(record: StreamRecord): Buffer {
+  const writer = new Writer(RECORD_BYTES)
+  writeRecord(writer, record)
+  return writer.take()
+}
+
+/** What a record of some operations usually takes. */
+const RECORD_BYTES = 1024
 
 function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
   writer.u8(RECORD_FORMAT)

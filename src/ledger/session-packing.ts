@@ -22,7 +22,7 @@ import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-s
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 export const SESSION_FORMAT = 6
 /** Formats in this layout. */
@@ -48,6 +48,15 @@ export function writeSessionBlock(writer: Writer, session: Session, sessionKey: 
   writeSession(writer, session, sessionKey)
   writer.closeLength(openedAt)
 }
+
+export function packSession(session: Session, sessionKey: string): Buffer {
+  const writer = new Writer(SESSION_BYTES)
+  writeSession(writer, session, sessionKey)
+  return writer.take()
+}
+
+/** What a packed session usually takes. */
+const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session

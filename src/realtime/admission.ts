@@ -143,7 +143,8 @@ class Door implements Admission {
 
   #enterReport({ load, request, bytes }: Entrant, nowMs: number): Entrance {
     const size = bytes + REQUEST_BYTES
-    if (this.#reportsBytes + size > this.#options.reportsBytesMax) {
+    // One that is larger than all of the memory is taken while it is the only one.
+    if (this.#reportsBytes > 0 && this.#reportsBytes + size > this.#options.reportsBytesMax) {
       this.#refusedMemory += 1
       return 'noMemory'
     }

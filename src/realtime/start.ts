@@ -41,6 +41,8 @@ export interface RealtimeOptions {
   readonly rules?: RequestRules
   /** Tells of file types and peers as they are stored; without it there are none. */
   readonly follow?: FollowStored
+  /** Resolves when the sockets may be opened; without it, at once. */
+  readonly mayListen?: () => Promise<void>
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
@@ -109,6 +111,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
+    await options.mayListen?.()
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })

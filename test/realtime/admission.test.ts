@@ -195,6 +195,11 @@ describe('reports of usage and terminations', () => {
   })
 })
 
+it('takes a report that is larger than all of the memory, while it is the only one', () => {
+  const admission = admissionOf({ reportsBytesMax: 1_000 })
+  expect(twice(admission, 'report')).toEqual(['admitted', 'noMemory'])
+})
+
 const entered = (name: string) => (name.includes('refused') ? name : `${name} admitted`)
 
 describe('a node that is behind', () => {

@@ -131,6 +131,17 @@ it('does not send what nobody waits for, and tells so', async () => {
   expect(calls[2]?.deadlineMs).toBe(1_000)
 })
 
+it('sends what reports usage also if its client has gone', async () => {
+  const { lane, calls, events } = laneOf()
+  lane.push({
+    ...{ request: requestOf('report'), client: { isGone: true }, done: () => {}, isAside: false },
+    ...{ isReport: true, deadlineMs: 1_000, earlier: null, later: null },
+  })
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['report']])
+  expect(events).toEqual(['batch of 1'])
+})
+
 it('drops what follows in the session of a request that is dropped', async () => {
   const { lane, calls, push, events, time } = laneOf()
   for (const id of ['a', 'b']) {

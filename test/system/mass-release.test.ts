@@ -62,8 +62,8 @@ async function dataBooks() {
 
 it.each<[ReleaseProtocol, number, number]>([
   ['diameter', 2, 2],
-  ['json', 2_000, 1],
-  ['keyValue', 2_000, 1],
+  ['json', 1_000, 1],
+  ['keyValue', 1_000, 1],
 ])('over %s', async (protocol, connections, services) => {
   const before = await dataBooks()
   const mass = { protocol, run: `mass-${protocol}`, sessions: SESSIONS, connections }

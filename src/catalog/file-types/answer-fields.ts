@@ -13,6 +13,7 @@ import {
 import { explain } from '../../domain/explain.ts'
 import { groupUnits } from '../../domain/lines.ts'
 import { decimalText } from '../../domain/money.ts'
+import { identifierValue } from '../../domain/reported.ts'
 import { balanceValues } from './balance-values.ts'
 import {
   type Answer,
@@ -92,6 +93,11 @@ const readers = {
   rating_group: ({ outcome }, service) => {
     const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
     return ratingGroup < 0 ? undefined : ratingGroup
+  },
+  /** What tells services of one rating group apart, a number or several; if the request named any. */
+  service_identifier: ({ outcome }, service) => {
+    const { serviceIdentifier } = service ?? outcome.services[0] ?? NO_SERVICE
+    return identifierValue(serviceIdentifier) ?? undefined
   },
   /** Seconds for which the grant holds, rounded up; 0 without a grant. */
   validity_time: (answer, service) => {

@@ -56,6 +56,8 @@ export interface ReadServices {
 
 const RATING_GROUP_MAX = 2 ** 32 - 1
 const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
+/** Of one service. */
+const SERVICE_IDENTIFIERS_MAX = 16
 
 /** After a problem, what was read until then. */
 export function readServices(
@@ -134,8 +136,8 @@ function readEntry(
 ): boolean {
   const { record } = form
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
-  const isBare = entry === message && isBareStart(plan, record, scope)
   const rule = ruleOf(plan.usage, scope)
+  const isBare = entry === message && isBareStart(plan, rule, record, scope)
   if (rule === null) {
     const isRequired = (opens(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
     if (isRequired) findings.failEntry('is of no usage type of the file type')
@@ -193,18 +195,18 @@ function readEntry(
 /**
  * Where messages may have a list of services, a start without one opens the session for the
  * services of its updates, unless it asks for units itself. Default volumes are of services that
- * are named.
+ * are named: in the list, by their usage type, or by a field that asks.
  */
-function isBareStart(plan: ServicesPlan, { kind }: RecordType, scope: Scope): boolean {
+function isBareStart(
+  plan: ServicesPlan,
+  rule: UsageRule | null,
+  { kind }: RecordType,
+  scope: Scope,
+): boolean {
   if (plan.list === null || kind !== 'start' || reportsUsage(plan, scope)) return false
   if (plan.asking !== null) return plan.asking.read(scope) === undefined
-  return plan.usage.every((rule) => !asksIn(rule, scope))
-}
-
-/** A constant is asked for by no message. */
-function asksIn(rule: UsageRule, scope: Scope): boolean {
-  if (rule.requested.name === '' || !rule.matches(scope)) return false
-  return rule.requested.read(scope, new Findings()) !== -1
+  if (rule === null || rule.usagetField !== null || rule.defaults.start < 0) return false
+  return rule.requested.read(scope, new Findings()) === -1
 }
 
 /** Where messages may have a list, one without it that asks and reports nothing has no service. */
@@ -351,6 +353,10 @@ function readServiceIdentifier(
   if (value === undefined || serviceIdentifier === null) return ''
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const { name } = serviceIdentifier
+  if (list.length > SERVICE_IDENTIFIERS_MAX) {
+    findings.fail(name, `must be at most ${SERVICE_IDENTIFIERS_MAX} numbers`)
+    return ''
+  }
   const numbers = list.map((each) => findings.whole(each, name, SERVICE_IDENTIFIER_MAX))
   return serviceIdentifierOf(numbers.filter((number) => number >= 0))
 }

@@ -34,14 +34,21 @@ export function emptySums(): OwnerSums {
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
   owner.lines += 1
   if (line.type === 'balance') {
-    // The head of several operations moves nothing.
+    const { mended } = line
+    owner.owed += mended?.owed ?? 0
+    owner.repaid += mended?.repaid ?? line.repaid_micros
+    // The head of several operations, and what concerns the owner alone.
     if (line.bucket_id === 0) return
     const { change, counted } = amountsOfLine(line)
     const sums = sumsOf(owner, line.bucket_id)
+    sums.isCounter ||= line.counter !== undefined
+    if (mended !== undefined) {
+      sums.credited += mended.credited
+      sums.spent += mended.spent
+      return
+    }
     sums.credited += change + line.repaid_micros + counted
     sums.spent += line.repaid_micros + counted
-    sums.isCounter ||= line.counter !== undefined
-    owner.repaid += line.repaid_micros
     return
   }
   const debts = debtsOfLine(line)

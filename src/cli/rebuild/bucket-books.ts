@@ -70,12 +70,15 @@ export class BucketBooks {
       this.#unreadable += 1
       return null
     }
-    const spent = line.repaid + (line.counted ?? 0)
+    const { credited, spent } = line.mended ?? {
+      credited: line.amount,
+      spent: line.repaid + (line.counted ?? 0),
+    }
     this.#paid += spent
     this.#isCounter ||= line.counter !== undefined
     // The projection of a version has all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
-    this.#newerCredited += line.amount
+    this.#newerCredited += credited
     this.#newerSpent += spent
     if (this.#newest === null || line.version > this.#newest.version) this.#newest = line
     return line
