@@ -41,7 +41,8 @@ function countDiameter(diameter: DiameterMetrics): void {
 describe('metrics', () => {
   it('name what is left out of the catalogue as it is now, and count who fails for it', async () => {
     const metrics = createMetrics(origin('realtime'))
-    const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason: 'x'.repeat(300) }
+    const reason = 'x'.repeat(300)
+    const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }
     const gone = { ...left, collection: 'plans', name: 'GONE' }
     metrics.catalogueSkipped({ catalogueSkipped: { rates: 2, plans: 1 }, entities: [left, gone] })
     metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [left] })
