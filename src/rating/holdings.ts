@@ -52,7 +52,7 @@ export interface Holdings {
   readonly known: KnownServices
 }
 
-/** Calendar of the installation: by it accounts hold their services, and those who have no other. */
+/** By which accounts hold their services, and subscribers without a time zone of their own. */
 export interface InstallationCalendar {
   /** IANA zone. */
   zone: string

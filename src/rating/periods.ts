@@ -1,4 +1,4 @@
-/** How long a service is held: `balance_period` and `limit_cycles` (spec/entity-api.md 3.2, 4.4). */
+/** How long a service is held: `balance_period`, `limit_cycles` (spec/entity-api.md 3.2, 4.4). */
 import type { ServicePeriod, ServiceRevision, ServiceTerms } from '../domain/catalogue.ts'
 import { cycleAt } from '../domain/cycle.ts'
 import { EVER_MS, instantOf, localTime } from '../domain/time.ts'

@@ -50,7 +50,7 @@ describe('findProfile', () => {
     expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
   })
 
-  it('has its plan since the first of the adjoining revisions with it, or as one says', async () => {
+  it('has its plan since the first of the adjoining revisions with it', async () => {
     const catalog = await store.open()
     const spans = [
       { from: '2026-01-10', to: '2026-02-01' },

@@ -94,8 +94,8 @@ export interface PercentCodes {
 const KEPT_IN_FORMS = /[\w*.-]/
 
 /**
- * As forms encode texts, with the characters of `separators` escaped, too. `plusIsBlank`: a blank is
- * written as `+`, else as `%20`.
+ * As forms encode texts, with the characters of `separators` escaped, too. A blank is written as
+ * `+` where `plusIsBlank`, else as `%20`.
  */
 export function percentCodes(separators: string, plusIsBlank: boolean): PercentCodes {
   const chars = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
