@@ -95,6 +95,8 @@ export interface RealtimeLineDocument extends PricingFields {
   /** Of the price, what no bucket could pay. */
   debt: number
   debt_micros: number
+  /** Of that debt, what the account owes. */
+  account_debt_micros: number
   /** Given back to buckets that had expired by then. */
   lapsed_usagev: number
   lapsed_micros: number
@@ -126,6 +128,7 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     ...pricingFields(line, 0),
     debt: moneyOf(line.debt),
     debt_micros: line.debt,
+    account_debt_micros: line.accountDebt,
     lapsed_usagev: line.lapsedUnits,
     lapsed_micros: line.lapsedMicros,
     payments: line.payments.map(paymentDocument),
@@ -209,4 +212,15 @@ function amountPaid({ kind, amount }: Payment): Partial<PaymentDocument> {
 /** What a payment took of its bucket, units or micros. */
 export function amountTaken({ usagev, cost_micros, limit_micros }: PaymentDocument): number {
   return usagev ?? cost_micros ?? limit_micros ?? 0
+}
+
+/** Debt that a line says each owner has incurred, micros. Older lines know of no account's. */
+export function debtsOfLine({
+  debt_micros: debt,
+  account_debt_micros: account = 0,
+}: Pick<RealtimeLineDocument, 'debt_micros'> & Partial<RealtimeLineDocument>): {
+  subscriber: number
+  account: number
+} {
+  return { subscriber: debt - account, account }
 }

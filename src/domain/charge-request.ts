@@ -150,3 +150,11 @@ export function withVolumes(
 export function opens(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'
 }
+
+/** Tells a session from all others; sessions of two origins never meet. */
+export function sessionNameOf({
+  origin,
+  sessionId,
+}: Pick<ChargeRequest, 'origin' | 'sessionId'>): string {
+  return `${origin}\n${sessionId}`
+}

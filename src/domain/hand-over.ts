@@ -362,6 +362,7 @@ function writeBalance(balance: BalanceReport): void {
   writer.number(balance.free)
   writer.number(balance.reserved)
   writer.number(balance.toMs)
+  writer.number(balance.debt)
 }
 
 function readBalances(reader: Reader): BalanceReport[] | null {
@@ -376,7 +377,8 @@ function readBalances(reader: Reader): BalanceReport[] | null {
     const free = reader.number()
     const reserved = reader.number()
     const toMs = reader.number()
-    balances.push({ prepaidIncludeId, kind, usaget, counter, free, reserved, toMs })
+    const debt = reader.number()
+    balances.push({ prepaidIncludeId, kind, usaget, counter, free, reserved, toMs, debt })
   }
   return balances
 }

@@ -55,6 +55,7 @@ export function lineOf(
     coveredMicros: segment.coveredMicros,
     charged: segment.charged,
     debt: segment.debt,
+    accountDebt: segment.accountDebt,
     hasGroups: segment.hasGroups,
     tariff: segment.tariff,
     access: segment.access,

@@ -6,7 +6,7 @@
  *   service  its place in the session, from 1, or 0 with rating group and usage type | u8 flags |
  *            reason | granted | validity | tariff change | cost | service identifier, and the
  *            grants of parts
- *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end
+ *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end | debt
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -52,6 +52,7 @@ const HAS_MORE = 128
 const OF_MONEY = 1
 const HAS_USAGET = 2
 const HAS_COUNTER = 4
+const HAS_DEBT = 8
 
 const SECOND_MS = 1000
 
@@ -271,6 +272,7 @@ function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): 
   let flags = kind === 'money' ? OF_MONEY : 0
   if (usaget !== '') flags |= HAS_USAGET
   if (counter !== '') flags |= HAS_COUNTER
+  if (balance.debt !== 0) flags |= HAS_DEBT
   writer.u8(flags)
   writer.number(balance.prepaidIncludeId)
   if (usaget !== '') writer.string(usaget)
@@ -278,6 +280,7 @@ function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): 
   writer.number(balance.free)
   writer.number(balance.reserved)
   writer.time(balance.toMs, sinceMs)
+  if (flags & HAS_DEBT) writer.number(balance.debt)
 }
 
 function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
@@ -292,6 +295,7 @@ function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
       free: reader.number(),
       reserved: reader.number(),
       toMs: reader.time(sinceMs),
+      debt: flags & HAS_DEBT ? reader.number() : 0,
     })
   }
   return balances

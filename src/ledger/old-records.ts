@@ -39,6 +39,7 @@ const LATER_FIELDS = {
   ...{ access: false, priceOf: 'BASE', band: '' },
   ...{ others: [] as Line['others'], taxes: [] as Line['taxes'] },
   rounding: null as Line['rounding'],
+  accountDebt: 0,
 }
 
 function fromNamed(line: NamedLine): Line {

@@ -79,7 +79,7 @@ function unpackServiceOutcome(fields: Packed): ServiceOutcome {
 
 /** The first format had names. */
 function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
-  if (!Array.isArray(packed)) return { ...packed, counter: '' }
+  if (!Array.isArray(packed)) return { ...packed, counter: '', debt: 0 }
   const [prepaidIncludeId, kind, usaget, free, reserved, toMs, counter = ''] = packed
   return {
     prepaidIncludeId: prepaidIncludeId as number,
@@ -89,6 +89,7 @@ function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
     free: free as number,
     reserved: reserved as number,
     toMs: toMs as number,
+    debt: 0,
   }
 }
 

@@ -5,7 +5,8 @@
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
  *           number | u8 state, with 80 added before a service identifier | what it has of its segment (segment-packing.ts)
  *
- * Lines of format 3 have no service identifier. Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
+ * Format 3 has no debt of accounts and no service identifiers in lines; the rest is the same.
+ * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
@@ -14,10 +15,11 @@ import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 4
-const UNIDENTIFIED_FORMAT = 3
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [3, RECORD_FORMAT]
 /** Of results; and of the records before, in the first of which lines had names. */
 const PACKED_FORMATS: readonly unknown[] = [1, 2]
 const RESULT_FORMAT = 2
@@ -39,6 +41,15 @@ export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
   writer.closeLength(openedAt)
 }
 
+export function packRecord(record: StreamRecord): Buffer {
+  const writer = new Writer(RECORD_BYTES)
+  writeRecord(writer, record)
+  return writer.take()
+}
+
+/** What a record of some operations usually takes. */
+const RECORD_BYTES = 1024
+
 function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
   writer.u8(RECORD_FORMAT)
   writer.number(lines.length)
@@ -50,8 +61,7 @@ function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void 
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  const [format] = packed
-  if (format !== RECORD_FORMAT && format !== UNIDENTIFIED_FORMAT) return unpackOldRecord(packed)
+  if (!LAYOUT_FORMATS.includes(packed[0] ?? 0)) return unpackOldRecord(packed)
   try {
     const reader = new Reader(packed, 1)
     const lines: Line[] = []

@@ -6,7 +6,7 @@
  *   service  rating group | usage type | u8 flags | service identifier | called number | last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
- * Format 5 is the same without service identifiers and parts of grants, which it has no flags of.
+ * Format 5 has no debt of accounts, service identifiers or parts of grants; the rest is the same.
  * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
 import { present } from '../domain/assert.ts'
@@ -22,16 +22,13 @@ import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-s
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 export const SESSION_FORMAT = 6
-const UNIDENTIFIED_FORMAT = 5
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [
-  ...OLD_SESSION_FORMATS,
-  UNIDENTIFIED_FORMAT,
-  SESSION_FORMAT,
-]
+export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -51,6 +48,15 @@ export function writeSessionBlock(writer: Writer, session: Session, sessionKey: 
   writeSession(writer, session, sessionKey)
   writer.closeLength(openedAt)
 }
+
+export function packSession(session: Session, sessionKey: string): Buffer {
+  const writer = new Writer(SESSION_BYTES)
+  writeSession(writer, session, sessionKey)
+  return writer.take()
+}
+
+/** What a packed session usually takes. */
+const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
@@ -79,7 +85,7 @@ export function unpackSession(
 ): Session {
   const format = packed[0]
   if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
-  if (format !== SESSION_FORMAT && format !== UNIDENTIFIED_FORMAT) {
+  if (!LAYOUT_FORMATS.includes(format ?? 0)) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {

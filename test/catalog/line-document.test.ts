@@ -29,6 +29,7 @@ const line: Line = {
   priced: 2_000_000,
   charged: 1_234_567,
   debt: 34_567,
+  accountDebt: 4_567,
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false, access: true },
   ...{ priceOf: 'plan GOLD', band: 'night', others: [], taxes: [], rounding: null },
   tariff: {
@@ -97,10 +98,12 @@ describe('line', () => {
         { step: 'access', amount: '0.034567' },
         { step: 'bucket', owner: 'account', bucket: 2, include: 3, units: 1_000_000 },
         { step: 'bucket', owner: 'subscriber', bucket: 1, include: 1, money: '1.2' },
-        { step: 'debt', money: '0.034567' },
+        { step: 'debt', money: '0.03' },
+        { step: 'debt', owner: 'account', money: '0.004567' },
       ],
       debt: 0.034567,
       debt_micros: 34_567,
+      account_debt_micros: 4_567,
       lapsed_usagev: 4,
       lapsed_micros: 5,
       payments: [

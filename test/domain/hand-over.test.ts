@@ -105,6 +105,7 @@ const balance: fc.Arbitrary<BalanceReport> = fc.record({
   free: number,
   reserved: number,
   toMs: number,
+  debt: number,
 })
 
 const outcome: fc.Arbitrary<ChargeOutcome> = fc.record({

@@ -62,7 +62,7 @@ const UNTOLD = { serviceIdentifier: '', parts: null }
 /** What segments and lines did not. */
 const LATER = {
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
-  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null, accountDebt: 0 },
 }
 
 describe('format 1', () => {
@@ -108,7 +108,7 @@ describe('format 1', () => {
           balances: [
             {
               ...{ prepaidIncludeId: 4, kind: 'money', usaget: '', counter: '' },
-              ...{ free: 30, reserved: 10, toMs: 2000 },
+              ...{ free: 30, reserved: 10, toMs: 2000, debt: 0 },
             },
           ],
         },

@@ -22,10 +22,15 @@ export interface FieldProblem {
 export interface KeyValueSyntax {
   pairSeparator: string
   valueSeparator: string
-  /** `percent`: as forms write it, `+` for a blank too. `quotes`: as "…", doubled inside. */
+  /** `percent`: bytes as %XX; in a form `+` is a blank, too. `quotes`: as "…", doubled inside. */
   quoting: 'percent' | 'quotes' | 'none'
   /** What of a key that is given several times: one of them, all as a list, or a named error. */
   repeated: 'last' | 'first' | 'list' | 'error'
+}
+
+/** Whether it is the text of a form, `application/x-www-form-urlencoded`. */
+export function isForm({ pairSeparator, valueSeparator, quoting }: KeyValueSyntax): boolean {
+  return pairSeparator === '&' && valueSeparator === '=' && quoting === 'percent'
 }
 
 export type ParserSettings =
