@@ -81,6 +81,25 @@ describe(`packed values (seed ${SEED})`, () => {
     )
   })
 
+  it('of the format before, without service identifiers, are read as the newest', () => {
+    fc.assert(
+      fc.property(session, fc.array(line, { maxLength: 3 }), (one, lines) => {
+        const known = withoutIdentifiers(one)
+        const packed = packSession(known, KEY)
+        packed[0] = 5
+        expect(unpackSession(one.aid, one.sid, KEY, packed)).toEqual(known)
+        const record = {
+          lines: lines.map((each) => ({ ...each, serviceIdentifier: '' })),
+          operations: [],
+        }
+        const bytes = packRecord(record)
+        bytes[0] = 3
+        expect(unpackRecord(bytes)).toEqual(record)
+      }),
+      RUNS,
+    )
+  })
+
   it('of the formats before are read as the newest', () => {
     fc.assert(
       fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, one, lines) => {

@@ -9,7 +9,7 @@ import {
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import { messageLimits } from '../../../../src/realtime/codecs/message-limits.ts'
 import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
-import { context, identity, refusalOf, wire } from './codecs.ts'
+import { context, identity, outcomeFor, refusalOf, wire } from './codecs.ts'
 import { composed, data, head } from './composed.ts'
 import { avpsOf, bytesOf, messageOf, type Tree, treeOf } from './trees.ts'
 

@@ -227,7 +227,7 @@ describe('time and octets together', () => {
     const [first] = gateway.ask('I', [asked(both, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Time': 15, 'CC-Total-Octets': 25 })
     const [none] = gateway.ask('U', [
-      { ...used({ 'CC-Time': 15, 'CC-Total-Octets': 25 }), ...asked(both, group) },
+      { ...used({ 'CC-Time': 20, 'CC-Total-Octets': 30 }), ...asked(both, group) },
     ])
     expect(none).toMatchObject({ 'Result-Code': 4012 })
     expect(none).not.toHaveProperty('Granted-Service-Unit')
