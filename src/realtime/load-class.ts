@@ -1,5 +1,5 @@
 /** What becomes of a request under load depends on what it does. */
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
 
 /**
  * In the order in which load is shed. `opening` and `asking` requests are refused, in this order.
@@ -11,11 +11,21 @@ export type LoadClass = 'opening' | 'asking' | 'report' | 'termination'
 export function loadClassOf({ kind, pretend, services }: ChargeRequest): LoadClass {
   if (!pretend) {
     if (kind === 'release') return 'termination'
-    for (const { used, requested } of services) {
-      if (used > 0 || (kind === 'update' && requested < 0)) return 'report'
+    for (const service of services) {
+      if (hasUsed(service) || (kind === 'update' && onlySettles(service))) return 'report'
     }
   }
   return opens(kind) ? 'opening' : 'asking'
+}
+
+function hasUsed({ used, parts }: ServiceRequest): boolean {
+  return used > 0 || (parts !== null && parts.some((part) => part.used > 0))
+}
+
+/** What was granted goes back: nothing is asked for, and nothing about what is left. */
+function onlySettles({ requested, checksCredit, parts }: ServiceRequest): boolean {
+  if (requested >= 0 || checksCredit) return false
+  return parts === null || parts.every((part) => part.requested < 0)
 }
 
 export function isReport(load: LoadClass): boolean {
