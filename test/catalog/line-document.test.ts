@@ -62,6 +62,7 @@ describe('line', () => {
       origin: 'gw1',
       session_id: 'abc',
       rating_group: 10,
+      service_identifier: null,
       usaget: 'data',
       called_number: '',
       arate_key: 'DATA_10',
