@@ -14,6 +14,8 @@ export interface HealthOptions {
   isRedisFit: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
+  /** False until it is known that somebody can log in, where somebody has to. */
+  hasUsers: () => boolean
   access: Access
 }
 
@@ -23,10 +25,11 @@ type Check = 'ok' | 'unavailable' | 'misconfigured'
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
  * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
- * done, because a process has died and nobody has looked since (`unfinished`).
+ * done, because a process has died and nobody has looked since (`unfinished`). `users` is in the
+ * answer while it is not known that there is one (`none`).
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, isRedisFit, areChangesFinished, access } = options
+  const { redis, partitions, catalog, isRedisFit, areChangesFinished, hasUsers, access } = options
   const config = { access }
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
@@ -37,7 +40,8 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
     ])
     const redisCheck = redisAnswer === 'ok' && !isRedisFit() ? 'misconfigured' : redisAnswer
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
-    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const checks = hasUsers() ? stores : { ...stores, users: 'none' }
     const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply
       .code(isReady ? 200 : 503)

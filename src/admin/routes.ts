@@ -30,7 +30,7 @@ export interface RouteParts {
   readonly audit: Audit
   readonly auth: Auth
   readonly entityApi: EntityApi
-  readonly health: Pick<HealthOptions, 'isRedisFit' | 'areChangesFinished'>
+  readonly health: Pick<HealthOptions, 'isRedisFit' | 'areChangesFinished' | 'hasUsers'>
 }
 
 export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
