@@ -25,8 +25,9 @@ export interface RoleContext {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Whether Redis is still configured as it was found at start. */
+  /** Whether Redis is still configured as it was found at start, and can write. */
   readonly isRedisFit: () => boolean
+  readonly canRedisWrite: () => boolean
   /** False while all of the ledger is lost. */
   readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
@@ -93,11 +94,12 @@ async function startInOrder(
     const lost = await findLedger(redis, config)
     const watch = watchLedger(redis, config.ledger.partitions, lost, log)
     shutdown.add('ledger watch', () => watch.stop())
-    const policy = watchRedisPolicy(redis, log)
+    const policy = watchRedisPolicy(redis, log, metrics.redisCannotWrite)
     shutdown.add('redis policy', () => policy.stop())
-    const { isKept: isRedisFit } = policy
+    const { canWrite: canRedisWrite } = policy
+    const isRedisFit = () => policy.isKept() && canRedisWrite()
     const isLedgerThere = () => watch.isThere()
-    const fitness = { isRedisFit, isLedgerThere }
+    const fitness = { isRedisFit, canRedisWrite, isLedgerThere }
     const role = await startRole({
       ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs, mayListen },
       fail: shutdown.fail,
