@@ -55,7 +55,7 @@ export const ConfigSchema = section({
     queueMsMax: integer(1, 60 * SECOND_MS),
     newSessionsPercent: integer(1, 100),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
-    servicesMax: integer(1, 256),
+    servicesMax: integer(1, 1024),
     tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
     returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),

@@ -16,6 +16,8 @@ export type Message = Readonly<Record<string, unknown>>
 export interface FieldProblem {
   field: string
   why: string
+  /** The field is there more often than it may be. */
+  isTooMany?: true
 }
 
 /** Syntax of key-value text, both directions. */

@@ -60,7 +60,7 @@ export function readServices(
   const members: readonly unknown[] = Array.isArray(list) ? list : [list]
   const { name } = plan.list
   if (members.length > form.servicesMax) {
-    findings.fail(name, `must have at most ${form.servicesMax} services`)
+    findings.failTooMany(name, form.servicesMax)
     return found
   }
   if (members.length === 0 && opens(form.record.kind)) {
@@ -181,7 +181,7 @@ function readRequested(
   // A release asks for nothing more, whatever some network elements put there.
   if (kind === 'release') return -1
   if (kind === 'update' && plan.asking?.read(scope) === undefined && plan.asking !== null) return -1
-  const requested = rule.requested.read(scope, findings)
+  const requested = askedUnits(rule, scope, kind, findings)
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
   if (absent < 0 && opens(kind) && !isSkipped) {
@@ -189,6 +189,17 @@ function readRequested(
     findings.fail(rule.requested.name, why)
   }
   return absent
+}
+
+/**
+ * Whoever asks for more than can be counted gets what can be granted. An event is debited as a
+ * whole, so that its units have to be exact.
+ */
+function askedUnits(rule: UsageRule, scope: Scope, kind: RequestKind, findings: Findings): number {
+  findings.isClamping = kind !== 'event'
+  const units = rule.requested.read(scope, findings)
+  findings.isClamping = false
+  return units
 }
 
 /** Units reported; -1 if none are. */
