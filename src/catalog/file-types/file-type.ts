@@ -102,6 +102,8 @@ export interface AnswerSettings {
   finalUnit: FinalUnitAction
   /** ISO 4217 numeric; 999 for none. */
   currencyCode: number
+  /** Below it a balance is low; without it nothing is said of that. */
+  lowBalanceMicros?: number | undefined
   returnCodes: Readonly<Record<Reason, number>>
 }
 

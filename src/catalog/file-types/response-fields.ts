@@ -2,11 +2,12 @@
 
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import { RuleError } from '../../rating/rule-error.ts'
-import { isObject, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { isObject, objectAt, type RuleFields, textAt } from '../../rating/rule-fields.ts'
 import {
   type AnswerFieldName,
   answerFields,
   answerMethods,
+  balanceFields,
   fieldNeeds,
   volumeFields,
 } from './answer-fields.ts'
@@ -29,6 +30,7 @@ export interface ResponseField {
   read: AnswerReader
   /** Whether another entry may give the same name its value where this one's do not hold. */
   isConditional: boolean
+  /** Whether it, or a condition of it, reads the balances. */
   isBalances: boolean
   /** As `ResponseNode.needs`. */
   needs: AnswerTest | undefined
@@ -48,7 +50,7 @@ export function compileResponseField(document: unknown, path: string): ResponseF
   const field = objectAt(document, path, RESPONSE_FIELD_KEYS)
   const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
   const read = withDefault(sourceOf(field, path), field, path)
-  const isBalances = field['row_field_name'] === 'balances'
+  const isBalances = readsBalances(field)
   const needs = needsOf(field)
   const { conditions } = field
   if (conditions === undefined || conditions === null) {
@@ -65,6 +67,13 @@ export function compileResponseField(document: unknown, path: string): ResponseF
     isBalances,
     needs: test,
   }
+}
+
+function readsBalances({ row_field_name, conditions }: RuleFields): boolean {
+  const names = Array.isArray(conditions)
+    ? conditions.map((each) => (isObject(each) ? (each['field_name'] ?? each['src_field']) : ''))
+    : []
+  return [row_field_name, ...names].some((name) => balanceFields.has(String(name)))
 }
 
 /** Without the way through the conditions where the value is absent anyway. */
