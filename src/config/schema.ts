@@ -136,6 +136,8 @@ export const ConfigSchema = section({
       Type.Array(Type.Unknown()),
       'must be an object of usage types, each a list of rules',
     ),
+    refundMicrosMax: integer(0, 1_000_000_000_000_000),
+    refundUnitsMax: integer(0, 1_000_000_000_000_000),
     countryPrefix: text('country-prefix'),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     currencyCode: integer(1, 999),

@@ -109,6 +109,14 @@ export function withVolumes(
   }
 }
 
+/** Usage type of amounts of money, whose units are micros. */
+export const MONEY_USAGE = 'money'
+
+/** Whether it says how much is to be given back, so that no earlier event has to be known. */
+export function isAmountRefund({ refund, services }: ChargeRequest): boolean {
+  return refund && services.some(({ requested }) => requested >= 0)
+}
+
 /** Whether such a request begins a session, and names its subscriber. */
 export function opens(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'

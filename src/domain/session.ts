@@ -39,13 +39,14 @@ export interface Reservation {
 
 /**
  * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself.
+ * beside the payment itself. `creditedUnits`, `creditedMoney`: not paid, but credited to the bucket
+ * by a refund of no earlier event, and so below 0.
  */
 export interface Payment {
   owner: OwnerSlot
   bucketId: number
   prepaidIncludeId: number
-  kind: 'units' | 'money' | 'limit'
+  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
   amount: number
   /** The counter that it is; empty for prepaid credit. */
   counter: string

@@ -1,11 +1,11 @@
 /**
  * What a commit tells the recorder, and results of operations, as packed values.
  *
- *   record  u8 3 | lines | operations (MessagePack)
+ *   record  u8 4 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
  *           number | u8 state | what it has of its segment (segment-packing.ts)
  *
- * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
+ * Format 3 is the same without credit of refunds. Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
@@ -16,7 +16,9 @@ import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
 import type { Writer } from './writer.ts'
 
-const RECORD_FORMAT = 3
+const RECORD_FORMAT = 4
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [3, RECORD_FORMAT]
 /** Of results; and of the records before, in the first of which lines had names. */
 const PACKED_FORMATS: readonly unknown[] = [1, 2]
 const RESULT_FORMAT = 2
@@ -47,7 +49,7 @@ function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void 
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  if (packed[0] !== RECORD_FORMAT) return unpackOldRecord(packed)
+  if (!LAYOUT_FORMATS.includes(packed[0] ?? 0)) return unpackOldRecord(packed)
   try {
     const reader = new Reader(packed, 1)
     const lines: Line[] = []

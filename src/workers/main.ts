@@ -146,7 +146,12 @@ function ratingContext({ rating, session, ledger }: Config) {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     zone: rating.timeZone,
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
-    settings: { ...session, replayMs: ledger.replayMs },
+    settings: {
+      ...session,
+      replayMs: ledger.replayMs,
+      refundMicrosMax: rating.refundMicrosMax,
+      refundUnitsMax: rating.refundUnitsMax,
+    },
   }
 }
 
