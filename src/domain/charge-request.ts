@@ -34,6 +34,15 @@ export interface ServiceRequest {
   fields: Readonly<Record<string, string>> | null
 }
 
+/**
+ * The network element that sent a request, which may be behind a relay. A `stateId` that grows tells
+ * that it has lost its sessions (RFC 6733 section 8.16).
+ */
+export interface Client {
+  name: string
+  stateId: number
+}
+
 /** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
 export interface ChargeRequest {
   kind: RequestKind
@@ -66,6 +75,8 @@ export interface ChargeRequest {
   refund: boolean
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
+  /** Absent or null where it says nothing of its state. */
+  client?: Client | null
 }
 
 /** A service that has nothing but what is given. */

@@ -4,6 +4,7 @@
  */
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
+import type { Client } from './charge-request.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -160,6 +161,8 @@ export interface Session {
   sessionId: string
   state: SessionState
   openedMs: number
+  /** Of the last request that told of it; null if none has. */
+  client: Client | null
   /** When an open session expires, or a tombstone is dropped; by the node's clock. */
   expiresMs: number
   /** Highest request number so far; -1 if none. */
@@ -180,6 +183,7 @@ export function withServices(session: Session, services: ServiceSession[]): Sess
     sessionId: session.sessionId,
     state: session.state,
     openedMs: session.openedMs,
+    client: session.client,
     expiresMs: session.expiresMs,
     lastNumber: session.lastNumber,
     processed: session.processed,

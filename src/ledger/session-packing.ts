@@ -1,12 +1,12 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 5 | u8 state | origin | session id | opened | expires | last number | processed |
+ *   session  u8 6 | u8 state, 80 with a client | name and state of the client | origin | session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | called number | last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
- * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
+ * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a. Format 5 has no clients.
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -23,11 +23,16 @@ import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
 import type { Writer } from './writer.ts'
 
-export const SESSION_FORMAT = 5
+export const SESSION_FORMAT = 6
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, SESSION_FORMAT]
+export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
+
+/** Added to the state. */
+const HAS_CLIENT = 0x80
 
 const ACCESS_BORNE = 1
 const OTHERS_BORNE = 2
@@ -48,7 +53,12 @@ export function writeSessionBlock(writer: Writer, session: Session, sessionKey: 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
   writer.u8(SESSION_FORMAT)
-  writer.u8(STATES.indexOf(session.state))
+  const { client } = session
+  writer.u8(STATES.indexOf(session.state) | (client === null ? 0 : HAS_CLIENT))
+  if (client !== null) {
+    writer.string(client.name)
+    writer.number(client.stateId)
+  }
   writer.string(session.origin)
   writer.string(session.sessionId)
   writer.number(openedMs)
@@ -72,7 +82,7 @@ export function unpackSession(
 ): Session {
   const format = packed[0]
   if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
-  if (format !== SESSION_FORMAT) {
+  if (!LAYOUT_FORMATS.includes(format ?? 0)) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {
@@ -83,7 +93,9 @@ export function unpackSession(
 }
 
 function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
-  const state = present(STATES[reader.u8()], 'state of a session')
+  const marked = reader.u8()
+  const state = present(STATES[marked & ~HAS_CLIENT], 'state of a session')
+  const client = marked & HAS_CLIENT ? { name: reader.word(), stateId: reader.number() } : null
   const origin = reader.word()
   const sessionId = reader.string()
   const openedMs = reader.number()
@@ -94,6 +106,7 @@ function readSession(aid: number, sid: number, sessionKey: string, reader: Reade
     sessionId,
     state,
     openedMs,
+    client,
     expiresMs: reader.time(openedMs),
     lastNumber: reader.number(),
     processed: reader.number(),

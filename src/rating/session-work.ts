@@ -5,6 +5,7 @@ import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/cha
 import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
+  type Client,
   opens,
   type ServiceRequest,
   withVolumes,
@@ -43,6 +44,13 @@ function reopened({ service, changes }: Settlement): ServiceSession {
   const opened = withSegment(service, segment)
   opened.endedMicros -= segment?.charged ?? 0
   return opened
+}
+
+/** One that came late does not take back what its client has said of its state since. */
+function latestClient(known: Client | null, client: Client | null | undefined): Client | null {
+  if (client === null || client === undefined) return known
+  const isOlder = known?.name === client.name && known.stateId > client.stateId
+  return isOlder ? known : client
 }
 
 /** What holds for a service from now on. */
@@ -123,6 +131,7 @@ export class SessionWork {
     const { request, session } = this
     const { settings, nowMs } = this.context
     session.processed += 1
+    session.client = latestClient(session.client, request.client)
     if (request.requestNumber >= 0) session.lastNumber = request.requestNumber
     const { requestNumber } = request
     const { digest } = this.identified
