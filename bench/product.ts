@@ -171,7 +171,7 @@ class RunningProduct implements Product {
     for (const role of ['realtime', 'admin', 'recorder'] as const) await this.terminate(role)
     this.children.get('mongo')?.kill('SIGTERM')
     await ended(this.children.get('mongo'))
-    await this.redis?.close()
+    await this.redis?.close({ force: true })
     rmSync(this.folder, { recursive: true, force: true })
   }
 

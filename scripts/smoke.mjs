@@ -3,10 +3,11 @@
 // line per check and ends with 1 if one failed; --json FILE leaves the figures as vitest would.
 //   npx -y -p node@24 node scripts/smoke.mjs [--json FILE]
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { check, expectEqual, results, say, within, writeResults } from './checks.mjs'
 import { provideRedis } from './provide-redis.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -14,34 +15,6 @@ const BIN = join(ROOT, 'bin/tollgate.mjs')
 const START_MS = 60_000
 const END_MS = 20_000
 const MIB = 1024 * 1024
-
-const say = (line) => process.stdout.write(`${line}\n`)
-const results = { numPassedTests: 0, numFailedTests: 0 }
-
-/** One check: prints its name, and why it failed. Those after it are made all the same. */
-async function check(name, work) {
-  try {
-    await work()
-    results.numPassedTests += 1
-    say(`ok      ${name}`)
-  } catch (error) {
-    results.numFailedTests += 1
-    say(`FAILED  ${name}: ${error.message}`)
-  }
-}
-
-function expectEqual(what, actual, expected) {
-  const [got, wanted] = [JSON.stringify(actual), JSON.stringify(expected)]
-  if (got !== wanted) throw new Error(`${what} is ${got}, not ${wanted}`)
-}
-
-function within(ms, what, promise) {
-  let timer
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: not within ${ms / 1000} s`)), ms)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
 
 /** Starts everything; `addresses` resolves when it says where it is. */
 function startProduct(env) {
@@ -173,7 +146,4 @@ async function main() {
 }
 
 await main()
-const at = process.argv.indexOf('--json')
-if (at > 0) writeFileSync(process.argv[at + 1], JSON.stringify(results))
-say(`smoke on Node ${process.versions.node}: ${JSON.stringify(results)}`)
-process.exitCode = results.numFailedTests > 0 ? 1 : 0
+writeResults(`smoke on Node ${process.versions.node}`)

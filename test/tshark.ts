@@ -1,11 +1,13 @@
 /** Diameter messages as an independent decoder reads them: tshark, where it is installed. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { toolPath } from './support/tools.ts'
 
-/** Whether there is one; tests that need it skip by name where there is none. */
-export const hasTshark = spawnSync('tshark', ['--version']).status === 0
+const TSHARK = toolPath('tshark')
+/** Tests that need it skip by name where it is absent. */
+export const hasTshark = TSHARK !== undefined
 
 export interface SharkAvp {
   code: number
@@ -66,7 +68,7 @@ function jsonOf(file: string): Promise<string> {
   const form = ['-d', `tcp.port==${PORT},diameter`, '-T', 'json', '--no-duplicate-keys']
   return new Promise((resolve, reject) => {
     const options = { timeout: TIMEOUT_MS, maxBuffer: OUTPUT_MAX }
-    execFile('tshark', ['-r', file, ...form], options, (error, stdout) => {
+    execFile(TSHARK ?? 'tshark', ['-r', file, ...form], options, (error, stdout) => {
       if (error === null) resolve(stdout)
       else reject(error)
     })

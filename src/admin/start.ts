@@ -31,6 +31,8 @@ export interface AdminOptions {
   clock: Clock
   /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
   isRedisFit?: () => boolean
+  /** Whether Redis can write what it executes; taken for true if not given. */
+  canRedisWrite?: () => boolean
 }
 
 export interface Admin {
@@ -49,7 +51,8 @@ const OPEN = 'the control plane is open to the network, and nobody has to authen
  * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics, clock, isRedisFit = () => true } = options
+  const { config, log, metrics, clock } = options
+  const { isRedisFit = () => true, canRedisWrite = () => true } = options
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
@@ -73,7 +76,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     auth.gate.guard(server)
     refuseOtherSites(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => repairs?.hasRun() === true
-    const health = { isRedisFit, areChangesFinished }
+    const health = { isRedisFit, canRedisWrite, areChangesFinished }
     addRoutes(server, {
       ...{ config, catalog, redis, clock, metrics, log, audit },
       auth,

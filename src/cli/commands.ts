@@ -170,6 +170,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     help: 'Run everything on this machine: stores, charging, control plane, recorder.',
     options: common,
   },
+  {
+    name: 'stop',
+    help: "End what 'tollgate start' runs on the data folder, with all it holds on the disk.",
+    options: {
+      force: toggle('end Redis too if it cannot write what it holds; says what is lost'),
+      ...common,
+    },
+  },
   { name: 'realtime', help: 'Run the charging process alone.', options: common },
   { name: 'admin', help: 'Run the control plane alone, with the recorder.', options: common },
   { name: 'recorder', help: 'Run the recorder alone.', options: common },
@@ -216,7 +224,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'audit',
     help: 'Check that every unit is accounted for, in the ledger and in what is recorded.',
-    options: { json, ...common },
+    options: {
+      explain: toggle('name the sessions, lines and operations behind each difference'),
+      mend: toggle('settle differences after Redis has lost its last writes; records each'),
+      'dry-run': toggle('with --mend: show what it would do, and write nothing'),
+      json,
+      ...common,
+    },
   },
   {
     name: 'ledger rebuild',

@@ -12,9 +12,11 @@ import { findRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
 import { closedFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
+import { printError } from '../runtime/terminal.ts'
 import { startChild } from './child.ts'
 import { CommandError } from './errors.ts'
 import type { Running } from './keeper.ts'
+import { redisLeft, redisOptions, waitingText } from './redis-left.ts'
 import { mongoSocketIn, mongoUrlOf } from './stores.ts'
 
 const run = promisify(execFile)
@@ -32,21 +34,34 @@ export interface StoreOptions {
 const START_TIMEOUT_MS = 20_000
 const POLL_MS = 50
 
-/** The real redis-server. Throws what `startRedis` throws. */
+/**
+ * The real redis-server. Throws what `startRedis` throws. Its stop rejects with `RedisLeftError` if
+ * Redis holds commands that cannot be written.
+ */
 export async function startRedisStore(options: StoreOptions): Promise<Running> {
-  const { config, dataDir, runDir, log, stopTimeoutMs } = options
+  const { config, dataDir, log } = options
   const redis = await startRedis({
-    dataDir: join(dataDir, 'redis-data'),
-    runDir,
-    appendfsync: config.redis.appendfsync,
-    log,
-    closeTimeoutMs: stopTimeoutMs,
+    ...redisOptions(options),
+    onWait: (unwritten) => {
+      log.warn({ ...unwritten }, 'redis-server is not ended before its append-only file is written')
+      printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
+    },
     program: await findRedis(dataDir),
   })
+  const { pid } = redis
+  const sayLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
+  process.once('exit', sayLeft)
+  const forget = () => process.removeListener('exit', sayLeft)
+  void redis.exited.then(forget)
   return {
-    pid: redis.pid,
+    pid,
     exited: redis.exited.then(({ code, signal }) => signal ?? `code ${code}`),
-    stop: () => redis.close(),
+    async stop() {
+      const unwritten = await redis.close()
+      if (unwritten === null) return
+      forget()
+      throw await redisLeft(options, redis, unwritten)
+    },
   }
 }
 

@@ -13,7 +13,7 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { endWithParent, type TakenPorts, tellParent } from './ipc.ts'
+import { endWithParent, mayListen, type TakenPorts, tellParent } from './ipc.ts'
 import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -25,12 +25,15 @@ export interface RoleContext {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Whether Redis is still configured as it was found at start. */
+  /** Whether Redis is still configured as it was found at start, and can write. */
   readonly isRedisFit: () => boolean
+  readonly canRedisWrite: () => boolean
   /** False while all of the ledger is lost. */
   readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
+  /** Resolves when the role may open its sockets, which a standby does later. */
+  mayListen(): Promise<void>
   /** A part of the role has failed for good: ends the process in order, with code 1. */
   fail(error: Error, what: string): void
 }
@@ -91,13 +94,14 @@ async function startInOrder(
     const lost = await findLedger(redis, config)
     const watch = watchLedger(redis, config.ledger.partitions, lost, log)
     shutdown.add('ledger watch', () => watch.stop())
-    const policy = watchRedisPolicy(redis, log)
+    const policy = watchRedisPolicy(redis, log, metrics.redisCannotWrite)
     shutdown.add('redis policy', () => policy.stop())
-    const { isKept: isRedisFit } = policy
+    const { canWrite: canRedisWrite } = policy
+    const isRedisFit = () => policy.isKept() && canRedisWrite()
     const isLedgerThere = () => watch.isThere()
-    const fitness = { isRedisFit, isLedgerThere }
+    const fitness = { isRedisFit, canRedisWrite, isLedgerThere }
     const role = await startRole({
-      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs },
+      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs, mayListen },
       fail: shutdown.fail,
     })
     if (name !== 'admin') {

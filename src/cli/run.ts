@@ -56,6 +56,8 @@ async function dispatch(
   switch (command.name) {
     case 'start':
       return (await import('./start.ts')).start(file)
+    case 'stop':
+      return (await import('./stop.ts')).stop(options, file)
     case 'realtime':
     case 'admin':
     case 'recorder':

@@ -45,6 +45,7 @@ export const ConfigSchema = section({
     port: port(),
     defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
+    standby: Type.Boolean(),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     listeners: integer(1, 64),
@@ -52,6 +53,7 @@ export const ConfigSchema = section({
     batchSizeMax: integer(1, 1024),
     batchesInFlightMax: integer(1, 64),
     inFlightMax: integer(1, 1_000_000),
+    reportsBytesMax: integer(1024 * 1024, 64 * 1024 * 1024 * 1024),
     queueMsMax: integer(1, 60 * SECOND_MS),
     newSessionsPercent: integer(1, 100),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
@@ -113,6 +115,7 @@ export const ConfigSchema = section({
     operationKeepMs: integer(60 * SECOND_MS, 30 * DAY_MS),
     directoryTtlMs: integer(60 * SECOND_MS, 60 * DAY_MS),
     ownersCachedMax: integer(1, 10_000_000),
+    ownersWarmedMax: integer(0, 10_000_000),
     backlogWarnPercent: integer(1, 99),
     backlogRefusePercent: integer(2, 100),
   }),
@@ -165,7 +168,10 @@ export const ConfigSchema = section({
   log: section({
     level: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
   }),
-  shutdown: section({ timeoutMs: integer(100, 10 * 60 * SECOND_MS) }),
+  shutdown: section({
+    timeoutMs: integer(100, 10 * 60 * SECOND_MS),
+    writeTimeoutMs: integer(0, HOUR_MS),
+  }),
 })
 
 type DeepReadonly<T> = T extends readonly (infer Item)[]

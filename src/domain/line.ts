@@ -14,6 +14,8 @@ export interface Line {
   origin: string
   sessionId: string
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   usaget: string
   calledNumber: string
   rateKey: string
@@ -24,10 +26,14 @@ export interface Line {
   grouped: number
   covered: number
   priced: number
-  /** Micros: what groups of money paid; price to be paid; of it paid by no bucket. */
+  /**
+   * Micros: what groups of money paid; price to be paid; of it paid by no bucket, and of that what
+   * the account owes.
+   */
   coveredMicros: number
   charged: number
   debt: number
+  accountDebt: number
   /** Whether units beyond the groups are `over_group`, and not `out_group`. */
   hasGroups: boolean
   /** How the price came about (SegmentStart): enough to compute it again by hand. */
@@ -64,6 +70,15 @@ export interface OperationNote {
   additional?: Readonly<Record<string, unknown>>
 }
 
+/** Units or micros by which a correction makes the lines even with the ledger; of either sign. */
+export interface MendedSums {
+  credited: number
+  spent: number
+  /** Debt of the owner, micros. */
+  owed: number
+  repaid: number
+}
+
 /** The record of a balance operation (top-up, adjustment). Optional fields are absent if unused. */
 export interface OperationLine extends OperationNote {
   stamp: string
@@ -87,6 +102,8 @@ export interface OperationLine extends OperationNote {
   counter?: string
   limit?: number
   counted?: number
+  /** Of a correction: what it adds to the sums of lines, which its amount says of all others. */
+  mended?: MendedSums
   before: number
   after: number
   /** Part of the amount that repaid debt, micros. */

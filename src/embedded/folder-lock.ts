@@ -70,6 +70,15 @@ export async function isLocked(runDir: string, name: string): Promise<boolean> {
   return false
 }
 
+/** Process id of the owner, if one lives and says so in time. */
+export async function ownerOf(runDir: string, name: string): Promise<number | undefined> {
+  for (const entry of await entriesOf(runDir, name)) {
+    const { state, pid } = await holderOf(join(runDir, entry))
+    if (state === 'owner' && pid !== undefined) return pid
+  }
+  return undefined
+}
+
 /**
  * Who keeps us from owning the lock, or nobody. An owner does, and of two candidates the one whose
  * name comes first; for a candidate that comes after us we wait: it may be about to own, or go.

@@ -1,14 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../runtime/log.ts'
 import { FolderInUseError, type FolderLock, isLocked, lockFolder } from './folder-lock.ts'
-import { type AppendFsync, LOG_FILE, redisArguments } from './redis/arguments.ts'
+import { type AppendFsync, LOG_FILE, liveSettings, redisArguments } from './redis/arguments.ts'
 import { ask } from './redis/ask.ts'
 import { environmentFor, findRedis, type RedisProgram } from './redis/find.ts'
-import { stopOrphan } from './redis/orphan.ts'
+import { findLeft, type LeftRedis, OrphanRedisError } from './redis/left.ts'
+import { adoptServer, type RedisExit, type RedisServer, spawnRedis } from './redis/server.ts'
+import { resumeWrites, type Unwritten, untilWritten } from './redis/written.ts'
 import { closedFolder } from './run-dir.ts'
+
+export type { RedisExit } from './redis/server.ts'
+export type { Unwritten } from './redis/written.ts'
 
 const LOCK_NAME = 'redis'
 /** Names the run folder of the last start, in case the next one has another. */
@@ -18,9 +22,8 @@ const POLL_MS = 10
 const SILENT_POLLS_MAX = 1_500
 const REPLY_MS = 2_000
 const CLOSE_TIMEOUT_MS = 10_000
+const WRITE_TIMEOUT_MS = 30_000
 const LOG_LINES_SHOWN = 8
-
-export type RedisExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 export type RedisOptions = {
   /** Folder of the append-only files; created if needed. */
@@ -31,8 +34,12 @@ export type RedisOptions = {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Limit on memory; without it Redis takes what the machine has. */
   readonly maxmemoryBytes?: number
-  /** How long `close` waits for an orderly end; ten seconds by default. */
+  /** How long `close` waits until the append-only file is written; 30 seconds by default. */
+  readonly writeTimeoutMs?: number
+  /** How long `close` then waits for an orderly end; ten seconds by default. */
   readonly closeTimeoutMs?: number
+  /** Called once when `close` has to wait for the append-only file. */
+  readonly onWait?: (unwritten: Unwritten) => void
   /** Which redis-server to run; found by `findRedis` if not given. */
   readonly program?: RedisProgram
 }
@@ -42,8 +49,13 @@ export type EmbeddedRedis = {
   readonly url: string
   readonly socketPath: string
   readonly pid: number
-  /** Ends Redis with its log on the disk; by force after `closeTimeoutMs`. May be called twice. */
-  close(): Promise<void>
+  /**
+   * Ends Redis once its append-only file is on the disk, and resolves with null. If that takes
+   * longer than `writeTimeoutMs` Redis is left running, for the next owner of the folder to adopt,
+   * and it resolves with what is not written. With `force` Redis is ended without waiting. Only the
+   * first call acts.
+   */
+  close(how?: { force: boolean }): Promise<Unwritten | null>
   /** When Redis has ended, for whatever reason, and the data folder is free again. */
   readonly exited: Promise<RedisExit>
 }
@@ -55,146 +67,205 @@ export class RedisStartError extends Error {
 
 /**
  * Runs a real redis-server on a data folder, reachable on a unix socket only, and waits until it
- * has loaded its data. A Redis that outlived a killed owner is ended first, in order.
+ * has loaded its data. One that an earlier owner has left running is adopted: it may hold commands
+ * that are not on the disk. Redis outlives this process unless `close` ends it.
  * @throws RedisMissingError, FolderInUseError (its owner is alive), OrphanRedisError,
  *   RedisStartError (with the last lines of its log)
  */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   const program = options.program ?? (await findRedis(options.dataDir))
-  const dataDir = resolve(options.dataDir)
+  const redis = await own(options, (left, given) =>
+    left === null ? spawnReady(given, program) : adoptReady(given, left),
+  )
+  return redis as EmbeddedRedis
+}
+
+/**
+ * Takes over the Redis that an earlier owner has left running; null: there is none.
+ * @throws as `startRedis` does
+ */
+export function adoptRedis(options: RedisOptions): Promise<EmbeddedRedis | null> {
+  return own(options, (left, given) => (left === null ? null : adoptReady(given, left)))
+}
+
+type Begin = (
+  left: LeftRedis | null,
+  options: RedisOptions,
+) => Promise<RedisServer> | RedisServer | null
+
+/** Begins with the lock of the folder in hand, which is kept until Redis has ended or is left. */
+async function own(given: RedisOptions, begin: Begin): Promise<EmbeddedRedis | null> {
+  const dataDir = resolve(given.dataDir)
   closedFolder(dataDir)
+  const options = { ...given, dataDir }
   const lock = await lockFolder(options.runDir, LOCK_NAME)
   try {
-    await takeOver(dataDir, options.runDir, options.log)
-    return await start({ ...options, dataDir }, program, lock)
+    const left = await findLeftIn(options)
+    const server = await begin(left, options)
+    if (server !== null) return handleOf(server, options, lock)
   } catch (error) {
     await lock.release()
     throw error
   }
+  await lock.release()
+  return null
 }
 
-/** Makes sure that no other Redis has the data folder open. */
-async function takeOver(dataDir: string, runDir: string, log: Pick<Logger, 'warn'>): Promise<void> {
+/** The Redis that has the data folder open. One with another socket cannot be adopted. */
+async function findLeftIn({ dataDir, runDir, log }: RedisOptions): Promise<LeftRedis | null> {
   const record = join(dataDir, RUN_RECORD)
-  const earlier = await readFile(record, 'utf8').catch(() => runDir)
-  if (earlier !== runDir && (await isLocked(earlier, LOCK_NAME))) {
-    throw new FolderInUseError(dataDir, undefined)
+  const earlier = await readFile(record, 'utf8').catch(() => '')
+  if (earlier === runDir) return findLeft(socketIn(runDir))
+  if (earlier !== '') {
+    if (await isLocked(earlier, LOCK_NAME)) throw new FolderInUseError(dataDir, undefined)
+    await endElsewhere(socketIn(earlier), dataDir, log)
   }
-  for (const dir of new Set([earlier, runDir])) {
-    const socketPath = socketIn(dir)
-    if (await stopOrphan(socketPath)) {
-      log.warn({ socketPath }, 'ended a redis-server that had outlived its owner')
-    }
-  }
+  // Not where nothing changes: a full disk would leave the record empty.
   await writeFile(record, runDir)
+  return findLeft(socketIn(runDir))
 }
 
-async function start(
-  options: RedisOptions,
-  program: RedisProgram,
-  lock: FolderLock,
-): Promise<EmbeddedRedis> {
-  const { dataDir, log } = options
-  const socketPath = socketIn(options.runDir)
+async function endElsewhere(
+  socketPath: string,
+  dataDir: string,
+  log: RedisOptions['log'],
+): Promise<void> {
+  const left = await findLeft(socketPath)
+  if (left === null) return
+  const server = adoptServer(left.pid, socketPath)
+  const limitMs = WRITE_TIMEOUT_MS
+  const unwritten = await untilWritten({ socketPath, dataDir, limitMs, onWait: () => undefined })
+  if (unwritten !== null) {
+    server.release()
+    await resumeWrites(socketPath)
+    const { reason } = unwritten
+    throw new OrphanRedisError(
+      `a redis-server of an earlier run (process ${left.pid}) has to end first: ${reason}`,
+    )
+  }
+  await end(server, socketPath, CLOSE_TIMEOUT_MS, log)
+  log.warn({ socketPath }, 'ended a redis-server that had outlived its owner')
+}
+
+async function spawnReady(options: RedisOptions, program: RedisProgram): Promise<RedisServer> {
+  const { dataDir, runDir, log } = options
+  const socketPath = socketIn(runDir)
   const logFile = join(dataDir, LOG_FILE)
   const logSizeBytes = await stat(logFile).then(
     (found) => found.size,
     () => 0,
   )
-  // A process group of its own: Ctrl-C in a terminal reaches the whole group of the owner, and
-  // Redis has to stay until the owner has drained.
-  const child = spawn(program.command, redisArguments(program, { ...options, socketPath }), {
-    ...environmentFor(program),
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const said = lastOutput(child)
-  const ended = endOf(child)
-  const problem = await untilReady(socketPath, child)
+  const args = redisArguments(program, { ...options, socketPath })
+  const server = spawnRedis(program.command, args, environmentFor(program))
+  const problem = await untilReady(socketPath, server)
   if (problem !== undefined) {
-    child.kill('SIGKILL')
-    await ended
-    const lines = [said(), await textFrom(logFile, logSizeBytes)].join('\n').trim().split('\n')
+    server.kill()
+    await server.exited
+    const lines = [server.said(), await textFrom(logFile, logSizeBytes)]
+      .join('\n')
+      .trim()
+      .split('\n')
     const shown = lines.slice(-LOG_LINES_SHOWN).join('\n')
     throw new RedisStartError(`${program.command} ${problem}. Its last words:\n${shown}`)
   }
-  const pid = child.pid ?? 0
-  log.info({ pid, version: program.version, socketPath }, 'redis-server started')
-  let closing: Promise<void> | undefined
-  const exited = ended.then(async (exit) => {
-    await lock.release()
-    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unasked')
-    return exit
-  })
-  const close = () => {
-    closing ??= hasEnded(child)
-      ? exited.then(() => undefined)
-      : stop(child, exited, { ...options, socketPath })
-    return closing
+  log.info({ pid: server.pid, version: program.version, socketPath }, 'redis-server started')
+  return server
+}
+
+async function adoptReady(
+  options: RedisOptions,
+  { pid, version }: LeftRedis,
+): Promise<RedisServer> {
+  const socketPath = socketIn(options.runDir)
+  const server = adoptServer(pid, socketPath)
+  const problem = await untilReady(socketPath, server)
+  if (problem !== undefined) {
+    server.release()
+    throw new OrphanRedisError(`a redis-server of an earlier run (process ${pid}) ${problem}`)
   }
-  return { url: `unix://${socketPath}`, socketPath, pid, close, exited }
+  const { dataDir, log } = options
+  const unwritten = await untilWritten({ socketPath, dataDir, limitMs: 0, onWait: () => undefined })
+  await resumeWrites(socketPath)
+  // With 'always' Redis ends at the first write that fails, and would lose what it holds.
+  const settings = unwritten === null ? Object.entries(liveSettings(options)) : []
+  for (const [name, value] of settings) {
+    await ask(socketPath, ['CONFIG', 'SET', name, String(value)], REPLY_MS)
+  }
+  log.warn({ pid, version, ...unwritten }, 'adopted a redis-server of an earlier run')
+  return server
 }
 
 /** Undefined when Redis answers with its data loaded, else what went wrong. */
-async function untilReady(socketPath: string, child: ChildProcess): Promise<string | undefined> {
+async function untilReady(socketPath: string, server: RedisServer): Promise<string | undefined> {
   for (let silent = 0; silent < SILENT_POLLS_MAX; silent++) {
-    if (child.pid === undefined) return 'cannot be run'
-    if (child.exitCode !== null) return `ended at start with code ${child.exitCode}`
-    if (child.signalCode !== null) return `ended at start by ${child.signalCode}`
+    if (server.pid === 0) return 'cannot be run'
+    const exit = server.exit()
+    if (exit !== null) return `ended at start ${exit.signal ?? `with code ${exit.code}`}`
     const reply = await ask(socketPath, ['PING'], REPLY_MS).catch(() => '')
-    if (reply === 'PONG') return undefined
+    // On a full disk it has its data, and answers PING with an error.
+    if (reply === 'PONG' || reply.startsWith('-MISCONF')) return undefined
     if (reply.startsWith('-LOADING')) silent = 0
     await delay(POLL_MS)
   }
   return 'does not answer'
 }
 
-async function stop(
-  child: ChildProcess,
-  exited: Promise<RedisExit>,
-  options: Pick<RedisOptions, 'log' | 'closeTimeoutMs'> & { socketPath: string },
-): Promise<void> {
-  const waitMs = options.closeTimeoutMs ?? CLOSE_TIMEOUT_MS
-  // No answer is the rule: Redis ends instead. Whether it did is seen by the process, below.
-  ask(options.socketPath, ['SHUTDOWN', 'NOSAVE'], waitMs).catch(() => child.kill('SIGTERM'))
-  const timer = setTimeout(() => {
-    options.log.warn({ pid: child.pid, waitMs }, 'redis-server did not end: killing it')
-    child.kill('SIGKILL')
-  }, waitMs)
-  await exited
-  clearTimeout(timer)
-}
-
-/** Then the socket may already belong to the Redis started after it. */
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null
-}
-
-/** How the child ended. If this process ends first, in any way it notices, it ends the child. */
-function endOf(child: ChildProcess): Promise<RedisExit> {
-  const endWithOwner = () => child.kill('SIGTERM')
-  process.once('exit', endWithOwner)
-  return new Promise((done) => {
-    const settle = (exit: RedisExit) => {
-      process.removeListener('exit', endWithOwner)
-      done(exit)
-    }
-    child.once('exit', (code, signal) => settle({ code, signal }))
-    child.once('error', () => {
-      if (child.pid === undefined) settle({ code: null, signal: null })
-    })
+function handleOf(server: RedisServer, options: RedisOptions, lock: FolderLock): EmbeddedRedis {
+  const { runDir, log, closeTimeoutMs = CLOSE_TIMEOUT_MS } = options
+  const socketPath = socketIn(runDir)
+  const { pid } = server
+  let closing: Promise<Unwritten | null> | undefined
+  const exited = server.exited.then(async (exit) => {
+    await lock.release()
+    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unasked')
+    return exit
   })
+  const act = async (force: boolean): Promise<Unwritten | null> => {
+    // Its socket may belong to the Redis that was started after it.
+    if (server.exit() === null) {
+      const unwritten = force ? null : await written(server, options)
+      if (unwritten !== null) {
+        server.release()
+        await lock.release()
+        return unwritten
+      }
+      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was asked to')
+      else await end(server, socketPath, closeTimeoutMs, log)
+    }
+    await exited
+    return null
+  }
+  const close = (how = { force: false }) => {
+    closing ??= act(how.force)
+    return closing
+  }
+  return { url: `unix://${socketPath}`, socketPath, pid, close, exited }
 }
 
-/** What Redis says before it has opened its log file, as for a setting it does not know. */
-function lastOutput(child: ChildProcess): () => string {
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (bytes: Buffer) => {
-      text = (text + bytes.toString('utf8')).slice(-4096)
-    })
-  }
-  return () => text.trim()
+/** What stays unwritten, with writes let through again; null: all is written, or it has ended. */
+async function written(server: RedisServer, options: RedisOptions): Promise<Unwritten | null> {
+  const { runDir, dataDir, writeTimeoutMs = WRITE_TIMEOUT_MS, onWait = () => undefined } = options
+  const socketPath = socketIn(runDir)
+  const waiting = untilWritten({ socketPath, dataDir, limitMs: writeTimeoutMs, onWait })
+  const unwritten = await Promise.race([waiting, server.exited.then(() => null)])
+  if (unwritten !== null) await resumeWrites(socketPath)
+  return unwritten
+}
+
+async function end(
+  server: RedisServer,
+  socketPath: string,
+  timeoutMs: number,
+  log: RedisOptions['log'],
+): Promise<void> {
+  // No answer is the rule: Redis ends instead. Whether it did is seen by the process, below.
+  ask(socketPath, ['SHUTDOWN', 'NOSAVE'], timeoutMs).catch(() => undefined)
+  const timer = setTimeout(() => {
+    log.warn({ pid: server.pid, timeoutMs }, 'redis-server did not end: killing it')
+    server.kill()
+  }, timeoutMs)
+  await server.exited
+  clearTimeout(timer)
 }
 
 async function textFrom(path: string, offsetBytes: number): Promise<string> {

@@ -142,7 +142,10 @@ export async function lostPartitions(
  */
 export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
+  const before = await guard(client.hgetall(keys.meta))
   for (const [field, value] of settingsOf(keys)) {
+    // No write where nothing changes: a Redis with a full disk refuses it.
+    if (before[field] === String(value)) continue
     if ((await guard(client.hsetnx(keys.meta, field, String(value)))) === 1) continue
     const noted = await guard(client.hget(keys.meta, field))
     compare(field, value, noted)

@@ -3,9 +3,11 @@
  *
  *   record  u8 4 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state | what it has of its segment (segment-packing.ts)
+ *           number | u8 state, with 80 added before a service identifier | what it has of its segment (segment-packing.ts)
  *
- * Format 3 is the same without credit of refunds. Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
+ * Format 3 has no debt of accounts, no service identifiers and no credit of refunds in lines; the
+ * rest is the same.
+ * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
@@ -14,7 +16,7 @@ import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 4
 /** Formats in this layout. */
@@ -24,6 +26,8 @@ const PACKED_FORMATS: readonly unknown[] = [1, 2]
 const RESULT_FORMAT = 2
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
+/** Added to the state. */
+const HAS_IDENTIFIER = 0x80
 
 /** What one commit tells the recorder beside the states of the owners. */
 export interface StreamRecord {
@@ -37,6 +41,15 @@ export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
   writeRecord(writer, record)
   writer.closeLength(openedAt)
 }
+
+export function packRecord(record: StreamRecord): Buffer {
+  const writer = new Writer(RECORD_BYTES)
+  writeRecord(writer, record)
+  return writer.take()
+}
+
+/** What a record of some operations usually takes. */
+const RECORD_BYTES = 1024
 
 function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
   writer.u8(RECORD_FORMAT)
@@ -71,22 +84,30 @@ function writeLine(writer: Writer, line: Line): void {
   writer.number(line.ratingGroup)
   writer.string(line.usaget)
   writer.string(line.calledNumber)
-  writer.u8(STATES.indexOf(line.state))
+  const state = STATES.indexOf(line.state)
+  if (line.serviceIdentifier === '') writer.u8(state)
+  else {
+    writer.u8(state + HAS_IDENTIFIER)
+    writer.string(line.serviceIdentifier)
+  }
   writeLineParts(writer, line)
 }
 
 function readLine(reader: Reader): Line {
-  return readLineParts(reader, {
-    stamp: reader.string(),
-    aid: reader.number(),
-    sid: reader.number(),
-    origin: reader.word(),
-    sessionId: reader.string(),
-    ratingGroup: reader.number(),
-    usaget: reader.word(),
-    calledNumber: reader.string(),
-    state: present(STATES[reader.u8()], 'state of a line'),
-  })
+  const stamp = reader.string()
+  const aid = reader.number()
+  const sid = reader.number()
+  const origin = reader.word()
+  const sessionId = reader.string()
+  const ratingGroup = reader.number()
+  const usaget = reader.word()
+  const calledNumber = reader.string()
+  const marked = reader.u8()
+  const state = present(STATES[marked & ~HAS_IDENTIFIER], 'state of a line')
+  const serviceIdentifier = marked & HAS_IDENTIFIER ? reader.word() : ''
+  const owner = { stamp, aid, sid, origin, sessionId }
+  const name = { ...owner, ratingGroup, serviceIdentifier, usaget, calledNumber, state }
+  return readLineParts(reader, name)
 }
 
 function unpackOldRecord(packed: Buffer): StreamRecord {

@@ -1,12 +1,15 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 6 | u8 state, 80 with a client | name and state of the client | origin | session id | opened | expires | last number | processed |
+ *   session  u8 6 | u8 state, with 80 added before a client | name and state of the client | origin |
+ *            session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
- *   service  rating group | usage type | u8 flags | called number | last report | units of all
+ *   service  rating group | usage type | u8 flags | service identifier | called number | last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
- * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a. Format 5 has no clients.
+ * Format 5 has no clients, debt of accounts, service identifiers or parts of grants; the rest is
+ * the same.
+ * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -21,7 +24,7 @@ import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-s
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 export const SESSION_FORMAT = 6
 /** Formats in this layout. */
@@ -42,6 +45,7 @@ const HAS_REPORT = 8
 const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
+const HAS_IDENTIFIER = 128
 
 /** Behind its length as u32. `sessionKey`: names it in the ledger (keys.ts). */
 export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
@@ -49,6 +53,15 @@ export function writeSessionBlock(writer: Writer, session: Session, sessionKey: 
   writeSession(writer, session, sessionKey)
   writer.closeLength(openedAt)
 }
+
+export function packSession(session: Session, sessionKey: string): Buffer {
+  const writer = new Writer(SESSION_BYTES)
+  writeSession(writer, session, sessionKey)
+  return writer.take()
+}
+
+/** What a packed session usually takes. */
+const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
@@ -137,6 +150,7 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
   writer.number(service.ratingGroup)
   writer.string(service.usaget)
   writer.u8(flags)
+  if (flags & HAS_IDENTIFIER) writer.string(service.serviceIdentifier)
   if (flags & HAS_CALLED) writer.string(service.calledNumber)
   if (flags & HAS_REPORT) writer.time(service.reportedMs, sinceMs)
   if (flags & HAS_TOTALS) {
@@ -153,6 +167,7 @@ function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   let flags = hasTotals ? HAS_TOTALS : 0
   if (service.accessBorne) flags |= ACCESS_BORNE
   if (service.othersBorne) flags |= OTHERS_BORNE
+  if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
   if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
   if (service.segment !== null) flags |= HAS_SEGMENT
@@ -167,6 +182,7 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
   const hasTotals = (flags & HAS_TOTALS) !== 0
   const service: ServiceSession = {
     ratingGroup,
+    serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
     usaget,
     calledNumber: flags & HAS_CALLED ? reader.string() : '',
     accessBorne: (flags & ACCESS_BORNE) !== 0,

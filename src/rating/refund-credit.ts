@@ -7,6 +7,7 @@ import {
   type BucketRef,
   copyOwner,
   debtOf,
+  type OwnerSlot,
   type OwnerState,
   type Payer,
 } from '../domain/bucket.ts'
@@ -15,6 +16,7 @@ import type { Reason } from '../domain/charge-outcome.ts'
 import { MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
 import { addCredit, BalanceRangeError } from '../domain/credit.ts'
+import { ownerAt } from '../domain/debt.ts'
 import { emptyService, priceOf, startedService } from '../domain/segment.ts'
 import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
 import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
@@ -91,8 +93,7 @@ function moneyTerms(
     const { start, wanted, untilMs } = rated
     return { start: moneyStart(start), wanted: { ...wanted, groups: [] }, untilMs }
   }
-  const zone = profile.timeZone === '' ? context.zone : profile.timeZone
-  const holdings = holdingsAt(context.catalogue, profile, atMs, zone)
+  const holdings = holdingsAt(context.catalogue, profile, atMs, context.calendar)
   if (holdings === null) return 'unknownSubscriber'
   const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
@@ -178,19 +179,29 @@ class CreditWork {
    * any of money. Money pays the subscriber's debt first.
    */
   private creditPrepaid(units: number, order: readonly Payer[]): boolean {
-    const { segment } = this
     const ofUnits = this.last(order, true)
     if (ofUnits !== undefined) this.credit(ofUnits, units, 'creditedUnits')
     const micros = this.priced(ofUnits === undefined ? units : 0)
-    const { subscriber } = this.owners
-    segment.debt = Math.min(micros, debtOf(subscriber))
-    subscriber.owed -= segment.debt
-    const left = micros - segment.debt
-    if (left === 0) return true
     const ofMoney = this.last(order, false)
+    let left = micros - this.repay(0, micros)
+    // Money of the account pays what the account owes, as its top-ups do.
+    if (ofMoney?.owner === 1) left -= this.repay(1, left)
+    if (left === 0) return true
     if (ofMoney === undefined) return false
     this.credit(ofMoney, left, 'creditedMoney')
     return true
+  }
+
+  /** Takes back debt of an owner; how much. */
+  private repay(slot: OwnerSlot, micros: number): number {
+    const { segment } = this
+    const owner = ownerAt(this.owners, slot)
+    if (owner === null) return 0
+    const paid = Math.min(micros, debtOf(owner))
+    owner.owed -= paid
+    segment.debt += paid
+    if (slot === 1) segment.accountDebt += paid
+    return paid
   }
 
   private priced(units: number): number {

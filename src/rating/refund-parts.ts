@@ -96,6 +96,7 @@ function emptyBack(segment: Segment): Segment {
   back.coveredMicros = 0
   back.charged = 0
   back.debt = 0
+  back.accountDebt = 0
   back.lapsedUnits = 0
   back.lapsedMicros = 0
   back.payments = []

@@ -7,13 +7,14 @@ import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import { findService } from '../domain/reported.ts'
-import { copySegment, emptyService, withSegment } from '../domain/segment.ts'
+import { findService, isSameService, type ServiceName } from '../domain/reported.ts'
+import { copySegment, costOf, emptyService, withSegment } from '../domain/segment.ts'
 import type { Segment, ServiceSession, Session } from '../domain/session.ts'
 import { denied, settledOnly } from './answers.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 import { creditRefund } from './refund-credit.ts'
 import { explained, splitMoney, splitUnits } from './refund-parts.ts'
+import { settleUnits, type UnitWork } from './service-units.ts'
 
 interface RefundState {
   subscriber: OwnerState
@@ -29,34 +30,51 @@ export interface Refund {
   lines: Line[]
 }
 
+type HasPrice = (service: ServiceRequest) => boolean
+
+interface WorkState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceSession[]
+  lines: readonly Line[]
+  microsLeft: number
+}
+
 /** Each service has its own outcome; what is denied has moved nothing. */
 export function refundSession(
   state: RefundState,
   identified: IdentifiedRequest,
   context: ChargeContext,
+  hasPrice: HasPrice,
 ): Refund {
-  const work = new RefundWork(state, identified, context)
+  const work = new RefundWork(state, identified, context, hasPrice)
   work.run()
   return work
 }
 
-class RefundWork implements Refund {
+class RefundWork implements Refund, UnitWork<WorkState> {
   subscriber: OwnerState
   account: OwnerState | null
   readonly services: ServiceOutcome[] = []
-  readonly lines: Line[] = []
-  private readonly session: Session
+  lines: Line[] = []
+  readonly session: Session
+  readonly hasPrice: HasPrice
   private readonly request: ChargeRequest
   private readonly sessionKey: string
   private readonly context: ChargeContext
   /** Micros that refunds of no event may still give back in this request. */
   private microsLeft: number
 
-  constructor(state: RefundState, identified: IdentifiedRequest, context: ChargeContext) {
-    const { subscriber, account, session } = state
-    this.subscriber = copyOwner(subscriber)
-    this.account = account === null ? null : copyOwner(account)
+  constructor(
+    { subscriber, account, session }: RefundState,
+    identified: IdentifiedRequest,
+    context: ChargeContext,
+    hasPrice: HasPrice,
+  ) {
+    this.subscriber = subscriber
+    this.account = account
     this.session = session
+    this.hasPrice = hasPrice
     this.request = identified.request
     this.sessionKey = identified.sessionKey
     this.context = context
@@ -65,20 +83,42 @@ class RefundWork implements Refund {
 
   run(): void {
     const { session, request } = this
-    if (session.state === 'open') {
-      for (const wanted of request.services) this.services.push(this.credit(wanted))
-      return
-    }
-    const isOfAll = request.services.every(
-      (wanted) => wanted.requested < 0 && this.indexOf(wanted) < 0,
-    )
+    const isOfAll = session.state !== 'open' && request.services.every((one) => !this.isOfPart(one))
     if (!isOfAll) {
-      for (const wanted of request.services) this.services.push(this.part(wanted))
+      for (const wanted of request.services) this.services.push(this.service(wanted))
       return
     }
     for (const [index, { segment }] of session.services.entries()) {
       if (segment !== null) this.services.push(this.whole(index, segment))
     }
+  }
+
+  private service(wanted: ServiceRequest): ServiceOutcome {
+    return wanted.parts === null ? this.settle(wanted) : settleUnits(this, wanted, true)
+  }
+
+  settle(wanted: ServiceRequest): ServiceOutcome {
+    return this.session.state === 'open' ? this.credit(wanted) : this.part(wanted)
+  }
+
+  state(): WorkState {
+    const { subscriber, account, microsLeft, session } = this
+    const [services, lines] = [session.services.slice(), [...this.lines]]
+    return { subscriber, account, services, lines, microsLeft }
+  }
+
+  restore({ subscriber, account, services, lines, microsLeft }: WorkState): void {
+    this.subscriber = subscriber
+    this.account = account
+    this.session.services = services.slice()
+    this.lines = [...lines]
+    this.microsLeft = microsLeft
+  }
+
+  /** Whether it says how much, or names a service of the event. */
+  private isOfPart(wanted: ServiceRequest): boolean {
+    const names = [wanted, ...(wanted.parts ?? []).map((part) => ({ ...wanted, ...part }))]
+    return names.some((name) => name.requested >= 0 || this.indexOf(name) >= 0)
   }
 
   /** Of no event. */
@@ -94,8 +134,8 @@ class RefundWork implements Refund {
     this.subscriber = credited.owners.subscriber
     this.account = credited.owners.account
     this.microsLeft -= credited.micros
-    const { ratingGroup, usaget, calledNumber } = wanted
-    session.services.push(emptyService(ratingGroup, usaget, calledNumber))
+    const { ratingGroup, usaget, calledNumber, serviceIdentifier } = wanted
+    session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
     const service = this.ended(session.services.length - 1, credited.segment, null)
     service.endedMicros -= credited.segment.charged
     return given(wanted, wanted.requested, service)
@@ -124,10 +164,8 @@ class RefundWork implements Refund {
   /** An amount of what the event cost: of several services the last one first. */
   private money(wanted: ServiceRequest): ServiceOutcome {
     const { services } = this.session
-    const isMeant = ({ ratingGroup }: ServiceSession) =>
-      wanted.ratingGroup < 0 || ratingGroup === wanted.ratingGroup
     const charged = services.map((service) =>
-      service.segment !== null && isMeant(service) ? service.segment.charged : 0,
+      service.segment !== null && isNamed(service, wanted) ? service.segment.charged : 0,
     )
     const most = charged.reduce((sum, micros) => sum + micros, 0)
     if (most === 0) return denied(wanted, 'nothingToRefund')
@@ -155,9 +193,11 @@ class RefundWork implements Refund {
     this.giveBack(back)
     const left = withSegment(service, rest)
     services[index] = left
-    const { ratingGroup, calledNumber } = service
-    const known = findService(session, { ratingGroup, usaget: MONEY_USAGE })
-    if (known === undefined) services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber))
+    const { ratingGroup, calledNumber, serviceIdentifier } = service
+    const known = findService(session, { ...service, usaget: MONEY_USAGE })
+    if (known === undefined) {
+      services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
+    }
     this.ended(known === undefined ? services.length - 1 : services.indexOf(known), back, null)
     return left
   }
@@ -182,20 +222,20 @@ class RefundWork implements Refund {
   }
 
   /** The service of the event that is meant, with something left to be given back; -1 for none. */
-  private indexOf(wanted: ServiceRequest): number {
+  private indexOf(wanted: ServiceName): number {
     const { services } = this.session
-    const same = (isNamed: (service: ServiceSession) => boolean) =>
-      services.flatMap((service, index) => {
-        const isMeant = service.segment !== null && service.usaget === wanted.usaget
-        return isMeant && isNamed(service) ? [index] : []
-      })
-    const [exact] = same(({ ratingGroup }) => ratingGroup === wanted.ratingGroup)
-    if (exact !== undefined) return exact
-    const [one, ...more] = same(({ ratingGroup }) => ratingGroup < 0 || wanted.ratingGroup < 0)
+    const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
+    if (exact >= 0) return exact
+    const [one, ...more] = services.flatMap((service, index) => {
+      const isLeft = service.segment !== null && service.usaget === wanted.usaget
+      return isLeft && isNamed(service, wanted) ? [index] : []
+    })
     return one !== undefined && more.length === 0 ? one : -1
   }
 
   private giveBack({ payments }: Segment): void {
+    this.subscriber = copyOwner(this.subscriber)
+    this.account = this.account === null ? null : copyOwner(this.account)
     for (const { owner, bucketId, amount } of payments) {
       const state = owner === 0 ? this.subscriber : this.account
       const bucket = state?.buckets.find(({ id }) => id === bucketId)
@@ -207,27 +247,27 @@ class RefundWork implements Refund {
   }
 }
 
-function given(
-  named: Pick<ServiceRequest, 'ratingGroup' | 'usaget'>,
-  granted: number,
-  service: ServiceSession,
-): ServiceOutcome {
-  const { ratingGroup, usaget } = named
+/** Whether a refund that may leave out the rating group or the identifier means this service. */
+function isNamed(service: ServiceName, wanted: ServiceName): boolean {
+  const isOfGroup = wanted.ratingGroup < 0 || service.ratingGroup === wanted.ratingGroup
+  const { serviceIdentifier: identifier } = wanted
+  return isOfGroup && (identifier === '' || service.serviceIdentifier === identifier)
+}
+
+function given(named: ServiceName, granted: number, service: ServiceSession): ServiceOutcome {
   return {
-    ratingGroup,
-    usaget,
+    ratingGroup: named.ratingGroup,
+    serviceIdentifier: named.serviceIdentifier,
+    usaget: named.usaget,
     reason: 'granted',
     granted,
+    parts: null,
     validityMs: 0,
     tariffChangeMs: 0,
     finalUnit: false,
     cost: costOf(service),
     quote: null,
   }
-}
-
-function costOf({ endedMicros, segment }: ServiceSession): number {
-  return endedMicros + (segment?.charged ?? 0)
 }
 
 function reversed(back: Segment, number: number, atMs: number): Segment {
@@ -246,6 +286,7 @@ function reversed(back: Segment, number: number, atMs: number): Segment {
   line.coveredMicros = minus(back.coveredMicros)
   line.charged = minus(back.charged)
   line.debt = minus(back.debt)
+  line.accountDebt = minus(back.accountDebt)
   for (const payment of line.payments) payment.amount = minus(payment.amount)
   return line
 }

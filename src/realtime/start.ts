@@ -42,6 +42,8 @@ export interface RealtimeOptions {
   readonly rules?: RequestRules
   /** Tells of file types and peers as they are stored; without it there are none. */
   readonly follow?: FollowStored
+  /** Resolves when the sockets may be opened; without it, at once. */
+  readonly mayListen?: () => Promise<void>
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
@@ -111,12 +113,15 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
+    await options.mayListen?.()
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
     server = await startHttp(options, parts, door)
     const openStates = () => clientStates.open()
-    diameter = await startDiameterService({ ...options, ...parts, ...stored, openStates })
+    const intake = admission
+    const diameterParts = { ...options, ...parts, ...stored, intake, openStates }
+    diameter = await startDiameterService(diameterParts)
   } catch (error) {
     server?.close()
     await pool?.close()
@@ -158,9 +163,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
 const BATCHES_BESIDE = 1.5
 
 function admissionOptions(config: Config): AdmissionOptions {
-  const { inFlightMax, queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
+  const { inFlightMax, reportsBytesMax, requestTimeoutMs: waitMsMax } = config.realtime
+  const { queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
   const limitMin = Math.ceil((workersOf(config.realtime) + BATCHES_BESIDE) * batchSizeMax)
-  return { inFlightMax, queue: { targetMs: queueMsMax, newSessionsPercent, limitMin } }
+  const queue = { targetMs: queueMsMax, newSessionsPercent, limitMin }
+  return { inFlightMax, reportsBytesMax, waitMsMax, queue }
 }
 
 function startWorkers(
@@ -181,11 +188,11 @@ function startWorkers(
     requestTimeoutMs,
     log,
     onBatch: metrics.batch,
-    onAside: () => admission.setAside(),
+    onAside: () => admission.setAside(monotonicMs()),
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
     onNews: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
       else onSessionNews(news)
     },
   })

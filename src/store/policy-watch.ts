@@ -1,11 +1,19 @@
 /** Looks again and again whether Redis is still configured as it was found at start. */
 import { createLogger, type Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
-import { checkRedisPolicy, replicasMissing, StorePolicyError } from './redis-policy.ts'
+import {
+  checkRedisPolicy,
+  replicasMissing,
+  StorePolicyError,
+  type WriteRefusals,
+  writeRefusals,
+} from './redis-policy.ts'
 
 export interface PolicyWatch {
   /** False while Redis is configured in a way that could lose units. */
   isKept(): boolean
+  /** False while no master can write what it executes, so that nothing is charged. */
+  canWrite(): boolean
   stop(): void
 }
 
@@ -16,11 +24,13 @@ const silent = createLogger({ name: 'redis-policy', level: 'silent' })
 /**
  * Somebody may change the configuration under the running product, and a Redis that comes back may
  * be another. It is logged when it begins and ends; an outage leaves the last verdict as it is.
- * Likewise where a master has fewer replicas than a commit needs, which does not make it unfit.
+ * Likewise where a master has fewer replicas than a commit needs, which does not make it unfit, and
+ * where one cannot write to its disk. `onRefusing` gets how many such masters there are.
  */
 export function watchRedisPolicy(
   redis: RedisConnection,
   log: Pick<Logger, 'error' | 'info'>,
+  onRefusing: (masters: number) => void = () => undefined,
   everyMs = EVERY_MS,
 ): PolicyWatch {
   let problem: string | null = null
@@ -41,11 +51,26 @@ export function watchRedisPolicy(
     if (found === null && missing !== null) log.info('every master has its replicas again')
     missing = found
   }
-  const lookAtAll = () => Promise.allSettled([look(), lookAtReplicas()])
+  let refusals: WriteRefusals = { refusing: 0, masters: 1, reason: null }
+  const lookAtWrites = async () => {
+    const found = await writeRefusals(redis)
+    const { reason } = found
+    if (reason !== null && reason !== refusals.reason) {
+      log.error({ ...found }, 'redis cannot write: nothing is charged there until it has room')
+    }
+    if (reason === null && refusals.reason !== null) log.info('redis can write again')
+    refusals = found
+    onRefusing(found.refusing)
+  }
+  const lookAtAll = () => Promise.allSettled([look(), lookAtReplicas(), lookAtWrites()])
   const timer = setInterval(lookAtAll, everyMs)
   timer.unref()
   void lookAtAll()
-  return { isKept: () => problem === null, stop: () => clearInterval(timer) }
+  return {
+    isKept: () => problem === null,
+    canWrite: () => refusals.refusing === 0 || refusals.refusing < refusals.masters,
+    stop: () => clearInterval(timer),
+  }
 }
 
 function messageOf(error: unknown): string {

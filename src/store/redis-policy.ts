@@ -64,3 +64,33 @@ export async function replicasMissing(redis: RedisConnection): Promise<string | 
   const least = Math.min(...counts)
   return least >= replicaAcks ? null : `redis: a master has ${least} of ${replicaAcks} replicas`
 }
+
+/** A master that refuses every write, because its disk is full or fails. */
+export interface WriteRefusals {
+  refusing: number
+  masters: number
+  /** Of one that refuses; null: none does. */
+  reason: string | null
+}
+
+/**
+ * Masters that say by INFO that they cannot write, which then refuse writes (MISCONF). Throws
+ * `StoreDownError`.
+ */
+export async function writeRefusals(redis: RedisConnection): Promise<WriteRefusals> {
+  const found = await redis.onEachMaster(refusalOf)
+  const reasons = found.filter((reason) => reason !== null)
+  return { refusing: reasons.length, masters: found.length, reason: reasons[0] ?? null }
+}
+
+async function refusalOf(master: RedisCommander): Promise<string | null> {
+  const info = await master.info('persistence')
+  const isBad = (field: string) => new RegExp(`^${field}:err`, 'm').test(info)
+  if (/^aof_enabled:1/m.test(info) && isBad('aof_last_write_status')) {
+    return 'its append-only file cannot be written'
+  }
+  if (!isBad('rdb_last_bgsave_status')) return null
+  const [, stops] = (await master.config('GET', 'stop-writes-on-bgsave-error')) as string[]
+  const [, points] = (await master.config('GET', 'save')) as string[]
+  return stops === 'yes' && points !== '' ? 'its last snapshot failed (bgsave)' : null
+}

@@ -1,5 +1,5 @@
 /** The page of the API as a person sees it: in a browser. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { toolPath } from '../support/tools.ts'
 
 let stores: TestStores
 let admin: Admin
@@ -40,12 +41,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const hasBrowser = spawnSync('chromium', ['--version']).status === 0
+const CHROMIUM = toolPath('chromium')
 
 /** The document as the browser has it when it is loaded. */
 async function shown(path: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
-    'chromium',
+    CHROMIUM ?? 'chromium',
     [
       ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
@@ -57,7 +58,7 @@ async function shown(path: string): Promise<string> {
 }
 
 describe('/docs', () => {
-  it.skipIf(!hasBrowser)('shows every collection and action in a browser', async () => {
+  it.skipIf(CHROMIUM === undefined)('shows every collection and action in a browser', async () => {
     const dom = await shown('/docs')
     expect(dom).toContain('<title>Tollgate entity API')
     for (const { name, actions } of DEFINITIONS.values()) {

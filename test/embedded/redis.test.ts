@@ -7,10 +7,11 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
-import { ask, NobodyListensError } from '../../src/embedded/redis/ask.ts'
-import { findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
-import { stopOrphan } from '../../src/embedded/redis/orphan.ts'
+import { ask } from '../../src/embedded/redis/ask.ts'
+import { environmentFor, findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
+import { OrphanRedisError } from '../../src/embedded/redis/left.ts'
 import {
+  adoptRedis,
   type EmbeddedRedis,
   type RedisOptions,
   RedisStartError,
@@ -32,9 +33,11 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await Promise.all(started.splice(0).map((redis) => redis.close()))
-  // What a failed test left running.
-  await stopOrphan(join(runDirFor(dataDir), 'redis.sock'))
+  await Promise.all(started.splice(0).map((redis) => redis.close({ force: true })))
+  // What a test has left running.
+  const log = { info: () => undefined, warn: note, error: note }
+  const left = await adoptRedis({ dataDir, runDir: runDirFor(dataDir), appendfsync: 'always', log })
+  await left?.close({ force: true })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -73,15 +76,6 @@ function isAlive(pid: number): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-/** Waits until nobody listens on the socket, which Redis closes last. */
-async function silenceOf(socketPath: string): Promise<void> {
-  for (;;) {
-    const reply = await ask(socketPath, ['PING'], 5_000).catch((error: unknown) => error)
-    if (reply instanceof NobodyListensError) return
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -158,11 +152,25 @@ describe('a started Redis', () => {
     expect(warnings).toEqual(['redis-server ended unasked'])
   })
 
-  test('is killed when it does not end by itself in time', async () => {
+  test('is killed by force when it does not end by itself in time', async () => {
     const redis = await start({ closeTimeoutMs: 100 })
     process.kill(redis.pid, 'SIGSTOP')
-    await redis.close()
+    expect(await redis.close({ force: true })).toBeNull()
     expect(await redis.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+
+  test('is left running when it does not say that its log is written', async () => {
+    const redis = await start({ writeTimeoutMs: 100 })
+    await withClient(redis.socketPath, (c) => c.set('k', 'v'))
+    process.kill(redis.pid, 'SIGSTOP')
+    expect(await redis.close()).toEqual({ reason: 'redis-server does not answer', bytes: null })
+    await expect(start()).rejects.toThrow(OrphanRedisError)
+    process.kill(redis.pid, 'SIGCONT')
+    const adopted = await start()
+    expect(adopted.pid).toBe(redis.pid)
+    expect(await withClient(adopted.socketPath, (c) => c.get('k'))).toBe('v')
+    expect(await adopted.close()).toBeNull()
+    expect(isAlive(redis.pid)).toBe(false)
   })
 })
 
@@ -182,17 +190,44 @@ describe('one Redis per data folder', () => {
     expect(await ask(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
-  test('a Redis that nobody owns is ended before the next, with its data', async () => {
+  test('a Redis that nobody owns is adopted, with its data and the settings of now', async () => {
     const program = await findRedis(dataDir)
     const socketPath = join(runDirFor(dataDir), 'redis.sock')
-    const settings = { dataDir, socketPath, appendfsync: 'everysec' as const }
-    const orphan = spawn(program.command, redisArguments(program, settings), { stdio: 'ignore' })
+    const given = { dataDir, socketPath, appendfsync: 'everysec' as const }
+    const orphan = spawn(program.command, redisArguments(program, given), {
+      ...environmentFor(program),
+      stdio: 'ignore',
+    })
     const ended = once(orphan, 'exit')
     await expect.poll(() => ask(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
     await withClient(socketPath, (c) => c.set('k', 'orphaned'))
-    const redis = await start()
-    expect(await ended).toEqual([0, null])
+    const redis = await start({ appendfsync: 'always', maxmemoryBytes: 50_000_000 })
+    expect(redis.pid).toBe(orphan.pid)
+    const settings = await withClient(redis.socketPath, (c) =>
+      c.config('GET', 'appendfsync', 'maxmemory'),
+    )
+    // In an order of its own.
+    expect(new Set(settings as string[])).toEqual(
+      new Set(['appendfsync', 'always', 'maxmemory', '50000000']),
+    )
     expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('orphaned')
+    expect(warnings).toEqual(['adopted a redis-server of an earlier run'])
+    expect(await redis.close()).toBeNull()
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('one that nobody owns ends when another run folder is used, with its data', async () => {
+    const first = await start({ writeTimeoutMs: 0 })
+    await withClient(first.socketPath, (c) => c.set('k', 'elsewhere'))
+    process.kill(first.pid, 'SIGSTOP')
+    expect(await first.close()).not.toBeNull()
+    process.kill(first.pid, 'SIGCONT')
+    const other = join(folder, 'other-run')
+    mkdirSync(other)
+    const second = await start({ runDir: other })
+    expect(second.pid).not.toBe(first.pid)
+    expect(isAlive(first.pid)).toBe(false)
+    expect(await withClient(second.socketPath, (c) => c.get('k'))).toBe('elsewhere')
     expect(warnings).toEqual(['ended a redis-server that had outlived its owner'])
   })
 })
@@ -206,18 +241,27 @@ describe('the owning process', () => {
     await once(owner.process, 'exit')
     expect(await ask(owner.socketPath, ['PING'], 5_000)).toBe('PONG')
     const redis = await start()
-    expect(redis.pid).not.toBe(owner.redisPid)
+    expect(redis.pid).toBe(owner.redisPid)
     expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('kept')
-    expect(warnings).toEqual(['ended a redis-server that had outlived its owner'])
+    expect(warnings).toEqual(['adopted a redis-server of an earlier run'])
   })
 
-  test('exiting without closing: Redis does not outlive it', async () => {
+  test('exiting without closing: likewise', async () => {
     const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
     owner.exit()
     await once(owner.process, 'exit')
-    await silenceOf(owner.socketPath)
-    await start()
-    expect(warnings).toEqual([])
+    expect((await start()).pid).toBe(owner.redisPid)
+  })
+
+  test('an adopted Redis that dies is noticed, and frees the folder', async () => {
+    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    owner.process.kill('SIGKILL')
+    await once(owner.process, 'exit')
+    const redis = await start()
+    process.kill(redis.pid, 'SIGKILL')
+    await redis.exited
+    expect((await start()).pid).not.toBe(redis.pid)
+    expect(warnings).toContain('redis-server ended unasked')
   })
 })
 

@@ -13,7 +13,7 @@ it('says once that a master lacks the replicas that a commit waits for', async (
   const said: unknown[] = []
   const log = { error: (...what: unknown[]) => said.push(what), info: () => undefined }
   await waitForRedis(redis, 20_000)
-  const watch = watchRedisPolicy(redis, log as never, 5)
+  const watch = watchRedisPolicy(redis, log as never, undefined, 5)
   try {
     await waitUntil('it is said', () => said.length > 0)
     const text = "return redis.call('INCR', KEYS[1])"

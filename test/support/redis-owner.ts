@@ -3,15 +3,17 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { findRedis } from '../../src/embedded/redis/find.ts'
 
 const source = join(dirname(fileURLToPath(import.meta.url)), '../../src/embedded')
 
 const PROGRAM = `
 import { startRedis } from './redis.js'
 import { runDirFor } from './run-dir.js'
-const dataDir = process.argv[2]
+const [dataDir, program] = [process.argv[2], JSON.parse(process.argv[3])]
 const log = { info() {}, warn() {}, error() {} }
-const redis = await startRedis({ dataDir, runDir: runDirFor(dataDir), appendfsync: 'always', log })
+const runDir = runDirFor(dataDir)
+const redis = await startRedis({ dataDir, runDir, appendfsync: 'always', log, program })
 process.stdout.write(JSON.stringify({ pid: redis.pid, socketPath: redis.socketPath }) + '\\n')
 process.stdin.once('data', () => process.exit(0))
 `
@@ -30,7 +32,9 @@ export type RedisOwner = {
  */
 export async function startRedisOwner(folder: string, dataDir: string): Promise<RedisOwner> {
   compile(folder)
-  const child = spawn(process.execPath, [join(folder, 'owner.mjs'), dataDir], {
+  // Found from here: the compiled copy lies outside the source tree, where setup unpacks Redis.
+  const program = JSON.stringify(await findRedis(dataDir))
+  const child = spawn(process.execPath, [join(folder, 'owner.mjs'), dataDir, program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const line = await new Promise<string>((resolve, reject) => {
@@ -45,10 +49,10 @@ export async function startRedisOwner(folder: string, dataDir: string): Promise<
 }
 
 function compile(folder: string): void {
-  for (const part of ['.', 'redis']) {
+  for (const part of ['.', 'redis', '../runtime']) {
     mkdirSync(join(folder, part), { recursive: true })
     for (const name of readdirSync(join(source, part))) {
-      if (!name.endsWith('.ts')) continue
+      if (!name.endsWith('.ts') || (part === '../runtime' && name !== 'clock.ts')) continue
       const { outputText } = ts.transpileModule(readFileSync(join(source, part, name), 'utf8'), {
         compilerOptions: {
           target: ts.ScriptTarget.ES2023,

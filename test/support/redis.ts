@@ -45,7 +45,7 @@ export async function startTestRedis(options: TestRedisOptions = {}): Promise<Te
       return redis.pid
     },
     async close() {
-      await redis.close()
+      await redis.close({ force: true })
       rmSync(folder, { recursive: true, force: true })
     },
     async kill9() {

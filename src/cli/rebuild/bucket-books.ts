@@ -4,6 +4,7 @@ import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import { amountsOfPayment, type PaymentDocument } from '../../catalog/line-document.ts'
 import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
+import { isClosed } from '../../domain/counters.ts'
 import type { OperationLine } from '../../domain/line.ts'
 
 /** What cannot be restored, or is not as two records have it. */
@@ -75,13 +76,16 @@ export class BucketBooks {
       this.#unreadable += 1
       return null
     }
-    const spent = line.repaid + (line.counted ?? 0)
+    const { credited, spent } = line.mended ?? {
+      credited: line.amount,
+      spent: line.repaid + (line.counted ?? 0),
+    }
     this.#paid += spent
     this.#creditedByLines += line.amount
     this.#isCounter ||= line.counter !== undefined
     // The projection of a version has all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
-    this.#newerCredited += line.amount
+    this.#newerCredited += credited
     this.#newerSpent += spent
     if (this.#newest === null || line.version > this.#newest.version) this.#newest = line
     return line
@@ -133,7 +137,7 @@ export class BucketBooks {
   }
 
   #isPast(bucket: Bucket | null, countersSinceMs: number): boolean {
-    if (bucket !== null) return bucket.counter !== '' && bucket.toMs <= countersSinceMs
+    if (bucket !== null) return isClosed(bucket, countersSinceMs)
     return this.#isCounter && this.#lastPaidMs <= countersSinceMs
   }
 

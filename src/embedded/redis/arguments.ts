@@ -36,12 +36,19 @@ export function redisArguments(program: RedisProgram, settings: RedisSettings): 
     // The append-only file is the durable state; snapshots beside it would only cost forks.
     save: '',
     appendonly: 'yes',
-    appendfsync: settings.appendfsync,
+    ...liveSettings(settings),
     'aof-use-rdb-preamble': 'yes',
     'maxmemory-policy': 'noeviction',
     [`hash-max-${packed}-entries`]: PACKED_ENTRIES_MAX,
     [`hash-max-${packed}-value`]: PACKED_VALUE_BYTES_MAX,
-    maxmemory: settings.maxmemoryBytes ?? 0,
   }
   return Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
+}
+
+/** What may differ from one start to the next, and can be set on a Redis that runs. */
+export function liveSettings({
+  appendfsync,
+  maxmemoryBytes = 0,
+}: Pick<RedisSettings, 'appendfsync' | 'maxmemoryBytes'>): Record<string, string | number> {
+  return { appendfsync, maxmemory: maxmemoryBytes }
 }

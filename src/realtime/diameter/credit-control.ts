@@ -51,7 +51,7 @@ function problem(code: number, why: string): Problem {
 export function createCreditControl(options: CreditControlOptions): OnRequest {
   const { charge, identity, registry } = options
   const isForUs = createDestinationCheck(options)
-  return (connection, bytes) => {
+  return (connection, bytes, overRate) => {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
     const refusal = isForUs(route) ?? originProblem(connection, realm)
@@ -65,7 +65,16 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const { peerName: peer } = connection
     const { moment } = registry
     const sender = senderOf(options.clients, connection, route)
-    const arrival = { body: bytes, codec, fileType, origin, peer, client: connection, sender }
+    const arrival = {
+      body: bytes,
+      codec,
+      fileType,
+      origin,
+      peer,
+      client: connection,
+      sender,
+      overRate: overRate ?? null,
+    }
     charge(arrival, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })

@@ -15,6 +15,7 @@ import type { PeersNow } from './access.ts'
 import { createClients } from './clients.ts'
 import { createCreditControl } from './credit-control.ts'
 import { identityOf } from './identity.ts'
+import type { Intake } from './reading.ts'
 import { type ServerRequest, startReauthorization } from './reauthorization.ts'
 import { abortSessionRequest, reAuthRequest } from './server-requests.ts'
 import { SessionRegistry, type SessionRoute } from './sessions.ts'
@@ -32,6 +33,7 @@ export interface DiameterServiceOptions {
   readonly rateLimits: RateLimits
   /** Where the states of clients are kept for all nodes; without it nothing is inferred from them. */
   readonly openStates?: () => Promise<ClientStates>
+  readonly intake: Intake
 }
 
 export interface DiameterService {
@@ -53,7 +55,7 @@ export interface DiameterService {
 export async function startDiameterService(
   options: DiameterServiceOptions,
 ): Promise<DiameterService | null> {
-  const { config, log, metrics, clock, peers, dialects, charge, rateLimits } = options
+  const { config, log, metrics, clock, peers, dialects, charge, rateLimits, intake } = options
   const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
   if (!enabled) return null
   const identity = identityOf(config)
@@ -64,7 +66,7 @@ export async function startDiameterService(
   const clients = createClients({ open, onRestart, log })
   const own = { charge, dialects, identity, realms, fileType, registry, clients }
   const peersServed = await startDiameter({
-    ...{ config, log, metrics, clock, identity, peers, rateLimits },
+    ...{ config, log, metrics, clock, identity, peers, rateLimits, intake },
     onRequest: createCreditControl(own),
     onState: ({ originHost, originRealm, stateId }) =>
       clients.note(originHost, originRealm, stateId),

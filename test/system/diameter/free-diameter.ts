@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../../bench/product.ts'
+import { toolPath } from '../../support/tools.ts'
 import { waitUntil } from '../../support/wait.ts'
 import type { Identity } from './link.ts'
 
@@ -13,13 +14,12 @@ const FOLDERS = ['/usr/lib/freeDiameter', '/usr/local/lib/freeDiameter']
 
 const folder = FOLDERS.find((one) => existsSync(join(one, 'dict_dcca.fdx')))
 
-function answers(program: string, argument: string): boolean {
-  return spawnSync(program, [argument]).error === undefined
-}
+const FREE_DIAMETER = toolPath('freeDiameterd')
 
-/** freeDiameter with its dictionaries, and openssl: it wants a certificate, used or not. */
-export const hasFreeDiameter =
-  folder !== undefined && answers('freeDiameterd', '--version') && answers('openssl', 'version')
+/** freeDiameter with its dictionaries, and openssl: it needs a certificate, used or not. */
+export const hasFreeDiameter = [folder, FREE_DIAMETER, toolPath('openssl')].every(
+  (path) => path !== undefined,
+)
 
 export const RELAY: Identity = {
   'Origin-Host': 'relay.relay.example',
@@ -64,7 +64,7 @@ export async function startRelay(node: Node): Promise<Relay> {
 function spawnRelay(node: Node, port: number): Relay & { initialized(): Promise<void> } {
   const home = mkdtempSync(join(tmpdir(), 'tg-relay-'))
   writeConfiguration(home, port, node)
-  const child = spawn('freeDiameterd', ['-c', join(home, 'relay.conf')], {
+  const child = spawn(FREE_DIAMETER ?? 'freeDiameterd', ['-c', join(home, 'relay.conf')], {
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -4,14 +4,13 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { freePort } from '../../../../bench/product.ts'
 import { createAuthority, HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
+import { toolPath } from '../../../support/tools.ts'
 import { waitUntil } from '../../../support/wait.ts'
 
-/** Not everybody's PATH has the programs of root. */
-const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-const SLAPD = FOLDERS.map((folder) => join(folder, 'slapd')).find((path) => existsSync(path))
+const SLAPD = toolPath('slapd')
 const MODULES = ['/usr/lib/ldap', '/usr/lib64/openldap', '/usr/libexec/openldap'].find((folder) =>
   existsSync(join(folder, 'back_mdb.so')),
 )
@@ -19,11 +18,11 @@ const SCHEMAS = ['/etc/ldap/schema', '/etc/openldap/schema'].find((folder) =>
   existsSync(join(folder, 'inetorgperson.schema')),
 )
 
-const HAS_LDAPADD = FOLDERS.some((folder) => existsSync(join(folder, 'ldapadd')))
+const LDAPADD = toolPath('ldapadd')
 
 /** slapd with its modules and schemas, ldapadd, and openssl for its certificate. */
 export const hasSlapd =
-  [SLAPD, MODULES, SCHEMAS].every((path) => path !== undefined) && HAS_LDAPADD && HAS_OPENSSL
+  [SLAPD, LDAPADD, MODULES, SCHEMAS].every((path) => path !== undefined) && HAS_OPENSSL
 
 export const SUFFIX = 'dc=example,dc=net'
 export const SERVICE = { dn: `cn=tollgate,${SUFFIX}`, password: 'service-s3cret' }
@@ -145,5 +144,5 @@ async function ended(child: ChildProcess): Promise<void> {
 /** Adds entries while it runs, so that its overlays see them. */
 export function addEntries({ url }: Pick<Slapd, 'url'>, ldif: string): void {
   const who = ['-x', '-H', url, '-D', SERVICE.dn, '-w', SERVICE.password]
-  execFileSync('ldapadd', who, { input: ldif, stdio: ['pipe', 'ignore', 'pipe'] })
+  execFileSync(LDAPADD ?? 'ldapadd', who, { input: ldif, stdio: ['pipe', 'ignore', 'pipe'] })
 }

@@ -1,0 +1,102 @@
+// Follows README.md in a fresh clone, as on a new machine: `npm start`, the three lines that it prints,
+// the commands of "Start it", and the end. The clone is of the last commit. Prints one line per check
+// and ends with 1 if one failed; --json FILE leaves the figures as vitest would.
+//   node scripts/newcomer.mjs [--json FILE]
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { check, expectEqual, results, say, within, writeResults } from './checks.mjs'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+/** The first start installs packages, builds, and unpacks Redis. */
+const START_MS = 600_000
+const COMMAND_MS = 60_000
+const END_MS = 60_000
+
+/** Ports that are free, since the machine of CI may use those of README.md. */
+const PORTS = { REALTIME: '0', DIAMETER: '0', ADMIN: '0' }
+
+function environment() {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TOLLGATE_'))
+  const ports = Object.entries(PORTS).map(([role, port]) => [`TOLLGATE_${role}_PORT`, port])
+  return Object.fromEntries([...own, ...ports])
+}
+
+function run(command, args, cwd) {
+  return new Promise((resolve, reject) => {
+    const options = { cwd, env: environment(), timeout: COMMAND_MS }
+    execFile(command, args, options, (error, stdout, stderr) =>
+      error
+        ? reject(new Error(`${command} ${args.join(' ')}: ${stderr}${stdout}`))
+        : resolve(stdout),
+    )
+  })
+}
+
+/** The commands of a section of README.md, those of its `sh` blocks, in order. */
+function commandsOf(clone, heading) {
+  const text = readFileSync(join(clone, 'README.md'), 'utf8')
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, block]) => block)
+  return blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/\s+#.*$/, ''))
+}
+
+/** `ready` resolves when the three lines to paste and the one behind them are printed. */
+function start(clone, command) {
+  const options = { cwd: clone, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }
+  // A process group of its own, so that a signal reaches what npm has started, as Ctrl-C does.
+  const child = spawn('sh', ['-c', command], { ...options, detached: true })
+  let said = ''
+  const ended = new Promise((resolve) => child.once('close', (code) => resolve(code)))
+  const ready = new Promise((resolve, reject) => {
+    const read = (bytes) => {
+      said += bytes
+      if (said.includes('Its balances:')) resolve(said)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${said}`)))
+  })
+  return { ready, ended, said: () => said, signal: (name) => process.kill(-child.pid, name) }
+}
+
+async function follow(clone) {
+  const [startCommand, ...commands] = commandsOf(clone, 'Start it')
+  await check('README.md begins with npm start', async () => {
+    expectEqual('the first command', startCommand, 'npm start')
+  })
+  const product = start(clone, startCommand)
+  let said
+  await check('npm start is ready', async () => {
+    said = await within(START_MS, 'npm start', product.ready)
+  })
+  if (said === undefined) return product.signal('SIGKILL')
+  const printed = said.split('\n').filter((line) => line.startsWith('curl '))
+  expectEqual('lines to paste', printed.length, 3)
+  for (const [number, line] of printed.entries()) {
+    await check(`line ${number + 1} to paste is granted`, async () => {
+      const { returnCode, requestNum } = JSON.parse(await run('sh', ['-c', line], clone))
+      expectEqual('return code and number', [returnCode, requestNum], [1, number])
+    })
+  }
+  for (const command of commands.filter((line) => line.startsWith('npm run -s tollgate'))) {
+    await check(command, () => run('sh', ['-c', command], clone))
+  }
+  await check('stops in order', async () => {
+    product.signal('SIGINT')
+    await within(END_MS, 'the end', product.ended)
+  })
+  if (results.numFailedTests > 0) say(product.said())
+}
+
+const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-newcomer-'))
+try {
+  const clone = join(folder, 'tollgate')
+  await run('git', ['clone', '-q', ROOT, clone], folder)
+  await follow(clone)
+} finally {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+writeResults('newcomer')

@@ -1,0 +1,60 @@
+/** The embedded Redis that is left running because it holds what the disk does not have. */
+import { join } from 'node:path'
+import type { Config } from '../config/schema.ts'
+import type { EmbeddedRedis, RedisOptions, Unwritten } from '../embedded/redis.ts'
+import { CommandError } from './errors.ts'
+import { readUnwritten, unwrittenText } from './unwritten.ts'
+
+/** What is needed of a start or a stop to run Redis on a data folder. */
+export interface RedisPlace {
+  readonly config: Config
+  /** Absolute. */
+  readonly dataDir: string
+  readonly runDir: string
+  readonly log: RedisOptions['log']
+  readonly stopTimeoutMs: number
+}
+
+/** Redis was not ended. The message says what it holds, and what to do. */
+export class RedisLeftError extends CommandError {
+  override name = 'RedisLeftError'
+}
+
+export function redisOptions(place: RedisPlace): RedisOptions {
+  const { config, dataDir, runDir, log, stopTimeoutMs } = place
+  return {
+    dataDir: join(dataDir, 'redis-data'),
+    runDir,
+    appendfsync: config.redis.appendfsync,
+    log,
+    writeTimeoutMs: config.shutdown.writeTimeoutMs,
+    closeTimeoutMs: stopTimeoutMs,
+  }
+}
+
+/** Said while a stop waits. */
+export function waitingText({ reason, bytes }: Unwritten, limitMs: number): string {
+  const held = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
+  return (
+    `tollgate: ${reason}${held}: make room on the disk. The stop waits for it, at most ` +
+    `${Math.round(limitMs / 1000)} s, and then leaves redis-server running; a second signal ` +
+    'ends the wait now'
+  )
+}
+
+/** Says what is held, as far as it can be found out, and names the ways out. */
+export async function redisLeft(
+  { config, dataDir }: Pick<RedisPlace, 'config' | 'dataDir'>,
+  { pid, url }: EmbeddedRedis,
+  unwritten: Unwritten,
+): Promise<RedisLeftError> {
+  const held = await readUnwritten(config, url, join(dataDir, 'redis-data'))
+  return new RedisLeftError(
+    [
+      `redis-server (process ${pid}) is left running: ${unwritten.reason}.`,
+      unwrittenText(held, unwritten.bytes),
+      "Make room, then 'tollgate start' goes on with it, or 'tollgate stop' ends it.",
+      "'tollgate stop --force' ends it as it is: then these charges are lost.",
+    ].join('\n'),
+  )
+}

@@ -1,0 +1,73 @@
+/** `tollgate stop`: ends what runs on a data folder, and a Redis that a stop has left running. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { ownerOf } from '../embedded/folder-lock.ts'
+import { adoptRedis } from '../embedded/redis.ts'
+import { runDirFor } from '../embedded/run-dir.ts'
+import { monotonicMs } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError } from './errors.ts'
+import type { OptionValues } from './parse.ts'
+import { type RedisPlace, redisLeft, redisOptions } from './redis-left.ts'
+import { readUnwritten, unwrittenText } from './unwritten.ts'
+
+const POLL_MS = 50
+/** More than the sum of the settings, for what comes before and after the steps of a shutdown. */
+const MARGIN_MS = 5_000
+
+/**
+ * Resolves with 0 when nothing runs on the data folder any more. Throws `CommandError`: of a
+ * `RedisLeftError` only Redis runs on.
+ */
+export async function stop(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const dataDir = resolve(config.data.dir)
+  if (!existsSync(dataDir)) return nothingRuns(config)
+  const runDir = runDirFor(dataDir)
+  const pid = await ownerOf(runDir, 'supervisor')
+  if (pid !== undefined) await endSupervisor(config, runDir, pid)
+  const stopTimeoutMs = config.shutdown.timeoutMs
+  const log = createLogger({ name: 'stop', level: 'silent' })
+  const place = { config, dataDir, runDir, log, stopTimeoutMs }
+  const isEnded = await endRedis(place, options['force'] === true)
+  if (pid === undefined && !isEnded) return nothingRuns(config)
+  print('tollgate has stopped')
+  return 0
+}
+
+function nothingRuns({ data }: Config): 0 {
+  print(`tollgate is not running in ${data.dir}`)
+  return 0
+}
+
+async function endSupervisor({ shutdown }: Config, runDir: string, pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ESRCH') throw new CommandError(`process ${pid} cannot be told to stop (${code})`)
+  }
+  const untilMs = monotonicMs() + shutdown.timeoutMs + shutdown.writeTimeoutMs + MARGIN_MS
+  while ((await ownerOf(runDir, 'supervisor')) === pid) {
+    if (monotonicMs() > untilMs) throw new CommandError(`tollgate (process ${pid}) does not stop`)
+    await delay(POLL_MS)
+  }
+}
+
+/** Whether one had been left running; it has ended now. */
+async function endRedis(place: RedisPlace, force: boolean): Promise<boolean> {
+  const { config, dataDir } = place
+  if (config.redis.url !== 'embedded') return false
+  const options = redisOptions(place)
+  const redis = await adoptRedis(options)
+  if (redis === null) return false
+  const held = force ? await readUnwritten(config, redis.url, options.dataDir) : null
+  const unwritten = await redis.close({ force })
+  if (unwritten !== null) throw await redisLeft({ config, dataDir }, redis, unwritten)
+  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(held, null)}`)
+  return true
+}

@@ -1,0 +1,84 @@
+/**
+ * What a Redis has executed that its append-only file lacks: the bound of what is lost if it ends.
+ * Stream ids are times of Redis' clock, and each commit has one: those in memory are compared with
+ * the last one in the file.
+ */
+import { open } from 'node:fs/promises'
+import type { Config } from '../config/schema.ts'
+import { appendOnlyFiles } from '../embedded/redis/written.ts'
+import { type CommitsSince, commitsSince } from '../ledger/commits-since.ts'
+import { createKeys } from '../ledger/keys.ts'
+import { createLogger } from '../runtime/log.ts'
+import { openRedis, waitForRedis } from '../store/redis.ts'
+
+export interface UnwrittenCommits extends CommitsSince {
+  /** Time of the last commit in the file, ms; null: the end of the file has none. */
+  readonly writtenMs: number | null
+}
+
+/** Null if Redis does not answer. */
+export async function readUnwritten(
+  config: Config,
+  url: string,
+  redisDir: string,
+): Promise<UnwrittenCommits | null> {
+  const log = createLogger({ name: 'stop', level: 'silent' })
+  const redis = openRedis({ ...config.redis, url }, log)
+  try {
+    await waitForRedis(redis, config.redis.connectTimeoutMs)
+    const writtenMs = await lastWrittenMs(redisDir)
+    const since = await commitsSince(redis, createKeys(config.ledger.partitions), writtenMs ?? 0)
+    return { writtenMs, ...since }
+  } catch {
+    return null
+  } finally {
+    await redis.close()
+  }
+}
+
+export function unwrittenText(held: UnwrittenCommits | null, bytes: number | null): string {
+  const size = bytes === null ? '' : `${bytes} bytes: `
+  if (held === null) {
+    return 'What it holds cannot be read; at most the charges of the last two seconds of its work.'
+  }
+  const { writtenMs, newestMs, commits, accounts, sessions } = held
+  if (newestMs === null || (writtenMs !== null && newestMs <= writtenMs)) {
+    return `In its memory only: ${size}no commit of charges.`
+  }
+  const from = writtenMs === null ? 'the beginning of its file' : timeText(writtenMs)
+  return (
+    `In its memory only: ${size}what was charged from ${from} to ${timeText(newestMs)}; of that ` +
+    `${commits} commits with ${sessions} sessions of ${accounts} accounts are still to be recorded.`
+  )
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** Of the end of a file that is read; a batch of commits is a tenth of it at most. */
+const TAIL_BYTES = 4 * 1024 * 1024
+/** XADD of the stream of a partition, with the id that Redis gave it, as the file has it. */
+const ADDED = /XADD\r\n\$\d+\r\n\{p\d+\}:l\r\n\$\d+\r\n(\d{13})-\d+\r\n/g
+
+async function lastWrittenMs(redisDir: string): Promise<number | null> {
+  for (const path of (await appendOnlyFiles(redisDir)).reverse()) {
+    const ids = [...(await tailOf(path)).matchAll(ADDED)]
+    const last = ids.at(-1)?.[1]
+    if (last !== undefined) return Number(last)
+  }
+  return null
+}
+
+async function tailOf(path: string): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    const length = Math.min(size, TAIL_BYTES)
+    const bytes = Buffer.alloc(length)
+    await file.read(bytes, 0, length, size - length)
+    return bytes.toString('latin1')
+  } finally {
+    await file.close()
+  }
+}

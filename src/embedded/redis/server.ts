@@ -1,0 +1,111 @@
+/** A redis-server process: a child of this one, or one that an earlier owner has left running. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ask, NobodyListensError } from './ask.ts'
+
+export type RedisExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+export interface RedisServer {
+  readonly pid: number
+  /** Of one that was adopted neither code nor signal is known. */
+  readonly exited: Promise<RedisExit>
+  /** Null while it runs. */
+  exit(): RedisExit | null
+  kill(): void
+  /** Lets this process end while the server runs on. */
+  release(): void
+}
+
+/** What the child wrote before it opened its log file, as for a setting that it does not know. */
+export interface RedisChild extends RedisServer {
+  said(): string
+}
+
+const SAID_CHARS_MAX = 4096
+const REPLY_MS = 2_000
+const POLL_MS = 10
+
+export function spawnRedis(
+  command: string,
+  args: readonly string[],
+  environment: { env?: NodeJS.ProcessEnv },
+): RedisChild {
+  // A process group of its own: Ctrl-C in a terminal reaches the whole group of the owner, and
+  // Redis has to stay until the owner has drained.
+  const child = spawn(command, args, {
+    ...environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  const outputs = [child.stdout, child.stderr]
+  for (const output of outputs) {
+    output.on('data', (bytes: Buffer) => {
+      text = (text + bytes.toString('utf8')).slice(-SAID_CHARS_MAX)
+    })
+  }
+  return {
+    pid: child.pid ?? 0,
+    ...watched(endOf(child)),
+    said: () => text.trim(),
+    kill: () => child.kill('SIGKILL'),
+    release() {
+      for (const output of outputs) output.destroy()
+      child.unref()
+    },
+  }
+}
+
+/** A running server that is reached on a socket. Its end is the end of a connection to it. */
+export function adoptServer(pid: number, socketPath: string): RedisServer {
+  const holding = new AbortController()
+  return {
+    pid,
+    ...watched(silence(socketPath, holding.signal)),
+    kill: () => process.kill(pid, 'SIGKILL'),
+    release: () => holding.abort(),
+  }
+}
+
+function watched(exited: Promise<RedisExit>): Pick<RedisServer, 'exited' | 'exit'> {
+  let exit: RedisExit | null = null
+  void exited.then((how) => {
+    exit = how
+  })
+  return { exited, exit: () => exit }
+}
+
+function endOf(child: ChildProcess): Promise<RedisExit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+    child.once('error', () => {
+      if (child.pid === undefined) resolve({ code: null, signal: null })
+    })
+  })
+}
+
+/** Resolves when nobody listens on the socket any more; never if it is given up before. */
+async function silence(socketPath: string, givenUp: AbortSignal): Promise<RedisExit> {
+  for (;;) {
+    await connectionEnd(socketPath, givenUp)
+    if (givenUp.aborted) return new Promise(() => undefined)
+    const reply = await ask(socketPath, ['PING'], REPLY_MS).catch((error: unknown) => error)
+    if (reply instanceof NobodyListensError) return { code: null, signal: null }
+    await delay(POLL_MS)
+  }
+}
+
+function connectionEnd(socketPath: string, givenUp: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath)
+    const destroy = () => socket.destroy()
+    givenUp.addEventListener('abort', destroy, { once: true })
+    socket.on('error', destroy)
+    socket.once('close', () => {
+      givenUp.removeEventListener('abort', destroy)
+      resolve()
+    })
+    socket.resume()
+  })
+}

@@ -1,0 +1,28 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** Daemons are installed in folders that the PATH of an ordinary user lacks. */
+const DAEMON_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
+
+/**
+ * Absolute path of a program of another project that a test runs beside the product, such as
+ * tshark. `.ci/run` hides these programs on the PATH, so that everything else runs as on a new
+ * machine, and names their folders in `TEST_TOOLS_PATH`.
+ */
+export function toolPath(name: string): string | undefined {
+  const folders = [process.env['TEST_TOOLS_PATH'], process.env['PATH']]
+    .flatMap((path) => path?.split(delimiter) ?? [])
+    .filter((folder) => folder !== '')
+  return [...folders, ...DAEMON_FOLDERS]
+    .map((folder) => join(folder, name))
+    .find((path) => isExecutable(path))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

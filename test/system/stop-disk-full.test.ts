@@ -1,0 +1,156 @@
+/** An orderly stop while the disk is full, under load: nothing acknowledged is lost. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { populate } from '../../bench/population.ts'
+import {
+  createProduct,
+  isAlive,
+  type Product,
+  processesWith,
+  type Started,
+} from '../cli/product.ts'
+import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
+import { waitUntil } from '../support/wait.ts'
+import { ClientBooks } from './client-books.ts'
+import { linesOf, POPULATION, portOf, spentOf, storesOf } from './client-stores.ts'
+
+const MIB = 1024 * 1024
+const problem = mountProblem()
+const why = problem === undefined ? '' : ` (skipped: ${problem})`
+
+describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, () => {
+  let product: Product
+  let disk: SmallDisk
+
+  afterEach(async () => {
+    disk.remove()
+    await product.close()
+  })
+
+  /** Starts on a small disk, charges until it is full and Redis refuses, and goes on for a while. */
+  async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
+    product = createProduct()
+    disk = mountSmallDisk(product.dataDir, 160 * MIB)
+    const tollgate = await product.start(environment)
+    const books = new ClientBooks({
+      name: 'full',
+      clients: 24,
+      subscribers: POPULATION.subscribers,
+    })
+    await populate({ ...storesOf(product), ...POPULATION })
+    const load = books.run(portOf(tollgate))
+    await waitUntil('the load runs', () => books.acknowledged > 2_000)
+    disk.fill()
+    await waitUntil('charges are refused', () => books.refused > 100)
+    return { tollgate, books, load }
+  }
+
+  /** After another start: repeats and releases, and holds its books against lines and balances. */
+  async function expectNothingLost(tollgate: Started, books: ClientBooks): Promise<void> {
+    await books.finish(portOf(tollgate))
+    await waitUntil('the audit is clean', async () => {
+      const { stdout } = await product.run('audit')
+      return stdout.includes('every unit is accounted for')
+    })
+    expect(books.differences(await linesOf(product), await spentOf(product))).toEqual([])
+  }
+
+  /** SIGTERM, and what `tollgate start` said until it ended. */
+  async function stopOf({ tollgate, books, load }: Filled) {
+    tollgate.signal('SIGTERM')
+    const ended = await tollgate.ended
+    books.stop()
+    await load
+    return ended
+  }
+
+  it.each(['everysec', 'always'])('loses nothing with appendfsync %s', async (appendfsync) => {
+    const environment = {
+      TOLLGATE_REDIS_APPENDFSYNC: appendfsync,
+      TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
+    }
+    const filled = await fillUnderLoad(environment)
+    const { code, stdout, stderr } = await stopOf(filled)
+    const [left, ...others] = processesWith(product.dataDir)
+    expect(others).toEqual([])
+    expect(stdout).toMatch(/tollgate has stopped\n$/)
+    if (appendfsync === 'everysec') {
+      expect(code).toBe(1)
+      expect(stderr).toContain(`redis-server (process ${left}) is left running`)
+      expect(stderr).toMatch(BOUND)
+    } else {
+      // It has ended itself, with all that it had acknowledged on the disk.
+      expect(left).toBeUndefined()
+    }
+    disk.makeRoom()
+    const again = await product.start(environment)
+    if (left !== undefined) expect(isAlive(left)).toBe(true)
+    await expectNothingLost(again, filled.books)
+    again.signal('SIGTERM')
+    expect((await again.ended).code).toBe(0)
+    expect(processesWith(product.dataDir)).toEqual([])
+  })
+
+  it('waits for room, and then ends in order', async () => {
+    const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    const { tollgate } = filled
+    const stopped = stopOf(filled)
+    await waitUntil('it waits', () => tollgate.output().includes('make room on the disk'))
+    disk.makeRoom()
+    expect((await stopped).code).toBe(0)
+    expect(processesWith(product.dataDir)).toEqual([])
+    await expectNothingLost(await product.start(), filled.books)
+  })
+
+  it('ends at a second signal, and at kill -9, and starts again while it is full', async () => {
+    const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    const { tollgate, books } = filled
+    const stopped = stopOf(filled)
+    await waitUntil('it waits', () => tollgate.output().includes('make room on the disk'))
+    tollgate.signal('SIGINT')
+    const { code, stderr } = await stopped
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/redis-server \(process \d+\) is left running\n$/)
+    const [left = 0] = processesWith(product.dataDir)
+    const full = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'always' })
+    await waitUntil('health says why', async () => {
+      const health = await fetch(`${full.admin}/health/ready`)
+      return health.status === 503 && (await health.text()).includes('"redis":"cannot_write"')
+    })
+    full.signal('SIGKILL')
+    await full.ended
+    disk.makeRoom()
+    const again = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    expect(isAlive(left)).toBe(true)
+    await expectNothingLost(again, books)
+  })
+
+  it('"tollgate stop" does the same, and --force names what is lost', async () => {
+    const filled = await fillUnderLoad({
+      TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
+      TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
+    })
+    const stop = await product.run('stop')
+    expect(stop).toMatchObject({ code: 1, stdout: '' })
+    expect(stop.stderr).toMatch(/redis-server \(process \d+\) is left running: .* cannot write/)
+    expect(stop.stderr).toMatch(BOUND)
+    expect((await stopOf(filled)).code).toBe(1)
+    expect(processesWith(product.dataDir)).toHaveLength(1)
+    const forced = await product.run('stop', '--force')
+    expect(forced).toMatchObject({ code: 0, stderr: '' })
+    expect(forced.stdout).toMatch(/^redis-server \(process \d+\) was ended\. /)
+    expect(forced.stdout).toMatch(BOUND)
+    expect(processesWith(product.dataDir)).toEqual([])
+    expect((await product.run('stop')).stdout).toContain('tollgate is not running in')
+  })
+})
+
+const BOUND = new RegExp(
+  'In its memory only: .*what was charged from 20\\S+Z to 20\\S+Z; ' +
+    'of that \\d+ commits with \\d+ sessions of \\d+ accounts',
+)
+
+interface Filled {
+  tollgate: Started
+  books: ClientBooks
+  load: Promise<void>
+}
