@@ -56,6 +56,7 @@ export function lineOf(
     debt: segment.debt,
     hasGroups: segment.hasGroups,
     tariff: segment.tariff,
+    carried: segment.carried,
     access: segment.access,
     priceOf: segment.priceOf,
     band: segment.band,

@@ -3,6 +3,7 @@ import { assert, present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
+import { continued, isSamePayer } from './course.ts'
 import type { Line } from './line.ts'
 import type {
   CategoryPrice,
@@ -80,6 +81,7 @@ export function copySegment(segment: Segment): Segment {
     endMs: segment.endMs,
     number: segment.number,
     version: segment.version,
+    carried: segment.carried,
     access: segment.access,
     used: segment.used,
     grouped: segment.grouped,
@@ -110,23 +112,34 @@ function copyPayment(payment: Payment): Payment {
   }
 }
 
-/** A copy of the service in which a segment has begun. */
+/** A copy of the service in which a segment has begun, after the one that has ended. */
 export function startedService(
   service: ServiceSession,
   start: SegmentStart,
   atMs: number,
+  ended: Segment | null = null,
 ): ServiceSession {
   const started = copyService(service)
-  beginSegment(started, start, atMs)
+  beginSegment(started, start, atMs, ended)
   return started
 }
 
-export function startSegment(service: ServiceSession, { next, atMs }: ChargeProgram): Segment {
-  return beginSegment(service, present(next, 'the next segment'), atMs)
+export function startSegment(
+  service: ServiceSession,
+  { next, atMs }: ChargeProgram,
+  ended: Segment | null,
+): Segment {
+  return beginSegment(service, present(next, 'the next segment'), atMs, ended)
 }
 
 /** Field by field: one shape for all segments, and no copies on the way. */
-function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number): Segment {
+function beginSegment(
+  service: ServiceSession,
+  start: SegmentStart,
+  atMs: number,
+  ended: Segment | null,
+): Segment {
+  const { carried, others } = continued(ended, start, service.othersBorne)
   const segment: Segment = {
     key: start.key,
     rateKey: start.rateKey,
@@ -135,7 +148,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     tariff: start.tariff,
     priceOf: start.priceOf,
     band: start.band,
-    others: service.othersBorne ? start.others.map(withoutAccess) : start.others,
+    others,
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
@@ -144,6 +157,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     endMs: start.endMs,
     number: service.segmentsEnded + 1,
     version: 0,
+    carried,
     access: !service.accessBorne,
     used: 0,
     grouped: 0,
@@ -163,14 +177,6 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
   return segment
 }
 
-/** Neither does it fall due again, nor the minimum that goes with it. */
-function withoutAccess(other: CategoryPrice): CategoryPrice {
-  const { category, rateKey, isAdded, tariff } = other
-  const { tiers, extraDigits } = tariff
-  const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
-  return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
-}
-
 /** The segment goes on under the same price; who pays for it may have changed. */
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.payers = next.payers
@@ -180,6 +186,7 @@ export function refresh(segment: Segment, next: SegmentStart): void {
 
 export function endSegment(work: Work, segment: Segment, state: Line['state']): void {
   const { service } = work
+  work.ended = segment
   service.segment = null
   service.segmentsEnded += 1
   service.endedMicros += segment.charged
@@ -214,6 +221,7 @@ export type PricedSegment = Pick<
   Segment,
   | 'tariff'
   | 'others'
+  | 'carried'
   | 'access'
   | 'payers'
   | 'isPrepaid'
@@ -225,23 +233,31 @@ export type PricedSegment = Pick<
 
 /** Micros for `priced` units with money and `used` units in all (other categories price these). */
 export function priceOf(segment: PricedSegment, priced: number, used: number): number {
-  let sum = charge(segment.tariff, priced, segment.access)
-  for (const other of segment.others) {
-    if (other.isAdded) sum += charge(other.tariff, used, segment.access)
+  const { tariff, access, others, carried } = segment
+  let sum = charge(tariff, priced, access, carried?.priced)
+  for (let index = 0; index < others.length; index += 1) {
+    const { isAdded, tariff: other } = others[index] as CategoryPrice
+    if (isAdded) sum += charge(other, used, access, carried?.others[index])
   }
   return countable(sum, 'the price of a segment')
 }
 
 /** The highest that the price gets on the way to so many more units. */
 export function peakPrice(segment: PricedSegment, priced: number, used: number): number {
-  const { tariff, access, others } = segment
-  let sum = peakCharge(tariff, segment.priced, segment.priced + priced, access)
-  for (const other of others) {
-    if (other.isAdded) {
-      sum += peakCharge(other.tariff, segment.used, segment.used + used, access)
-    }
+  const { tariff, access, carried } = segment
+  const from = segment.priced
+  const peak = peakCharge(tariff, from, from + priced, access, carried?.priced)
+  return countable(peak + peakOfOthers(segment, used), 'the price of a segment')
+}
+
+/** The same of what other categories add. */
+export function peakOfOthers(segment: PricedSegment, used: number): number {
+  const { others, access, carried, used: from } = segment
+  let sum = 0
+  for (const [index, { tariff, isAdded }] of others.entries()) {
+    if (isAdded) sum += peakCharge(tariff, from, from + used, access, carried?.others[index])
   }
-  return countable(sum, 'the price of a segment')
+  return sum
 }
 
 /** Notes what a bucket paid. */
@@ -285,14 +301,14 @@ function paymentOf(
 /** What is given back goes to those who paid, the last one first; what was owed comes before. */
 export function refund(work: Work, segment: Segment, micros: number): void {
   const { owed, repaid } = work.subscriber
-  const forgiven = Math.min(micros, segment.debt, owed - repaid)
+  const debt = segment.debt + (segment.carried?.debt ?? 0)
+  const forgiven = Math.min(micros, debt, owed - repaid)
   segment.debt -= forgiven
   if (forgiven !== 0) ownSubscriber(work).owed -= forgiven
   const returned = micros - forgiven
-  const left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
+  const left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
   returnRepaid(work, segment, left)
-  const limit = segment.payments.find(({ kind }) => kind === 'limit')
-  if (limit !== undefined) returnTo(work, limit, Math.min(returned, limit.amount))
+  returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
 }
 
 /** Debt that top-ups have paid meanwhile goes back to money that was topped up. */
@@ -314,29 +330,41 @@ function returnRepaid(work: Work, segment: Segment, micros: number): void {
 
 /** The same for money that groups include. */
 export function returnToGroups(work: Work, segment: Segment, micros: number): void {
-  const left = returnMoney(work, segment, micros, isOfGroup)
+  const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
   assert(left === 0, 'more is given back than was covered')
 }
 
-function isOfGroup({ counter }: Payment): boolean {
-  return counter.startsWith('group/')
+function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
+  return kind === 'money' && counter.startsWith('group/') === ofGroup
 }
 
-/** Returns what none of them had paid. */
-function returnMoney(
+/** To those who paid for the segment, then for the earlier ones. Returns what none had paid. */
+function returnPaid(
   work: Work,
-  { payments }: Segment,
+  segment: Segment,
   micros: number,
   isMeant: (payment: Payment) => boolean,
 ): number {
+  const earlier = segment.carried?.payments ?? []
   let left = micros
-  for (const payment of payments.toReversed()) {
-    if (payment.kind !== 'money' || payment.amount <= 0 || !isMeant(payment)) continue
-    const returned = Math.min(left, payment.amount)
+  for (const payment of [...earlier, ...segment.payments].reverse()) {
+    if (!isMeant(payment)) continue
+    const isIts = (other: Payment) => isSamePayer(other, payment)
+    const before = earlier.find(isIts)?.amount ?? 0
+    const returned = Math.min(left, before + (segment.payments.find(isIts)?.amount ?? 0))
+    if (returned <= 0) continue
     left -= returned
-    returnTo(work, payment, returned)
+    returnTo(work, ownPayment(segment, payment), returned)
   }
   return left
+}
+
+function ownPayment(segment: Segment, payment: Payment): Payment {
+  const known = segment.payments.find((other) => isSamePayer(other, payment))
+  if (known !== undefined) return known
+  const own = { ...copyPayment(payment), amount: 0 }
+  segment.payments = appended(segment.payments, own)
+  return own
 }
 
 /** Those who paid may be gone by now, with the cycle that they counted. */
