@@ -198,9 +198,9 @@ function otherPrices(
     const rate = finder.find(category, fields, atMs)
     const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
     if (rate === null || chosen === null) return null
-    const { tariff, band, endMs } = priceAt(chosen.price, atMs, zone)
+    const { tariff, alike, endMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
-    keys.push(`${rate.id}/${chosen.id}/${band}`)
+    keys.push(`${rate.id}/${chosen.id}/${alike}`)
     nextMs = Math.min(nextMs, endMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
@@ -219,11 +219,11 @@ function segmentStart(
   { price, source, id }: ChosenPrice,
   { holdings, others, cycle, zone, atMs }: StartParts,
 ): SegmentStart {
-  const { tariff, band, endMs } = priceAt(price, atMs, zone)
+  const { tariff, band, alike, endMs } = priceAt(price, atMs, zone)
   const plan = holdings.plan.name
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${band}|${others.key}`,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${alike}|${others.key}`,
     rateKey: rate.key,
     plan,
     cycle: cycle.key,

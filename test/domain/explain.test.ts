@@ -30,6 +30,7 @@ function lineOf(more: Partial<Line>): Line {
     ...{ usaget: 'call', calledNumber: '', rateKey: 'T01', plan: 'P', cycle: '202612' },
     ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
     ...{ hasGroups: false, tariff: TARIFF, access: true, priceOf: 'BASE', band: '' },
+    carried: null,
     ...{ others: [], taxes: [], rounding: null, lapsedUnits: 0, lapsedMicros: 0, payments: [] },
     ...{ firstMs: 0, lastMs: 0, state: 'closed', late: false },
     ...more,
