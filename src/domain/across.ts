@@ -140,7 +140,8 @@ class Boundary {
     for (const before of splitsOf(segment, next.tariff, units)) {
       peak = Math.max(peak, this.splitAt(before, Math.min(units.after, total - before)))
     }
-    return peak + (hasSteps(tariff, next.tariff) ? 0 : dearestInterval(next.tariff))
+    const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
+    return peak + (isKnown ? 0 : dearestInterval(next.tariff))
   }
 
   /** Micros if so many priced units are used before the boundary, and so many after it. */
@@ -195,6 +196,7 @@ function sliceBeyond(state: SettleState, plan: Allocation, then: Allocation): Sl
 function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
   const { tariff, priced, access, carried } = segment
   const { total, before, least } = units
+  if (isFew(units)) return eachSplit(units)
   const course = coursePriced({ tariff, access, priced, carried }, tariff)
   const position = course.at + course.before
   const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - position, total))
@@ -217,6 +219,19 @@ function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<numbe
       }
     }
   }
+  return splits
+}
+
+/** So few splits are all looked at. */
+const SPLITS_MAX = 64
+
+function isFew({ before, least }: PricedUnits): boolean {
+  return before - least < SPLITS_MAX
+}
+
+function eachSplit({ before, least }: PricedUnits): Set<number> {
+  const splits = new Set<number>()
+  for (let split = least; split <= before; split += 1) splits.add(split)
   return splits
 }
 

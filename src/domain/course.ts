@@ -7,7 +7,13 @@ import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './s
 import { type Course, charge, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
 
 /** A run that nothing was priced before. */
-const NEW_RUN: Course = Object.freeze({ at: 0, ahead: 0, before: 0, access: false, credit: 0 })
+export const NEW_RUN: Course = Object.freeze({
+  at: 0,
+  ahead: 0,
+  before: 0,
+  access: false,
+  credit: 0,
+})
 
 /** What is read of the segment that has ended. */
 export type EndedSegment = Pick<

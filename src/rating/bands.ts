@@ -10,8 +10,9 @@ export interface BandPrice {
   band: string
   /** The first band of the set with this price, which is the same where only the name differs. */
   alike: string
-  /** When another price begins, epoch ms; Infinity if there is no other. */
+  /** When another band begins, and when another price does, epoch ms; Infinity if there is none. */
   endMs: number
+  changeMs: number
 }
 
 const DAY_MS = 86_400_000
@@ -24,7 +25,8 @@ const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>
 /** Looks at the calendar only where the last answer does not hold: that costs up to 1 ms. */
 export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
   if (price.bands.length === 0) {
-    return { tariff: price.tariff, band: '', alike: '', endMs: Number.POSITIVE_INFINITY }
+    const never = Number.POSITIVE_INFINITY
+    return { tariff: price.tariff, band: '', alike: '', endMs: never, changeMs: never }
   }
   let zones = known.get(price)
   if (zones === undefined) {
@@ -42,12 +44,14 @@ function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
   const now = bandAt(price.bands, atMs, zone)
   const tariff = now?.tariff ?? price.tariff
   const changes = boundaries(price.bands, atMs, zone)
-  const isOther = (ms: number) => {
+  const last = changes.at(-1) as number
+  const others = changes.filter((ms) => bandAt(price.bands, ms, zone) !== now)
+  const changeMs = others.find((ms) => {
     const then = bandAt(price.bands, ms, zone)
-    return then !== now && !isSameTariff(then?.tariff ?? price.tariff, tariff)
-  }
-  const endMs = changes.find(isOther) ?? (changes.at(-1) as number)
-  return { tariff, band: now?.name ?? '', alike: alike(price, tariff), endMs }
+    return !isSameTariff(then?.tariff ?? price.tariff, tariff)
+  })
+  const told = { tariff, band: now?.name ?? '', alike: alike(price, tariff) }
+  return { ...told, endMs: others[0] ?? last, changeMs: changeMs ?? last }
 }
 
 /** Bands of one price follow each other as if they were one. */

@@ -59,7 +59,7 @@ const PAYMENTS = [
 
 const LATER = {
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
-  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+  ...{ carried: null, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
 }
 
 describe('format 1', () => {

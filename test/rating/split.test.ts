@@ -16,7 +16,7 @@ describe('usage over boundaries', () => {
     ['three alike: the last one has the remainder', 10, [0, 1, 2, 3], [3, 3, 4]],
     ['three alike: the last two have the remainders', 11, [0, 1, 2, 3], [3, 4, 4]],
     ['the largest remainder of the whole', 10, [0, 67, 82, 100], [7, 1, 2]],
-    ['and not of what the parts before have left', 100, [0, 5, 10, 999], [1, 1, 98]],
+    ['and none for the small ones before it', 100, [0, 6, 12, 1000], [0, 1, 99]],
     ['more than doubles hold', 2 ** 53 - 1, [0, 1, 3], [3002399751580330, 6004799503160661]],
   ])('%s', (_what, used, instants, parts) => {
     expect(splitByTime(used, instants)).toEqual(parts)
