@@ -5,7 +5,7 @@
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { Client } from './charge-request.ts'
-import type { Tariff } from './tariff.ts'
+import type { Course, Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
@@ -93,12 +93,31 @@ export interface SegmentStart {
   endMs: number
 }
 
+/** What a segment goes on from: what earlier segments of its service have sold and paid. */
+export interface Carried {
+  /** Of units that are priced for the customer, and of those that money of groups covers. */
+  priced: Course
+  covered: Course
+  /** Of the other categories, in the order of the segment's. */
+  others: Course[]
+  /** So many units of each come first in the segment, and are sold: their interval has begun. */
+  pricedSold: number
+  coveredSold: number
+  /** Where the price may fall with volume: who has paid, and what is owed, to be given back. */
+  payments: Payment[]
+  debt: number
+  /** Part of the debt. */
+  accountDebt: number
+}
+
 /** Session, service and the key of its start: the unit of pricing and of lines. */
 export interface Segment extends SegmentStart {
   /** Counts the segments of the service, from 1. */
   number: number
   /** Grows by one with each change that reaches the line. */
   version: number
+  /** Null: the price begins with it. */
+  carried: Carried | null
   /** Whether this segment bears the access price. */
   access: boolean
   /**

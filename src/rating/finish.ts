@@ -1,8 +1,8 @@
-/** What a session remembers of a request that was processed, and what becomes of the session. */
+/** The end of a processed request: what its session remembers, and until when its grants hold. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
-import type { Client } from '../domain/charge-request.ts'
+import type { ChargeRequest, Client } from '../domain/charge-request.ts'
 import { remember } from '../domain/replay.ts'
-import type { Session } from '../domain/session.ts'
+import type { SegmentStart, Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 
 /** Changes the session. `refused`: a request that would have opened it was denied. */
@@ -35,4 +35,25 @@ function latestClient(known: Client | null, client: Client | null | undefined): 
   if (client === null || client === undefined) return known
   const isOlder = known?.name === client.name && known.stateId > client.stateId
   return isOlder ? known : client
+}
+
+/** Validity of a grant in ms, whole seconds and at least one. */
+export function validityOf(
+  untilMs: number,
+  { eventTimeMs }: ChargeRequest,
+  { settings }: ChargeContext,
+): number {
+  const left = Math.min(settings.validityMs, untilMs - eventTimeMs)
+  return Math.max(1000, Math.floor(left / 1000) * 1000)
+}
+
+/** Epoch ms of the tariff change within the validity of a grant; 0 if there is none. */
+export function tariffChangeOf(
+  granting: SegmentStart | null,
+  { eventTimeMs }: ChargeRequest,
+  { settings }: ChargeContext,
+): number {
+  if (granting === null) return 0
+  const { endMs } = granting
+  return endMs - eventTimeMs <= settings.validityMs ? endMs : 0
 }

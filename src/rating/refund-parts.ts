@@ -1,4 +1,5 @@
 /** Taking a part of what an event used, or of what it cost, out of its segment. Pure. */
+import { isGroupCounter } from '../domain/counters.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
 import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
 import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
@@ -104,11 +105,11 @@ function emptyBack(segment: Segment): Segment {
 }
 
 function isOwnMoney({ kind, counter }: Payment): boolean {
-  return kind === 'money' && !counter.startsWith('group/')
+  return kind === 'money' && !isGroupCounter(counter)
 }
 
 function isGroupMoney({ kind, counter }: Payment): boolean {
-  return kind === 'money' && counter.startsWith('group/')
+  return kind === 'money' && isGroupCounter(counter)
 }
 
 function sumOf(payments: readonly Payment[]): number {

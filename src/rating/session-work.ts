@@ -2,7 +2,12 @@
 import { present } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
+import type {
+  AfterBoundary,
+  ChargeProgram,
+  SegmentChange,
+  Settlement,
+} from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
   opens,
@@ -12,9 +17,9 @@ import {
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
-import { appended, costOf, reopened, startedService } from '../domain/segment.ts'
+import { appended, costOf, NOTHING_HELD, reopened, startedService } from '../domain/segment.ts'
 import {
-  type Segment,
+  type Reservation,
   type SegmentStart,
   type ServiceSession,
   type Session,
@@ -24,14 +29,14 @@ import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
 import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
 import { askedOf } from './asked.ts'
+import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
-import { finishSession } from './finish.ts'
+import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
 import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { settleUnits, type UnitWork } from './service-units.ts'
-import { splitByTime } from './split.ts'
 
 /** What holds for a service from now on. */
 interface Rated {
@@ -40,6 +45,10 @@ interface Rated {
 }
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
+
+type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after'>>
+
+const NO_MORE: SettleMore = {}
 
 /** What settling a service changes. */
 interface WorkState {
@@ -179,73 +188,56 @@ export class SessionWork implements UnitWork<WorkState> {
 
   private settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
     const { subscriber, account } = this
-    const settledUse = this.isSplit(asked, kept.segment) ? this.settleEarlier(kept, asked) : null
-    const service = settledUse === null ? kept : settledUse.service
-    const left = settledUse === null ? asked : settledUse.asked
+    const { service, asked: left, held } = this.settleEarlier(asked, kept)
     const rated = this.rate(left, service)
-    if (typeof rated !== 'string') return this.settleRated(service, left, rated)
+    if (typeof rated !== 'string') return this.settleRated(service, left, rated, held)
     // Without a price only what was granted before can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
       this.subscriber = subscriber
       this.account = account
       return denied(asked, rated)
     }
-    this.settleOne(service, left.used, 0, null, 'none')
+    this.settleOne(service, left.used, 0, null, 'none', { held })
     return asked.requested === 0 ? this.settledOnly(asked) : denied(asked, rated)
   }
 
-  /** Whether usage goes on past the end of the segment that it began in. */
-  private isSplit({ used }: ServiceRequest, segment: Segment | null): segment is Segment {
-    if (used <= 0 || this.isLate || segment === null) return false
-    return this.request.eventTimeMs > segment.endMs
-  }
-
   /**
-   * Usage that goes on past the end of its time band or cycle is split there: at the first one as
-   * the network element says, if it does, else by time. What belongs before the last boundary is
-   * settled, and the rest is left to do.
+   * Usage that goes on past the end of its time band or cycle is split there. What belongs before
+   * the last boundary is settled, and the rest is left to do.
    */
-  private settleEarlier(
-    kept: ServiceSession,
-    asked: ServiceRequest,
-  ): { service: ServiceSession; asked: ServiceRequest } {
+  private settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
+    const { segment } = kept
     const { eventTimeMs } = this.request
-    const { requested, calledNumber } = asked
-    let service = kept
-    let left = asked
-    while (this.isSplit(left, service.segment)) {
-      const { segment } = service
-      const { endMs, lastMs } = segment
-      const sinceMs = Math.max(lastMs, service.reportedMs)
-      const next = this.rateAt(left, endMs)
-      if (next === null) break
-      const earlier =
-        left.usedBefore < 0
-          ? splitByTime(left.used, sinceMs, endMs, eventTimeMs)
-          : Math.min(left.used, left.usedBefore)
-      this.settleOne(service, earlier, 0, null, 'ended', endMs)
-      service = serviceOf(this.session, asked)
-      left = withVolumes(left, requested, left.used - earlier, -1, calledNumber)
-      service = this.beginSegment(service, next, endMs)
+    if (segment === null || asked.used <= 0 || this.isLate) return unsettled(kept, asked)
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.rateAt(asked, atMs))
+    if (boundaries.length === 0) return unsettled(kept, asked)
+    const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
+    const split = unsettled(kept, asked)
+    for (const [index, { next, fromMs }] of boundaries.entries()) {
+      const share = shares[index] as number
+      const { requested, used, calledNumber } = split.asked
+      const more = { atMs: fromMs, held: split.held, keeps: used > share }
+      const settled = this.settleOne(split.service, share, 0, null, 'ended', more)
+      const start = this.opened(next)
+      split.service = startedService(settled.service, start, fromMs, settled.ended)
+      this.keep(split.service)
+      split.asked = withVolumes(split.asked, requested, used - share, -1, calledNumber)
+      split.held = settled.kept
     }
-    return { service, asked: left }
-  }
-
-  /** The segment that usage after a boundary belongs to, whatever holds by now. */
-  private beginSegment(service: ServiceSession, next: RatedService, atMs: number): ServiceSession {
-    const begun = startedService(service, this.opened(next), atMs)
-    this.keep(begun)
-    return begun
+    return split
   }
 
   private settleRated(
     service: ServiceSession,
     asked: ServiceRequest,
     rated: Rated,
+    held: Reservation,
   ): ServiceOutcome {
     const { kind, pretend } = this.request
+    const { used, requested } = asked
     const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
-    const settled = this.settleOne(service, asked.used, asked.requested, rated.start, end)
+    const after = requested === 0 ? null : this.after(asked, rated.start)
+    const settled = this.settleOne(service, used, requested, rated.start, end, { held, after })
     if (asked.requested === 0) return this.settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
@@ -266,12 +258,21 @@ export class SessionWork implements UnitWork<WorkState> {
       reason: 'granted',
       granted: settled.granted,
       parts: null,
-      validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
-      tariffChangeMs: kind === 'event' ? 0 : this.tariffChangeMs(rated.start),
+      validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.request, this.context),
+      tariffChangeMs:
+        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.request, this.context),
       finalUnit: settled.finalUnit,
       cost: 0,
       quote,
     }
+  }
+
+  /** What a grant may be used under past the next boundary; an event is used at once. */
+  private after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+    const { kind, eventTimeMs } = this.request
+    if (kind === 'event' || granting === null) return null
+    const rateAt = (atMs: number) => this.rateAt(asked, atMs)
+    return afterBoundary(this.context, this.owners(), granting, eventTimeMs, rateAt)
   }
 
   private useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
@@ -333,14 +334,18 @@ export class SessionWork implements UnitWork<WorkState> {
     requested: number,
     next: SegmentStart | null,
     end: ChargeProgram['end'],
-    atMs = this.request.eventTimeMs,
+    more: SettleMore = NO_MORE,
   ): Settlement {
     const { subscriber, account } = this
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
+    const { atMs = this.request.eventTimeMs, held, keeps, after } = more
     const exact = this.request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
     const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
+    if (held !== undefined && held !== NOTHING_HELD) program.held = held
+    if (keeps === true) program.keeps = true
+    if (after) program.after = after
     const settled = settle(state, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
@@ -386,17 +391,5 @@ export class SessionWork implements UnitWork<WorkState> {
     const { session } = this
     const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
     this.lines = appended(this.lines, lineOf(session, service, change, tag))
-  }
-
-  private tariffChangeMs(granting: SegmentStart | null): number {
-    const { eventTimeMs } = this.request
-    if (granting === null) return 0
-    const { endMs } = granting
-    return endMs - eventTimeMs <= this.context.settings.validityMs ? endMs : 0
-  }
-
-  private validityMs(untilMs: number): number {
-    const left = Math.min(this.context.settings.validityMs, untilMs - this.request.eventTimeMs)
-    return Math.max(1000, Math.floor(left / 1000) * 1000)
   }
 }
