@@ -195,9 +195,10 @@ export function endSegment(work: Work, segment: Segment, state: Line['state']): 
   reportEnd(work, segment, state)
 }
 
-/** A segment that nothing came of has no line. */
+/** A segment that nothing came of has no line, but for one of a service that was never used. */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
-  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
+  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
+  if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
   for (const change of work.changes) {
     if (change.segment !== segment) continue
     change.state = state

@@ -10,6 +10,7 @@ import type { Session } from '../domain/session.ts'
 import { requestedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { needsRating } from './program.ts'
+import { isUntouched } from './service-state.ts'
 import { SessionWork } from './session-work.ts'
 
 /**
@@ -27,10 +28,14 @@ export function needsProfile(
   // Nothing is settled on another tombstone.
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
+  // A line without usage is not worth an outage.
+  const kind = isAway ? 'update' : request.kind
+  if (kind === 'release' && !isLate && session.services.some(isUntouched)) return true
   for (const service of request.services) {
     const kept = serviceOf(session, service)
     const requested = requestedOf(request, service, isLate)
-    if (needsRating(requested, newlyUsed(service, kept), kept, isLate, atMs)) return true
+    const used = newlyUsed(service, kept)
+    if (needsRating(kind, requested, used, kept, isLate, atMs)) return true
   }
   return false
 }

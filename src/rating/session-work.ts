@@ -12,13 +12,14 @@ import {
   type ChargeRequest,
   opens,
   type ServiceRequest,
+  serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
 import { remember } from '../domain/replay.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
-import { appended, NOTHING_HELD, startedService, withSegment } from '../domain/segment.ts'
+import { appended, NOTHING_HELD, startedService } from '../domain/segment.ts'
 import {
   type Reservation,
   type SegmentStart,
@@ -34,21 +35,9 @@ import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } fro
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
-import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
+import { buildProgram, endsUnused, needsRating, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
-
-/** What a service has cost so far, micros before tax. */
-function costOf({ endedMicros, segment }: ServiceSession): number {
-  return segment === null ? endedMicros : endedMicros + segment.charged
-}
-
-/** The service of an event with its segment. */
-function reopened({ service, changes }: Settlement): ServiceSession {
-  const segment = changes.at(-1)?.segment ?? null
-  const opened = withSegment(service, segment)
-  opened.endedMicros -= segment?.charged ?? 0
-  return opened
-}
+import { costOf, isUntouched, reopened } from './service-state.ts'
 
 /** What holds for a service from now on. */
 interface Rated {
@@ -58,7 +47,7 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after'>>
+type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
 
 const NO_MORE: SettleMore = {}
 
@@ -149,12 +138,17 @@ export class SessionWork {
 
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
   private service(wanted: ServiceRequest): ServiceOutcome {
+    const { services } = this.session
     const kept = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, kept)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+    // What was refused at first is none of the session's.
+    if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
+      this.session.services = services
+    }
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
     return outcome
@@ -188,7 +182,8 @@ export class SessionWork {
       return denied(asked, rated)
     }
     this.settleOne(service, left.used, 0, null, 'none', { held })
-    return asked.requested === 0 ? this.settledOnly(asked) : denied(asked, rated)
+    const isSettled = asked.requested === 0 && this.request.kind !== 'event'
+    return isSettled ? this.settledOnly(asked) : denied(asked, rated)
   }
 
   /**
@@ -225,9 +220,13 @@ export class SessionWork {
   ): ServiceOutcome {
     const { kind, pretend } = this.request
     const { used, requested } = asked
-    const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
+    const isUnused = !this.isLate && endsUnused(kind, requested, used, service)
+    const ends = kind === 'release' || isUnused
+    const end = this.isLate ? 'expired' : ends ? 'closed' : 'none'
     const after = requested === 0 ? null : this.after(asked, rated.start)
-    const settled = this.settleOne(service, used, requested, rated.start, end, { held, after })
+    const more = { held, after, isUnused }
+    const settled = this.settleOne(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.keep(reopened(settled))
     if (asked.requested === 0) return this.settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
@@ -290,7 +289,8 @@ export class SessionWork {
   private rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.request
     const { requested, used } = asked
-    if (!needsRating(requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
+    const { kind } = this.request
+    if (!needsRating(kind, requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
     const { profile } = this.context
     if (profile === null) return 'unknownSubscriber'
     const rated = rateService(this.context, profile, this.usage(asked, eventTimeMs))
@@ -330,13 +330,14 @@ export class SessionWork {
     const { subscriber, account } = this
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
-    const { atMs = this.request.eventTimeMs, held, keeps, after } = more
+    const { atMs = this.request.eventTimeMs, held, keeps, after, isUnused } = more
     const exact = this.request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
     const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
     if (held !== undefined && held !== NOTHING_HELD) program.held = held
     if (keeps === true) program.keeps = true
     if (after) program.after = after
+    if (isUnused) program.isUnused = true
     const settled = settle(state, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
@@ -363,7 +364,16 @@ export class SessionWork {
   private closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.settleOne(service, 0, 0, null, 'closed')
+      else if (isUntouched(service)) this.closeUntouched(service)
     }
+  }
+
+  /** What cannot be rated has no line. */
+  private closeUntouched(service: ServiceSession): void {
+    const { ratingGroup, usaget, calledNumber } = service
+    const asked = serviceRequest({ ratingGroup, usaget, calledNumber, requested: 0 })
+    const rated = this.rate(asked, service)
+    if (typeof rated !== 'string') this.settleRated(service, asked, rated, NOTHING_HELD)
   }
 
   /** Gives back what the event took. */
