@@ -74,7 +74,8 @@ function planOwner(
   const sessions = renumbered(evidence, different)
   const versions = projected.map(({ v }) => v)
   const isBehind = projected.some((document) => isOther(document, state))
-  const isSettled = buckets.length === 0 && sessions.length === 0 && isZero(debt)
+  const isDebtSame = isZero(debt) && after.owed === state.owed && after.repaid === state.repaid
+  const isSettled = buckets.length === 0 && sessions.length === 0 && isDebtSame
   const isMissing = state.buckets.some(({ id }) => projected.every((one) => one.bucket_id !== id))
   if (isSettled && !isBehind && !isMissing) return null
   after.version = Math.max(state.version, ...versions) + 1
