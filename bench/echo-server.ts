@@ -1,5 +1,5 @@
 /** The ceiling of the HTTP side: the same server, which parses the body and answers at once. */
-import uWS from 'uWebSockets.js'
+import * as uWS from 'uWebSockets.js'
 
 const answer =
   '{"status":1,"returnCode":1,"desc":"Success","requestNum":1,"grantedVolume":10485760}'

@@ -94,8 +94,10 @@ function entryExtras(index: number, at: number): Record<string, unknown> {
 /** All that a request asks for, granted for an hour, with what two buckets have left. */
 export function outcomeOf(request: ChargeRequest, index: number): ChargeOutcome {
   const services = request.services.map(
-    ({ ratingGroup, usaget, requested }): ServiceOutcome => ({
+    ({ ratingGroup, serviceIdentifier, usaget, requested }): ServiceOutcome => ({
       ratingGroup,
+      serviceIdentifier,
+      parts: null,
       usaget,
       reason: 'granted',
       granted: requested,

@@ -2,6 +2,7 @@
 import type { Scenario } from './scenario.ts'
 import { auditScenario } from './scenarios/audit.ts'
 import { clusterScenario } from './scenarios/cluster.ts'
+import { coldScenario } from './scenarios/cold.ts'
 import { diameterScenario } from './scenarios/diameter.ts'
 import { durabilityScenario } from './scenarios/durability.ts'
 import { generatorScenario } from './scenarios/generator.ts'
@@ -14,6 +15,7 @@ import { mixedScenario } from './scenarios/mixed.ts'
 import { overloadScenario } from './scenarios/overload.ts'
 import { pausesScenario } from './scenarios/pauses.ts'
 import { profileScenario } from './scenarios/profile.ts'
+import { releaseScenario } from './scenarios/release.ts'
 import { stagesScenario } from './scenarios/stages.ts'
 import { sustainedScenario } from './scenarios/sustained.ts'
 
@@ -30,6 +32,8 @@ export const SCENARIOS: readonly Scenario[] = [
   sustainedScenario,
   auditScenario,
   overloadScenario,
+  releaseScenario,
+  coldScenario,
   pausesScenario,
   listenersScenario,
   clusterScenario,

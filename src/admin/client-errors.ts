@@ -1,6 +1,8 @@
 /** Answers to what never becomes a request: no HTTP, too large a head, too slow. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { followDueAnswers } from '../runtime/due-answers.ts'
+import { lingerAndClose } from '../runtime/lingering.ts'
 import { headerLines } from './headers.ts'
 
 /** Of the head: the first line and all headers. */
@@ -26,21 +28,15 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
 export type AnswerClientError = (error: NodeJS.ErrnoException, socket: Duplex) => void
 
 /**
- * Answers in JSON and ends the connection. Where an answer is due to a request before, or has
- * begun, it only ends the connection: the error would be taken for that answer, or a part of it.
+ * Answers in JSON and ends the connection; only ends it where the error would be taken for another
+ * answer. To be called before other listeners of requests are added.
  */
 export function clientErrors(isSecure: boolean): {
   readonly answer: AnswerClientError
   /** Follows what is due on the connections of a server. */
   readonly follow: (server: Server) => void
 } {
-  const due = new WeakMap<Duplex, Map<ServerResponse, IncomingMessage>>()
-  const isAnswerable = (socket: Duplex): boolean => {
-    const open = [...(due.get(socket) ?? [])]
-    if (!socket.writable || open.length > 1) return false
-    // A request that is there whole is an earlier one; else it is the one that failed.
-    return open.every(([response, request]) => !request.complete && !response.headersSent)
-  }
+  let isAnswerable: (socket: Duplex) => boolean = () => false
   return {
     answer(error, socket) {
       const { code = '' } = error
@@ -50,14 +46,11 @@ export function clientErrors(isSecure: boolean): {
         socket.destroy()
         return
       }
-      socket.end(answerTo(code, isSecure), () => socket.destroy())
+      socket.write(answerTo(code, isSecure))
+      lingerAndClose(socket)
     },
     follow(server) {
-      server.on('request', (request, response) => {
-        const open = due.get(request.socket) ?? new Map()
-        due.set(request.socket, open.set(response, request))
-        response.on('close', () => open.delete(response))
-      })
+      isAnswerable = followDueAnswers(server)
     },
   }
 }

@@ -1,6 +1,9 @@
 /** The HTTP server of the control plane: what every request and every answer has in common. */
+import type { Duplex } from 'node:stream'
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Config } from '../config/schema.ts'
+import { framingError, framingOf } from '../runtime/http-framing.ts'
+import { lingerAfterAnswers } from '../runtime/lingering.ts'
 import type { Logger } from '../runtime/log.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
 import { apiErrorOf, errorHandler } from './entities/answer.ts'
@@ -55,6 +58,7 @@ export function createServer(
           ...common,
           https: { ...limits, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HEAD_MS_MAX },
         }) as unknown as FastifyInstance)
+  lingerAfterAnswers(server.server)
   refusals.follow(server.server)
   limitConnections(server, connectionsMax, log)
   refuseDoubtful(server)
@@ -106,10 +110,13 @@ function limitConnections(
 /** Before all else: what could be read in two ways is not read at all. */
 function refuseDoubtful(server: FastifyInstance): void {
   let isClosing = false
+  // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
+  const ending = new WeakSet<Duplex>()
   server.addHook('preClose', async () => {
     isClosing = true
   })
   server.addHook('onRequest', async (request, reply) => {
+    if (ending.has(request.raw.socket)) return reply.hijack()
     const refuse = (code: number, desc: string) => reply.code(code).send(errorBody(code, desc))
     if (isClosing) return refuse(503, 'the control plane is stopping')
     const { url, headers, raw } = request
@@ -120,11 +127,14 @@ function refuseDoubtful(server: FastifyInstance): void {
     if (raw.rawHeaders.length > 2 * HEADERS_MAX) {
       return refuse(431, `a request has at most ${HEADERS_MAX} headers`)
     }
+    const error = framingError(framingOf(raw.rawHeaders, raw.httpVersion), headers.host ?? '')
+    if (error !== null) {
+      ending.add(raw.socket)
+      reply.header('connection', 'close')
+      return refuse(error.status, `${error.field} ${error.why}`)
+    }
     // The form for proxies names a host beside the one in the header.
     if (!url.startsWith('/')) return refuse(400, 'the address is not a path')
-    if (headers.host === undefined && raw.httpVersion === '1.1') {
-      return refuse(400, 'host is missing')
-    }
   })
 }
 

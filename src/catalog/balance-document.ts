@@ -1,6 +1,14 @@
 /** What the recorder stores of a bucket or counter, and the pure mapping from its owner. */
 import { flipCreditSign } from '../domain/balance-sign.ts'
-import type { Bucket, BucketKind, OwnerState } from '../domain/bucket.ts'
+import {
+  type Bucket,
+  type BucketKind,
+  debtOf,
+  freeAt,
+  hasEnded,
+  type OwnerState,
+} from '../domain/bucket.ts'
+import { OWN_DEBT } from '../domain/charge-outcome.ts'
 import { parseGroupCounter } from '../domain/counters.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { moneyOf, type Total, totalOf } from './money-shown.ts'
@@ -18,7 +26,10 @@ export interface BalanceAmounts {
   groups?: Record<string, GroupAmounts>
 }
 
-/** Projection of one bucket. `v` is the version of its owner; the highest is the truth. */
+/**
+ * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner;
+ * the highest is the truth.
+ */
 export interface BalanceDocument {
   aid: number
   sid: number
@@ -49,6 +60,8 @@ export interface BalanceDocument {
   reserved: number
   free: number
   limit: number
+  /** What the owner owes: the same on each of its balances. */
+  debt: number
   /** The rest of the owner's state as of `v`: with it a lost ledger can be rebuilt. */
   owner: { next_bucket_id: number; owed_micros: number; repaid_micros: number }
 }
@@ -87,12 +100,50 @@ export function balanceDocument(owner: OwnerState, bucket: Bucket, name: string)
     reserved: bucket.reserved,
     free: bucket.free,
     limit: bucket.limit,
+    debt: moneyOf(debtOf(owner)),
     owner: {
       next_bucket_id: owner.nextBucketId,
       owed_micros: owner.owed,
       repaid_micros: owner.repaid,
     },
   }
+}
+
+/** A balance at a moment. */
+export interface ShownBalance extends BalanceDocument {
+  /** Of one that has ended: what was left of it, units or micros, and is not free any more. */
+  lapsed?: number
+}
+
+/** The balance at a moment: nothing of what has ended is shown as credit, or as free. */
+export function shownBalance(
+  owner: OwnerState,
+  bucket: Bucket,
+  name: string,
+  nowMs: number,
+): ShownBalance {
+  const document = balanceDocument(owner, bucket, name)
+  if (!hasEnded(bucket, nowMs)) return document
+  const free = freeAt(bucket, nowMs)
+  return { ...document, balance: creditOf({ ...bucket, free }), free, lapsed: bucket.free }
+}
+
+/** Of the balance that shows the debt of an owner, beside its buckets. */
+export const DEBT_BUCKET_ID = 0
+
+/** The debt of an owner, as a counter that began at 0. */
+export function debtBucket(owner: OwnerState): Bucket {
+  const debt = debtOf(owner)
+  return {
+    ...{ id: DEBT_BUCKET_ID, prepaidIncludeId: 0, kind: 'totalCost', usaget: '', priority: 0 },
+    ...{ fromMs: 0, toMs: FOREVER_MS, credited: 0, spent: debt, reserved: 0, free: 0 - debt },
+    ...{ limit: 0, counter: OWN_DEBT },
+  }
+}
+
+/** What is recorded of an owner: its buckets, and its debt if there ever was any. */
+export function projectedBuckets(owner: OwnerState): Bucket[] {
+  return owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
 }
 
 function groupFields({ counter }: Bucket): Partial<BalanceDocument> {

@@ -166,6 +166,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
+    // Debt of owners, of which there is little.
+    { key: { bucket_id: 1, spent: 1 }, partialFilterExpression: { bucket_id: 0 } },
   ],
   bills: BILL_INDEXES,
   billrun: BILLRUN_INDEXES,

@@ -3,6 +3,7 @@ import { parseGroupCounter } from '../domain/counters.ts'
 import { explain, type RatingStep } from '../domain/explain.ts'
 import type { Line } from '../domain/line.ts'
 import { groupUnits } from '../domain/lines.ts'
+import { identifierValue } from '../domain/reported.ts'
 import type { Payment } from '../domain/session.ts'
 import type { FinalCharge } from '../domain/tax.ts'
 import { finalCharge } from '../rating/line-tax.ts'
@@ -83,6 +84,8 @@ export interface RealtimeLineDocument extends PricingFields {
   session_id: string
   /** Null if the network element named none. */
   rating_group: number | null
+  /** What tells services of one rating group apart: several of them as a list; null for none. */
+  service_identifier: number | number[] | null
   usaget: string
   called_number: string
   arate_key: string
@@ -92,6 +95,8 @@ export interface RealtimeLineDocument extends PricingFields {
   /** Of the price, what no bucket could pay. */
   debt: number
   debt_micros: number
+  /** Of that debt, what the account owes. */
+  account_debt_micros: number
   /** Given back to buckets that had expired by then. */
   lapsed_usagev: number
   lapsed_micros: number
@@ -114,6 +119,7 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     origin: line.origin,
     session_id: line.sessionId,
     rating_group: line.ratingGroup < 0 ? null : line.ratingGroup,
+    service_identifier: identifierValue(line.serviceIdentifier),
     usaget: line.usaget,
     called_number: line.calledNumber,
     arate_key: line.rateKey,
@@ -122,6 +128,7 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     ...pricingFields(line, 0),
     debt: moneyOf(line.debt),
     debt_micros: line.debt,
+    account_debt_micros: line.accountDebt,
     lapsed_usagev: line.lapsedUnits,
     lapsed_micros: line.lapsedMicros,
     payments: line.payments.map(paymentDocument),
@@ -205,4 +212,15 @@ function amountPaid({ kind, amount }: Payment): Partial<PaymentDocument> {
 /** What a payment took of its bucket, units or micros. */
 export function amountTaken({ usagev, cost_micros, limit_micros }: PaymentDocument): number {
   return usagev ?? cost_micros ?? limit_micros ?? 0
+}
+
+/** Debt that a line says each owner has incurred, micros. Older lines know of no account's. */
+export function debtsOfLine({
+  debt_micros: debt,
+  account_debt_micros: account = 0,
+}: Pick<RealtimeLineDocument, 'debt_micros'> & Partial<RealtimeLineDocument>): {
+  subscriber: number
+  account: number
+} {
+  return { subscriber: debt - account, account }
 }

@@ -1,7 +1,7 @@
 /** `tollgate balance show`. */
 import type { Catalog } from '../catalog/connection.ts'
 import { loadConfig } from '../config/load.ts'
-import type { OwnerState } from '../domain/bucket.ts'
+import { debtOf, type OwnerState } from '../domain/bucket.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { accountOf, loadOwners, ownerAsked, ownerJson, ownerText } from './owners.ts'
@@ -11,21 +11,23 @@ import { withStores } from './stores.ts'
 export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const { sid, aid } = ownerAsked(options)
   const config = loadConfig(file === undefined ? {} : { file })
+  const nowMs = systemClock.nowMs()
   const shown = await withStores(config, async ({ catalog, ledger }) => {
-    const account = aid ?? (await accountOf(catalog, sid ?? 0, systemClock.nowMs()))
+    const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
     const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
     return { owners, nameOf: await namesFor(catalog, owners) }
   })
   const { owners, nameOf } = shown
   if (options['json'] === true) {
-    const [owner, shared] = owners.map((state) => ownerJson(state, nameOf))
-    print(JSON.stringify(shared === undefined ? owner : { ...owner, shared: shared.buckets }))
+    const [owner, shared] = owners.map((state) => ownerJson(state, nameOf, nowMs))
+    const ofAccount = shared && { shared: shared.buckets, shared_debt: shared.debt }
+    print(JSON.stringify({ ...owner, ...ofAccount }))
     return 0
   }
   for (const [index, owner] of owners.entries()) {
     // What the account shares is only worth a line if there is something.
-    if (index > 0 && owner.buckets.length === 0) continue
-    for (const line of ownerText(owner, nameOf)) print(line)
+    if (index > 0 && owner.buckets.length === 0 && debtOf(owner) === 0) continue
+    for (const line of ownerText(owner, nameOf, nowMs)) print(line)
   }
   return 0
 }

@@ -1,8 +1,7 @@
 /** Whom a balance command is about, and how balances are shown to a person. */
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/subscribers.ts'
-import type { Bucket, OwnerState } from '../domain/bucket.ts'
-import { debtOf } from '../domain/bucket.ts'
+import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
 import { decimalText } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -52,7 +51,7 @@ export function amountText(kind: Bucket['kind'], amount: number): string {
 }
 
 /** An owner as JSON: units, and money as decimals; credit positive. */
-export function ownerJson(owner: OwnerState, nameOf: (id: number) => string) {
+export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, nowMs: number) {
   return {
     aid: owner.aid,
     sid: owner.sid,
@@ -67,7 +66,8 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string) {
         kind: bucket.kind === 'units' ? 'units' : 'money',
         usaget: bucket.usaget,
         ...(bucket.counter === '' ? {} : { counter: bucket.counter }),
-        free: shown(bucket.free),
+        free: shown(freeAt(bucket, nowMs)),
+        ...(hasEnded(bucket, nowMs) ? { lapsed: shown(bucket.free) } : {}),
         reserved: shown(bucket.reserved),
         spent: shown(bucket.spent),
         credited: shown(bucket.credited),
@@ -80,17 +80,21 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string) {
 }
 
 /** An owner as lines of a table. */
-export function ownerText(owner: OwnerState, nameOf: (id: number) => string): string[] {
+export function ownerText(
+  owner: OwnerState,
+  nameOf: (id: number) => string,
+  nowMs: number,
+): string[] {
   const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
   const rows = owner.buckets.map((bucket) => {
     const shown = (amount: number) => amountText(bucket.kind, amount)
-    const { prepaidIncludeId: id, kind, usaget, counter, toMs } = bucket
+    const { prepaidIncludeId: id, kind, usaget, counter } = bucket
     return [
       counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
       kind === 'units' ? usaget || 'units' : `money${usaget === '' ? '' : ` for ${usaget}`}`,
-      ...[bucket.free, bucket.reserved, bucket.spent, bucket.credited].map(shown),
-      toMs >= FOREVER_MS ? 'never' : new Date(toMs).toISOString(),
+      ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(shown),
+      endText(bucket, nowMs),
     ]
   })
   const debt = debtOf(owner)
@@ -99,6 +103,13 @@ export function ownerText(owner: OwnerState, nameOf: (id: number) => string): st
     ...(rows.length === 0 ? ['  no balances'] : aligned([head, ...rows])),
     ...(debt > 0 ? [`  debt ${decimalText(debt)}`] : []),
   ]
+}
+
+function endText(bucket: Bucket, nowMs: number): string {
+  const { toMs, kind, free } = bucket
+  if (toMs >= FOREVER_MS) return 'never'
+  const end = new Date(toMs).toISOString()
+  return hasEnded(bucket, nowMs) ? `${end}, ${amountText(kind, free)} lapsed` : end
 }
 
 /** Rows with their columns under each other. */

@@ -1,6 +1,7 @@
 /** `tollgate session list`: what is open. */
 import { loadConfig } from '../config/load.ts'
 import { decimalText } from '../domain/money.ts'
+import { identifierValue } from '../domain/reported.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -44,6 +45,7 @@ function sessionJson(session: Session) {
     request_num: session.lastNumber < 0 ? null : session.lastNumber,
     services: session.services.map((service) => ({
       rating_group: service.ratingGroup,
+      service_identifier: identifierValue(service.serviceIdentifier),
       usaget: service.usaget,
       reserved: service.reservation.units,
       reserved_money: Number(decimalText(moneyHeld(service))),
@@ -70,10 +72,11 @@ function sessionsText(sessions: readonly Session[]): string[] {
 /** What a session holds, by rating group. */
 export function heldText({ services }: Session): string {
   const held = services.map((service) => {
-    const { ratingGroup, usaget, reservation } = service
+    const { ratingGroup, serviceIdentifier, usaget, reservation } = service
+    const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = moneyHeld(service)
     const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
-    return `${ratingGroup}: ${reservation.units} ${usaget || 'units'}${money}`
+    return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
   })
   return held.length === 0 ? 'nothing' : held.join(', ')
 }

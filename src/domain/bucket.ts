@@ -34,7 +34,7 @@ export interface Bucket {
   limit: number
   /**
    * Empty for prepaid credit. Else it counts what a cycle includes or owes, from 0 downwards:
-   * `credit`, or `group/HOLDER/SERVICE_ID/NAME` (counters.ts).
+   * `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…` (counters.ts).
    */
   counter: string
 }
@@ -135,6 +135,16 @@ export function isUnchanged(before: OwnerState, after: OwnerState): boolean {
   })
 }
 
+/** Whether prepaid credit has ended by an instant; counters have no credit that could end. */
+export function hasEnded({ counter, toMs }: Bucket, nowMs: number): boolean {
+  return counter === '' && toMs <= nowMs
+}
+
+/** What is shown as free: nothing of what has ended, which has lapsed. */
+export function freeAt(bucket: Bucket, nowMs: number): number {
+  return hasEnded(bucket, nowMs) ? 0 : bucket.free
+}
+
 /** Asserts what must hold for every bucket at every commit. */
 export function assertConserved(owner: OwnerState): void {
   for (const bucket of owner.buckets) {
@@ -170,6 +180,22 @@ export function bucketOrder(
   let count = collect(subscriber, 0, mayPay, atMs, 0)
   if (account !== null) count = collect(account, 1, mayPay, atMs, count)
   return payersFound.slice(0, count)
+}
+
+/** The prepaid buckets that have ended by an instant and might pay otherwise; the last last. */
+export function endedOrder(
+  subscriber: OwnerState,
+  account: OwnerState | null,
+  mayPay: MayPay,
+  atMs: number,
+): Payer[] {
+  const found = [subscriber, account].flatMap((owner, index) =>
+    (owner?.buckets ?? [])
+      .filter((bucket) => bucket.counter === '' && bucket.toMs <= atMs && mayPay(bucket))
+      .map(({ id, toMs }) => ({ toMs, payer: payerOf(index === 0 ? 0 : 1, id) })),
+  )
+  // Stable: of those that ended together the account's comes after the subscriber's.
+  return found.sort((a, b) => a.toMs - b.toMs).map(({ payer }) => payer)
 }
 
 /** A bucket for any usage, or for this usage type. */

@@ -46,13 +46,22 @@ export interface Quote {
   charge: FinalCharge
 }
 
+/** Units of a part of a service (`ServicePart`) that may be used now. */
+export interface PartGrant {
+  usaget: string
+  granted: number
+}
+
 /** The answer for one service, in the order of the request. */
 export interface ServiceOutcome {
   ratingGroup: number
+  serviceIdentifier: string
   usaget: string
   reason: Reason
   /** Units that may be used now, base units. */
   granted: number
+  /** What is granted of its parts; null for nothing. */
+  parts: PartGrant[] | null
   /** How long the grant holds; 0 if nothing was granted. */
   validityMs: number
   /**
@@ -73,14 +82,20 @@ export interface BalanceReport {
   prepaidIncludeId: number
   kind: 'units' | 'money'
   usaget: string
-  /** Counter that it is (counters.ts); empty for prepaid credit. */
+  /** Counter that it is (counters.ts), or debt that no balance shows; empty for prepaid credit. */
   counter: string
   /** Units, or micros. */
   free: number
   reserved: number
   /** End of validity, epoch ms. */
   toMs: number
+  /** What the owner of the balance owes, micros: the same on each of its balances. */
+  debt: number
 }
+
+/** Counters of reports that only show debt: of the subscriber, and of its account. */
+export const OWN_DEBT = 'debt'
+export const ACCOUNT_DEBT = 'account_debt'
 
 /**
  * The outcome of a charge request. Plain data: it crosses a thread boundary and is stored for

@@ -22,6 +22,11 @@ export interface ChargeProgram {
   order: readonly Payer[]
   /** The same for `next`. */
   nextOrder: readonly Payer[]
+  /**
+   * Of usage beyond the grant that no valid money may pay for: the prepaid buckets that have ended,
+   * and could have paid before; the last one ended last. Absent: there are none.
+   */
+  ended?: readonly Payer[]
   /** What pricing depends on from now on; null only if nothing is used or asked for. */
   next: SegmentStart | null
   /** Event time, epoch ms. */

@@ -8,10 +8,30 @@ export type RequestKind = 'start' | 'update' | 'release' | 'event'
 /** The identifier by which a request names its subscriber. `none`: the session directory knows. */
 export type SubscriberKey = 'sid' | 'msisdn' | 'imsi' | 'none'
 
+/**
+ * A further kind of units of a service, which its session counts under a usage type of its own.
+ * `beside`: granted together with the service's own units, whichever end first. `preferred`:
+ * instead of them where it has a price. `held`: instead of them where the session has granted it
+ * before, and them never.
+ */
+export interface ServicePart {
+  usaget: string
+  role: 'beside' | 'preferred' | 'held'
+  /** As those of the service. */
+  requested: number
+  used: number
+  usedBefore: number
+}
+
 /** One rated service of a request. Volumes are integers in base units (bytes, seconds, events). */
 export interface ServiceRequest {
   /** Rating group of the network element; -1 if it named none. */
   ratingGroup: number
+  /**
+   * What tells services of one rating group apart: numbers in ascending order with commas between
+   * them; empty if the request names none.
+   */
+  serviceIdentifier: string
   /** Usage type, such as `data`, `call`, `sms`. */
   usaget: string
   /** Units asked for; -1 if the request asks for none, which only settles. */
@@ -30,6 +50,10 @@ export interface ServiceRequest {
   rateKey: string
   /** Whether it bears no taxes. */
   untaxed: boolean
+  /** Where no units are asked for: whether the answer says if there are any left. */
+  checksCredit: boolean
+  /** Null for none. */
+  parts: readonly ServicePart[] | null
   /** As `fields` of the request, of this service alone: they hold before those. Null for none. */
   fields: Readonly<Record<string, string>> | null
 }
@@ -68,12 +92,20 @@ export interface ChargeRequest {
   fields: Readonly<Record<string, string>> | null
 }
 
+/** `ServiceRequest.serviceIdentifier` of these numbers. */
+export function serviceIdentifierOf(numbers: readonly number[]): string {
+  if (numbers.length < 2) return numbers.join()
+  return [...new Set(numbers)].sort((one, other) => one - other).join()
+}
+
 /** A service that has nothing but what is given. */
 export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<ServiceRequest>) {
   const { ratingGroup = -1, usaget, requested = -1, used = 0, calledNumber = '' } = given
   const { usedBefore = -1, isTotal = false, rateKey = '', untaxed = false, fields = null } = given
+  const { serviceIdentifier = '', checksCredit = false, parts = null } = given
   const service: ServiceRequest = {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     requested,
     used,
@@ -82,6 +114,8 @@ export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<S
     calledNumber,
     rateKey,
     untaxed,
+    checksCredit,
+    parts,
     fields,
   }
   return service
@@ -97,6 +131,7 @@ export function withVolumes(
 ): ServiceRequest {
   return {
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     requested,
     used,
@@ -105,6 +140,8 @@ export function withVolumes(
     calledNumber,
     rateKey: service.rateKey,
     untaxed: service.untaxed,
+    checksCredit: service.checksCredit,
+    parts: service.parts,
     fields: service.fields,
   }
 }
@@ -112,4 +149,12 @@ export function withVolumes(
 /** Whether such a request begins a session, and names its subscriber. */
 export function opens(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'
+}
+
+/** Tells a session from all others; sessions of two origins never meet. */
+export function sessionNameOf({
+  origin,
+  sessionId,
+}: Pick<ChargeRequest, 'origin' | 'sessionId'>): string {
+  return `${origin}\n${sessionId}`
 }

@@ -18,9 +18,12 @@ export interface Work extends Settlement {
   readonly from: SettleState
 }
 
+/** The two owners of a request. */
+export type Owners = Pick<SettleState, 'subscriber' | 'account'>
+
 /** To be read. */
-export function findBucket(state: SettleState, ref: BucketRef): Bucket | undefined {
-  const owner = ref.owner === 0 ? state.subscriber : state.account
+export function findBucket(owners: Owners, ref: BucketRef): Bucket | undefined {
+  const owner = ref.owner === 0 ? owners.subscriber : owners.account
   if (owner === null) return undefined
   const { id } = ref
   for (const bucket of owner.buckets) if (bucket.id === id) return bucket
@@ -47,12 +50,8 @@ export function ownBucket(work: Work, ref: BucketRef): Bucket {
   return own
 }
 
-/** The subscriber, to be changed; its buckets stay those that were handed in. */
-export function ownSubscriber(work: Work): OwnerState {
-  return ownOwner(work, 0)
-}
-
-function ownOwner(work: Work, slot: OwnerSlot): OwnerState {
+/** An owner, to be changed; its buckets stay those that were handed in. */
+export function ownOwner(work: Work, slot: OwnerSlot): OwnerState {
   if (slot === 0) {
     const { subscriber } = work
     if (subscriber !== work.from.subscriber) return subscriber

@@ -67,8 +67,8 @@ export interface CreditResult {
 }
 
 /**
- * Pure. Money that is added pays the subscriber's debt first; `set` leaves debt alone, so that what
- * is free is what was asked for. Throws a `BalanceRefusal`.
+ * Pure. Money that is added pays the debt of its owner first (debt.ts); `set` leaves debt alone, so
+ * that what is free is what was asked for. Throws a `BalanceRefusal`.
  */
 export function credit(state: OwnerState, operation: Credit, nowMs: number): CreditResult {
   const owner = copyOwner(state)

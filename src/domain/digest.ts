@@ -1,4 +1,4 @@
-import type { ChargeRequest, ServiceRequest } from './charge-request.ts'
+import type { ChargeRequest, ServicePart, ServiceRequest } from './charge-request.ts'
 
 /**
  * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
@@ -46,7 +46,23 @@ function mixService(service: ServiceRequest): void {
   mixer.text(',')
   mixer.text(service.calledNumber)
   mixer.text(service.rateKey)
+  if (service.serviceIdentifier !== '') {
+    mixer.code(4)
+    mixer.text(service.serviceIdentifier)
+  }
+  if (service.parts !== null) for (const part of service.parts) mixPart(part)
   mixFields(service.fields)
+}
+
+function mixPart({ usaget, requested, used, usedBefore }: ServicePart): void {
+  mixer.code(5)
+  mixer.text(usaget)
+  mixer.text(',')
+  mixer.integer(requested)
+  mixer.text(',')
+  mixer.integer(used)
+  mixer.text('<')
+  mixer.integer(usedBefore)
 }
 
 function mixFields(fields: ChargeRequest['fields']): void {

@@ -86,8 +86,16 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
     steps.push(...priceSteps(what, other.tariff, line.used, access, unit))
   }
   for (const payment of line.payments) steps.push(paymentStep(payment, unit))
-  if (line.debt !== 0) steps.push({ step: 'debt', money: microsText(line.debt) })
+  steps.push(...debtSteps(line))
   return steps
+}
+
+/** What nobody paid: the subscriber's, then what the account owes. */
+function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
+  const own = debt - accountDebt
+  const steps: PaymentStep[] = own === 0 ? [] : [{ step: 'debt', money: microsText(own) }]
+  if (accountDebt === 0) return steps
+  return [...steps, { step: 'debt', owner: 'account', money: microsText(accountDebt) }]
 }
 
 type PriceOf = Pick<PriceStep, 'category' | 'rate' | 'source' | 'band' | 'part'>

@@ -3,16 +3,24 @@
  * fields, which cost more than the charging of most requests; numbers that lie beside each other
  * are copied as they are, and of texts that return, each goes over once.
  */
-import type { BalanceReport, ChargeOutcome, Quote, ServiceOutcome } from './charge-outcome.ts'
-import { type Reason, reasons } from './charge-outcome.ts'
-import type { ChargeRequest, RequestKind, ServiceRequest, SubscriberKey } from './charge-request.ts'
+import {
+  type BalanceReport,
+  type ChargeOutcome,
+  type PartGrant,
+  type Quote,
+  type Reason,
+  reasons,
+  type ServiceOutcome,
+} from './charge-outcome.ts'
+import type {
+  ChargeRequest,
+  RequestKind,
+  ServicePart,
+  ServiceRequest,
+  SubscriberKey,
+} from './charge-request.ts'
+import { type Packed, Reader, Writer } from './hand-over-values.ts'
 import type { WorkerResult, WorkerTask } from './worker-task.ts'
-
-/** Fields in the order in which they are read again; a text is a number, its place in `texts`. */
-interface Packed {
-  numbers: Float64Array
-  texts: string[]
-}
 
 export type PackedTask = Packed
 
@@ -28,7 +36,11 @@ export interface TaskMessage extends PackedTask {
 }
 export type ReplyMessage = (PackedResult & { id: number }) | { id: number; error: unknown }
 
+/** One for the thread: a batch is written in one go. */
+const writer = new Writer()
+
 const KINDS: readonly RequestKind[] = ['start', 'update', 'release', 'event']
+const ROLES: readonly ServicePart['role'][] = ['beside', 'preferred', 'held']
 const SUBSCRIBER_KEYS: readonly SubscriberKey[] = ['sid', 'msisdn', 'imsi', 'none']
 const REASONS = Object.keys(reasons) as Reason[]
 const REASON_NUMBERS = new Map(REASONS.map((reason, index) => [reason, index]))
@@ -40,9 +52,9 @@ const NULL = -1
 /** Bits of a request; kind and subscriber key are in the higher ones. */
 const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
 /** Bits of a service that is asked for. */
-const [TOTAL, UNTAXED] = [1, 2] as const
+const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
 /** Bits of the outcome of a service. */
-const [FINAL_UNIT, QUOTE] = [1, 2] as const
+const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
 
 export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): PackedTask {
   writer.begin()
@@ -144,29 +156,66 @@ function readRequest(reader: Reader): ChargeRequest {
 }
 
 function writeService(service: ServiceRequest): void {
-  writer.number((service.isTotal ? TOTAL : 0) + (service.untaxed ? UNTAXED : 0))
+  let bits = service.isTotal ? TOTAL : 0
+  if (service.untaxed) bits += UNTAXED
+  if (service.checksCredit) bits += CHECKS_CREDIT
+  // Most services have neither.
+  if (service.serviceIdentifier !== '') bits += HAS_IDENTIFIER
+  if (service.parts !== null) bits += HAS_PARTS
+  writer.number(bits)
   writer.number(service.ratingGroup)
+  if (service.serviceIdentifier !== '') writer.name(service.serviceIdentifier)
   writer.name(service.usaget)
   writer.number(service.requested)
   writer.number(service.used)
   writer.number(service.usedBefore)
   writer.text(service.calledNumber)
   writer.name(service.rateKey)
+  if (service.parts !== null) writeParts(service.parts)
   writeFields(service.fields)
+}
+
+function writeParts(parts: readonly ServicePart[]): void {
+  writer.number(parts.length)
+  for (const part of parts) {
+    writer.name(part.usaget)
+    writer.number(ROLES.indexOf(part.role))
+    writer.number(part.requested)
+    writer.number(part.used)
+    writer.number(part.usedBefore)
+  }
+}
+
+function readParts(reader: Reader): readonly ServicePart[] {
+  const count = reader.number()
+  const parts: ServicePart[] = []
+  for (let index = 0; index < count; index += 1) {
+    parts.push({
+      usaget: reader.text(),
+      role: ROLES[reader.number()] as ServicePart['role'],
+      requested: reader.number(),
+      used: reader.number(),
+      usedBefore: reader.number(),
+    })
+  }
+  return parts
 }
 
 function readService(reader: Reader): ServiceRequest {
   const bits = reader.number()
   const ratingGroup = reader.number()
+  const serviceIdentifier = bits & HAS_IDENTIFIER ? reader.text() : ''
   const usaget = reader.text()
   const requested = reader.number()
   const used = reader.number()
   const usedBefore = reader.number()
   const calledNumber = reader.text()
   const rateKey = reader.text()
+  const parts = bits & HAS_PARTS ? readParts(reader) : null
   const fields = readFields(reader)
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     requested,
     used,
@@ -175,6 +224,8 @@ function readService(reader: Reader): ServiceRequest {
     calledNumber,
     rateKey,
     untaxed: (bits & UNTAXED) !== 0,
+    checksCredit: (bits & CHECKS_CREDIT) !== 0,
+    parts,
     fields,
   }
 }
@@ -243,32 +294,58 @@ function readOutcome(reader: Reader, nextQuote: () => Quote): ChargeOutcome | nu
 }
 
 function writeServiceOutcome(service: ServiceOutcome, quotes: Quote[]): void {
-  const { quote } = service
+  const { quote, serviceIdentifier, parts } = service
   if (quote !== null) quotes.push(quote)
-  writer.number((service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE))
+  let bits = (service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE)
+  if (serviceIdentifier !== '') bits += OF_IDENTIFIER
+  if (parts !== null) bits += PART_GRANTS
+  writer.number(bits)
   writer.number(service.ratingGroup)
+  if (serviceIdentifier !== '') writer.name(serviceIdentifier)
   writer.name(service.usaget)
   writer.number(REASON_NUMBERS.get(service.reason) as number)
   writer.number(service.granted)
+  if (parts !== null) writePartGrants(parts)
   writer.number(service.validityMs)
   writer.number(service.tariffChangeMs)
   writer.number(service.cost)
 }
 
+function writePartGrants(parts: readonly PartGrant[]): void {
+  writer.number(parts.length)
+  for (const { usaget, granted } of parts) {
+    writer.name(usaget)
+    writer.number(granted)
+  }
+}
+
+function readPartGrants(reader: Reader): PartGrant[] {
+  const count = reader.number()
+  const parts: PartGrant[] = []
+  for (let index = 0; index < count; index += 1) {
+    parts.push({ usaget: reader.text(), granted: reader.number() })
+  }
+  return parts
+}
+
 function readServiceOutcome(reader: Reader, nextQuote: () => Quote): ServiceOutcome {
   const bits = reader.number()
   const ratingGroup = reader.number()
+  const serviceIdentifier = bits & OF_IDENTIFIER ? reader.text() : ''
   const usaget = reader.text()
   const reason = REASONS[reader.number()] as Reason
   const granted = reader.number()
+  const parts = bits & PART_GRANTS ? readPartGrants(reader) : null
   const validityMs = reader.number()
   const tariffChangeMs = reader.number()
   const cost = reader.number()
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     reason,
     granted,
+    parts,
     validityMs,
     tariffChangeMs,
     finalUnit: (bits & FINAL_UNIT) !== 0,
@@ -285,6 +362,7 @@ function writeBalance(balance: BalanceReport): void {
   writer.number(balance.free)
   writer.number(balance.reserved)
   writer.number(balance.toMs)
+  writer.number(balance.debt)
 }
 
 function readBalances(reader: Reader): BalanceReport[] | null {
@@ -299,88 +377,8 @@ function readBalances(reader: Reader): BalanceReport[] | null {
     const free = reader.number()
     const reserved = reader.number()
     const toMs = reader.number()
-    balances.push({ prepaidIncludeId, kind, usaget, counter, free, reserved, toMs })
+    const debt = reader.number()
+    balances.push({ prepaidIncludeId, kind, usaget, counter, free, reserved, toMs, debt })
   }
   return balances
-}
-
-/** Where there is room for a batch of the usual size; it grows once, if ever. */
-const NUMBERS_FIRST = 4096
-
-class Writer {
-  texts: string[] = []
-  #numbers = new Float64Array(NUMBERS_FIRST)
-  #length = 0
-  /** Places of texts that are likely to come again. */
-  readonly #places = new Map<string, number>()
-
-  begin(): void {
-    // The first is the empty one, which most texts are.
-    this.texts = ['']
-    this.#length = 0
-    this.#places.clear()
-  }
-
-  number(value: number): void {
-    if (this.#length === this.#numbers.length) this.#grow()
-    this.#numbers[this.#length] = value
-    this.#length += 1
-  }
-
-  /** A text that is hardly ever that of another request. */
-  text(text: string): void {
-    this.number(text === '' ? 0 : this.texts.push(text) - 1)
-  }
-
-  /** A text that others are likely to have, too. */
-  name(text: string): void {
-    if (text === '') {
-      this.number(0)
-      return
-    }
-    let place = this.#places.get(text)
-    if (place === undefined) {
-      place = this.texts.push(text) - 1
-      this.#places.set(text, place)
-    }
-    this.number(place)
-  }
-
-  numbers(): Float64Array {
-    return this.#numbers.slice(0, this.#length)
-  }
-
-  #grow(): void {
-    const grown = new Float64Array(this.#numbers.length * 2)
-    grown.set(this.#numbers)
-    this.#numbers = grown
-  }
-}
-
-/** One for the thread: a batch is written in one go. */
-const writer = new Writer()
-
-class Reader {
-  readonly #numbers: Float64Array
-  readonly #texts: readonly string[]
-  #at = 0
-
-  constructor({ numbers, texts }: Packed) {
-    this.#numbers = numbers
-    this.#texts = texts
-  }
-
-  /** Small integers as such: as floating point each would be an object on the heap. */
-  number(): number {
-    const value = this.#numbers[this.#at] as number
-    this.#at += 1
-    const small = value | 0
-    return small === value ? small : value
-  }
-
-  text(): string {
-    const place = this.#numbers[this.#at] as number
-    this.#at += 1
-    return this.#texts[place] as string
-  }
 }

@@ -14,6 +14,8 @@ export interface Line {
   origin: string
   sessionId: string
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   usaget: string
   calledNumber: string
   rateKey: string
@@ -24,10 +26,14 @@ export interface Line {
   grouped: number
   covered: number
   priced: number
-  /** Micros: what groups of money paid; price to be paid; of it paid by no bucket. */
+  /**
+   * Micros: what groups of money paid; price to be paid; of it paid by no bucket, and of that what
+   * the account owes.
+   */
   coveredMicros: number
   charged: number
   debt: number
+  accountDebt: number
   /** Whether units beyond the groups are `over_group`, and not `out_group`. */
   hasGroups: boolean
   /** How the price came about (SegmentStart): enough to compute it again by hand. */

@@ -6,19 +6,35 @@ import type { ServiceSession, Session } from './session.ts'
 /** The service of a session that a request means; undefined if the session has none. */
 export function findService(
   { services }: Session,
-  { ratingGroup, usaget }: Pick<ServiceRequest, 'ratingGroup' | 'usaget'>,
+  wanted: ServiceName,
 ): ServiceSession | undefined {
-  for (const service of services) {
-    if (service.ratingGroup === ratingGroup && service.usaget === usaget) return service
-  }
+  for (const service of services) if (isSameService(service, wanted)) return service
   return undefined
+}
+
+/** By what a service is known within its session; a called number may change meanwhile. */
+export type ServiceName = Pick<ServiceRequest, 'ratingGroup' | 'serviceIdentifier' | 'usaget'>
+
+export function isSameService(one: ServiceName, other: ServiceName): boolean {
+  return (
+    one.ratingGroup === other.ratingGroup &&
+    one.usaget === other.usaget &&
+    one.serviceIdentifier === other.serviceIdentifier
+  )
+}
+
+/** A service identifier as its number, or as the list of its numbers; null for none. */
+export function identifierValue(identifier: string): number | number[] | null {
+  if (identifier === '') return null
+  return identifier.includes(',') ? identifier.split(',').map(Number) : Number(identifier)
 }
 
 /** The same; an empty one if the session has none. */
 export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
+  const { ratingGroup, serviceIdentifier, usaget, calledNumber } = wanted
   return (
     findService(session, wanted) ??
-    emptyService(wanted.ratingGroup, wanted.usaget, wanted.calledNumber)
+    emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier)
   )
 }
 

@@ -1,8 +1,10 @@
 /** The life of a segment: begin, price, payments, end. */
 import { assert, present } from './assert.ts'
-import type { Bucket, BucketRef } from './bucket.ts'
+import type { Bucket, BucketRef, OwnerSlot } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
-import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
+import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
+import { debtIn, forgive, ownerAt } from './debt.ts'
 import type { Line } from './line.ts'
 import type {
   CategoryPrice,
@@ -22,9 +24,11 @@ export function emptyService(
   ratingGroup: number,
   usaget: string,
   calledNumber: string,
+  serviceIdentifier = '',
 ): ServiceSession {
   return {
     ratingGroup,
+    serviceIdentifier,
     usaget,
     calledNumber,
     accessBorne: false,
@@ -48,6 +52,7 @@ export function copyService(service: ServiceSession): ServiceSession {
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
     ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
     accessBorne: service.accessBorne,
@@ -88,6 +93,7 @@ export function copySegment(segment: Segment): Segment {
     coveredMicros: segment.coveredMicros,
     charged: segment.charged,
     debt: segment.debt,
+    accountDebt: segment.accountDebt,
     lapsedUnits: segment.lapsedUnits,
     lapsedMicros: segment.lapsedMicros,
     payments: segment.payments.map(copyPayment),
@@ -108,6 +114,19 @@ function copyPayment(payment: Payment): Payment {
     left: payment.left,
     total: payment.total,
   }
+}
+
+/** What a service has cost so far, micros before tax. */
+export function costOf({ endedMicros, segment }: ServiceSession): number {
+  return segment === null ? endedMicros : endedMicros + segment.charged
+}
+
+/** The service of an event with its segment. */
+export function reopened({ service, changes }: Settlement): ServiceSession {
+  const segment = changes.at(-1)?.segment ?? null
+  const opened = withSegment(service, segment)
+  opened.endedMicros -= segment?.charged ?? 0
+  return opened
 }
 
 /** A copy of the service in which a segment has begun. */
@@ -152,6 +171,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     coveredMicros: 0,
     charged: 0,
     debt: 0,
+    accountDebt: 0,
     lapsedUnits: 0,
     lapsedMicros: 0,
     payments: [],
@@ -282,34 +302,48 @@ function paymentOf(
   return undefined
 }
 
-/** What is given back goes to those who paid, the last one first; what was owed comes before. */
+/**
+ * What is given back goes to those who paid, the last one first; what was owed comes before, the
+ * account's debt first.
+ */
 export function refund(work: Work, segment: Segment, micros: number): void {
-  const { owed, repaid } = work.subscriber
-  const forgiven = Math.min(micros, segment.debt, owed - repaid)
-  segment.debt -= forgiven
-  if (forgiven !== 0) ownSubscriber(work).owed -= forgiven
-  const returned = micros - forgiven
-  const left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
-  returnRepaid(work, segment, left)
+  let returned = micros - forgive(work, segment, 1, micros)
+  returned -= forgive(work, segment, 0, returned)
+  let left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
+  left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
+  left -= returnRepaid(work, segment, 0, left)
+  assert(left === 0, 'more is given back than was paid')
   const limit = segment.payments.find(({ kind }) => kind === 'limit')
   if (limit !== undefined) returnTo(work, limit, Math.min(returned, limit.amount))
 }
 
-/** Debt that top-ups have paid meanwhile goes back to money that was topped up. */
-function returnRepaid(work: Work, segment: Segment, micros: number): void {
+/** Debt of a segment that top-ups of its owner have paid, less what was given back of it. */
+function repaidIn(segment: Segment, slot: OwnerSlot): number {
+  let repaid = debtIn(segment, slot)
+  for (const { owner, kind, amount } of segment.payments) {
+    if (kind === 'money' && owner === slot && amount < 0) repaid += amount
+  }
+  return repaid
+}
+
+/**
+ * Debt that top-ups have paid meanwhile goes back to money that was topped up. Returns how much.
+ */
+function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
   let left = micros
-  for (const { id, kind, counter, spent } of work.subscriber.buckets) {
+  for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
+    if (left === 0) break
     if (kind === 'units' || counter !== '') continue
     const returned = Math.min(left, spent)
     if (returned === 0) continue
-    const ref: BucketRef = { owner: 0, id }
+    const ref: BucketRef = { owner: slot, id }
     const bucket = ownBucket(work, ref)
     bucket.spent -= returned
     bucket.free += returned
     left -= returned
     pay(segment, ref, bucket, 0 - returned, 'money')
   }
-  assert(left === 0, 'more is given back than was paid')
+  return micros - left
 }
 
 /** The same for money that groups include. */
@@ -319,7 +353,7 @@ export function returnToGroups(work: Work, segment: Segment, micros: number): vo
 }
 
 function isOfGroup({ counter }: Payment): boolean {
-  return counter.startsWith('group/')
+  return isGroupCounter(counter)
 }
 
 /** Returns what none of them had paid. */

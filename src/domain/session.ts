@@ -110,8 +110,9 @@ export interface Segment extends SegmentStart {
   /** Micros: price of the units that groups of money covered, and of the segment to be paid. */
   coveredMicros: number
   charged: number
-  /** Part of `charged` that no bucket could pay. */
+  /** Part of `charged` that no bucket could pay; of it, what the account owes (debt.ts). */
   debt: number
+  accountDebt: number
   /** Returned to buckets that had expired meanwhile, units and micros. */
   lapsedUnits: number
   lapsedMicros: number
@@ -125,6 +126,8 @@ export interface Segment extends SegmentStart {
 
 export interface ServiceSession {
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   usaget: string
   calledNumber: string
   /**

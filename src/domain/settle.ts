@@ -8,9 +8,10 @@
  */
 import { type Allocation, allocate, allocateUsed, hasUnits, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
-import type { Bucket, BucketRef, Payer } from './bucket.ts'
+import type { Bucket, BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
-import { findBucket, ownBucket, ownSubscriber, type Work } from './copy-on-write.ts'
+import { findBucket, ownBucket, ownOwner, type Work } from './copy-on-write.ts'
+import { debtorOf } from './debt.ts'
 import {
   appended,
   copyService,
@@ -223,11 +224,17 @@ function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, unit
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   if (cost === 0) return
   // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
-  const carrier = payersOf(segment, order).find((payer) => carriesOverUse(work, payer))
+  const payers = payersOf(segment, order)
+  const carrier = payers.find((payer) => carriesOverUse(work, payer))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
-  if (cost === 0) return
-  segment.debt += cost
-  ownSubscriber(work).owed = countable(work.subscriber.owed + cost, 'debt')
+  if (cost > 0) owe(work, segment, debtorOf(work, payers, program.ended ?? []), cost)
+}
+
+function owe(work: Work, segment: Segment, debtor: OwnerSlot, micros: number): void {
+  const owner = ownOwner(work, debtor)
+  owner.owed = countable(owner.owed + micros, 'debt')
+  segment.debt += micros
+  if (debtor === 1) segment.accountDebt += micros
 }
 
 function carriesOverUse(work: Work, payer: Payer): boolean {

@@ -4,17 +4,20 @@
  *   answer   request number, digest | u8 flags | reason | detail | account, subscriber | requests
  *            processed since, or transaction id | services | cost | balances
  *   service  its place in the session, from 1, or 0 with rating group and usage type | u8 flags |
- *            reason | granted | validity | tariff change | cost
- *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end
+ *            reason | granted | validity | tariff change | cost | service identifier, and the
+ *            grants of parts
+ *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end | debt
  */
 import { present } from '../domain/assert.ts'
 import type {
   BalanceReport,
   ChargeOutcome,
+  PartGrant,
   Reason,
   ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import { sessionTagOf } from '../domain/lines.ts'
+import { isSameService } from '../domain/reported.ts'
 import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
@@ -43,10 +46,13 @@ const HAS_VALIDITY = 16
 const HAS_CHANGE = 32
 /** What it costs is not what the service has cost. */
 const HAS_OWN_COST = 64
+/** A service identifier that the session does not tell, or grants of parts: both follow. */
+const HAS_MORE = 128
 
 const OF_MONEY = 1
 const HAS_USAGET = 2
 const HAS_COUNTER = 4
+const HAS_DEBT = 8
 
 const SECOND_MS = 1000
 
@@ -169,16 +175,16 @@ function readReason(reader: Reader): Reason {
   return present(STORED_REASONS[reader.u8()], 'reason of an answer')
 }
 
-function placeOf({ ratingGroup, usaget }: ServiceOutcome, { services }: Session): number {
+function placeOf(outcome: ServiceOutcome, { services }: Session): number {
   for (let index = 0; index < services.length; index += 1) {
-    const service = services[index] as ServiceSession
-    if (service.ratingGroup === ratingGroup && service.usaget === usaget) return index + 1
+    if (isSameService(services[index] as ServiceSession, outcome)) return index + 1
   }
   return 0
 }
 
 function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
   const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
+  const { serviceIdentifier, parts } = outcome
   const place = placeOf(outcome, session)
   const service = session.services[place - 1]
   let flags = reason === 'granted' ? 0 : HAS_REASON
@@ -188,6 +194,7 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (validityMs !== 0) flags |= HAS_VALIDITY
   if (tariffChangeMs !== 0) flags |= HAS_CHANGE
   if (cost !== costOf(service)) flags |= HAS_OWN_COST
+  if (parts !== null || (place === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
   writer.number(place)
   if (place === 0) {
     writer.number(ratingGroup)
@@ -199,6 +206,21 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (flags & HAS_VALIDITY) writeSpan(writer, validityMs)
   if (flags & HAS_CHANGE) writer.time(tariffChangeMs, session.openedMs)
   if (flags & HAS_OWN_COST) writer.number(cost)
+  if ((flags & HAS_MORE) === 0) return
+  writer.string(serviceIdentifier)
+  writer.number(parts === null ? 0 : parts.length)
+  for (const part of parts ?? []) {
+    writer.string(part.usaget)
+    writer.number(part.granted)
+  }
+}
+
+function readParts(reader: Reader): PartGrant[] | null {
+  const parts: PartGrant[] = []
+  for (let left = reader.number(); left > 0; left -= 1) {
+    parts.push({ usaget: reader.word(), granted: reader.number() })
+  }
+  return parts.length === 0 ? null : parts
 }
 
 function readServices(reader: Reader, session: Session): ServiceOutcome[] {
@@ -214,11 +236,13 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
   const usaget = service === undefined ? reader.word() : service.usaget
   const flags = reader.u8()
   const reserved = flags & IS_RESERVED ? present(service, 'service').reservation.units : 0
-  return {
+  const outcome: ServiceOutcome = {
     ratingGroup,
+    serviceIdentifier: service === undefined ? '' : service.serviceIdentifier,
     usaget,
     reason: flags & HAS_REASON ? readReason(reader) : 'granted',
     granted: flags & HAS_GRANT ? reader.number() : reserved,
+    parts: null,
     validityMs: flags & HAS_VALIDITY ? readSpan(reader) : 0,
     tariffChangeMs: flags & HAS_CHANGE ? reader.time(openedMs) : 0,
     finalUnit: (flags & FINAL_UNIT) !== 0,
@@ -226,6 +250,11 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
     // Who only pretends leaves nothing behind to repeat.
     quote: null,
   }
+  if (flags & HAS_MORE) {
+    outcome.serviceIdentifier = reader.word()
+    outcome.parts = readParts(reader)
+  }
+  return outcome
 }
 
 /** Twice the seconds, or, if it has a part of one, twice the ms and 1. */
@@ -243,6 +272,7 @@ function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): 
   let flags = kind === 'money' ? OF_MONEY : 0
   if (usaget !== '') flags |= HAS_USAGET
   if (counter !== '') flags |= HAS_COUNTER
+  if (balance.debt !== 0) flags |= HAS_DEBT
   writer.u8(flags)
   writer.number(balance.prepaidIncludeId)
   if (usaget !== '') writer.string(usaget)
@@ -250,6 +280,7 @@ function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): 
   writer.number(balance.free)
   writer.number(balance.reserved)
   writer.time(balance.toMs, sinceMs)
+  if (flags & HAS_DEBT) writer.number(balance.debt)
 }
 
 function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
@@ -264,6 +295,7 @@ function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
       free: reader.number(),
       reserved: reader.number(),
       toMs: reader.time(sinceMs),
+      debt: flags & HAS_DEBT ? reader.number() : 0,
     })
   }
   return balances

@@ -21,6 +21,7 @@ function unpackLine(fields: Packed): Line {
     origin: origin as string,
     sessionId: sessionId as string,
     ratingGroup: ratingGroup as number,
+    serviceIdentifier: '',
     usaget: usaget as string,
     calledNumber: calledNumber as string,
     state: present(STATES[state as number], 'state of a line'),
@@ -32,11 +33,13 @@ type NamedLine = Omit<Line, keyof typeof LATER_FIELDS> & Partial<typeof LATER_FI
 
 /** What the first format did not know of lines. How their price came about is not on record. */
 const LATER_FIELDS = {
+  serviceIdentifier: '',
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null } as Line['tariff'],
   ...{ access: false, priceOf: 'BASE', band: '' },
   ...{ others: [] as Line['others'], taxes: [] as Line['taxes'] },
   rounding: null as Line['rounding'],
+  accountDebt: 0,
 }
 
 function fromNamed(line: NamedLine): Line {

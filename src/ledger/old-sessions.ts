@@ -63,9 +63,11 @@ function unpackAnswered(fields: Packed): AnsweredRequest {
 function unpackServiceOutcome(fields: Packed): ServiceOutcome {
   return {
     ratingGroup: fields[0] as number,
+    serviceIdentifier: '',
     usaget: fields[1] as string,
     reason: fields[2] as Reason,
     granted: fields[3] as number,
+    parts: null,
     validityMs: fields[4] as number,
     tariffChangeMs: (fields[7] as number | undefined) ?? 0,
     finalUnit: fields[5] as boolean,
@@ -77,7 +79,7 @@ function unpackServiceOutcome(fields: Packed): ServiceOutcome {
 
 /** The first format had names. */
 function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
-  if (!Array.isArray(packed)) return { ...packed, counter: '' }
+  if (!Array.isArray(packed)) return { ...packed, counter: '', debt: 0 }
   const [prepaidIncludeId, kind, usaget, free, reserved, toMs, counter = ''] = packed
   return {
     prepaidIncludeId: prepaidIncludeId as number,
@@ -87,12 +89,14 @@ function unpackBalance(packed: Packed | BalanceReport): BalanceReport {
     free: free as number,
     reserved: reserved as number,
     toMs: toMs as number,
+    debt: 0,
   }
 }
 
 function unpackService(fields: Packed): ServiceSession {
   return {
     ratingGroup: fields[0] as number,
+    serviceIdentifier: '',
     usaget: fields[1] as string,
     calledNumber: fields[2] as string,
     accessBorne: fields[3] as boolean,

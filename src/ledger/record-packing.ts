@@ -1,10 +1,11 @@
 /**
  * What a commit tells the recorder, and results of operations, as packed values.
  *
- *   record  u8 3 | lines | operations (MessagePack)
+ *   record  u8 4 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state | what it has of its segment (segment-packing.ts)
+ *           number | u8 state, with 80 added before a service identifier | what it has of its segment (segment-packing.ts)
  *
+ * Format 3 has no debt of accounts and no service identifiers in lines; the rest is the same.
  * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'
@@ -16,12 +17,16 @@ import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
 import { Writer } from './writer.ts'
 
-const RECORD_FORMAT = 3
+const RECORD_FORMAT = 4
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [3, RECORD_FORMAT]
 /** Of results; and of the records before, in the first of which lines had names. */
 const PACKED_FORMATS: readonly unknown[] = [1, 2]
 const RESULT_FORMAT = 2
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
+/** Added to the state. */
+const HAS_IDENTIFIER = 0x80
 
 /** What one commit tells the recorder beside the states of the owners. */
 export interface StreamRecord {
@@ -56,7 +61,7 @@ function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void 
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  if (packed[0] !== RECORD_FORMAT) return unpackOldRecord(packed)
+  if (!LAYOUT_FORMATS.includes(packed[0] ?? 0)) return unpackOldRecord(packed)
   try {
     const reader = new Reader(packed, 1)
     const lines: Line[] = []
@@ -78,22 +83,30 @@ function writeLine(writer: Writer, line: Line): void {
   writer.number(line.ratingGroup)
   writer.string(line.usaget)
   writer.string(line.calledNumber)
-  writer.u8(STATES.indexOf(line.state))
+  const state = STATES.indexOf(line.state)
+  if (line.serviceIdentifier === '') writer.u8(state)
+  else {
+    writer.u8(state + HAS_IDENTIFIER)
+    writer.string(line.serviceIdentifier)
+  }
   writeLineParts(writer, line)
 }
 
 function readLine(reader: Reader): Line {
-  return readLineParts(reader, {
-    stamp: reader.string(),
-    aid: reader.number(),
-    sid: reader.number(),
-    origin: reader.word(),
-    sessionId: reader.string(),
-    ratingGroup: reader.number(),
-    usaget: reader.word(),
-    calledNumber: reader.string(),
-    state: present(STATES[reader.u8()], 'state of a line'),
-  })
+  const stamp = reader.string()
+  const aid = reader.number()
+  const sid = reader.number()
+  const origin = reader.word()
+  const sessionId = reader.string()
+  const ratingGroup = reader.number()
+  const usaget = reader.word()
+  const calledNumber = reader.string()
+  const marked = reader.u8()
+  const state = present(STATES[marked & ~HAS_IDENTIFIER], 'state of a line')
+  const serviceIdentifier = marked & HAS_IDENTIFIER ? reader.word() : ''
+  const owner = { stamp, aid, sid, origin, sessionId }
+  const name = { ...owner, ratingGroup, serviceIdentifier, usaget, calledNumber, state }
+  return readLineParts(reader, name)
 }
 
 function unpackOldRecord(packed: Buffer): StreamRecord {

@@ -4,7 +4,8 @@
  *
  *   segment      pricing | u8 flags | payers | end | number | counts
  *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
- *                debt, lapsed units and micros | payments | first and last time
+ *                debt, lapsed units and micros | debt of the account | payments | first and last
+ *                time
  *   payment      u8 flags | bucket, prepaid include, amount | counter, left, total
  *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
  *   payer        u8 flags | bucket | the bucket that it also counts in
@@ -25,6 +26,7 @@ const HAS_GROUPS = 4
 const PAYERS = 8
 /** Some of what only groups, debt and expired buckets bring about is not 0. */
 const RARE = 16
+const ACCOUNT_DEBT = 32
 
 const PAYMENT_KINDS: readonly Payment['kind'][] = ['units', 'money', 'limit']
 const PAYMENT_OF_ACCOUNT = 4
@@ -85,6 +87,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     coveredMicros: counts.coveredMicros,
     charged: counts.charged,
     debt: counts.debt,
+    accountDebt: counts.accountDebt,
     lapsedUnits: counts.lapsedUnits,
     lapsedMicros: counts.lapsedMicros,
     payments: counts.payments,
@@ -122,6 +125,7 @@ type LineName = Pick<
   | 'origin'
   | 'sessionId'
   | 'ratingGroup'
+  | 'serviceIdentifier'
   | 'usaget'
   | 'calledNumber'
   | 'state'
@@ -139,6 +143,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     origin: name.origin,
     sessionId: name.sessionId,
     ratingGroup: name.ratingGroup,
+    serviceIdentifier: name.serviceIdentifier,
     usaget: name.usaget,
     calledNumber: name.calledNumber,
     rateKey: pricing.rateKey,
@@ -151,6 +156,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     coveredMicros: counts.coveredMicros,
     charged: counts.charged,
     debt: counts.debt,
+    accountDebt: counts.accountDebt,
     hasGroups: (flags & HAS_GROUPS) !== 0,
     tariff: pricing.tariff,
     access: (flags & ACCESS) !== 0,
@@ -176,6 +182,7 @@ function flagsOf(of: Segment | Line): number {
   if (of.access) flags |= ACCESS
   if (of.late) flags |= LATE
   if (of.hasGroups) flags |= HAS_GROUPS
+  if (of.accountDebt !== 0) flags |= ACCOUNT_DEBT
   return flags
 }
 
@@ -195,6 +202,7 @@ function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs:
     writer.number(of.lapsedUnits)
     writer.number(of.lapsedMicros)
   }
+  if (flags & ACCOUNT_DEBT) writer.number(of.accountDebt)
   writer.number(of.payments.length)
   for (const payment of of.payments) writePayment(writer, payment)
   writer.time(of.firstMs, sinceMs)
@@ -211,6 +219,7 @@ type Counts = Pick<
   | 'coveredMicros'
   | 'charged'
   | 'debt'
+  | 'accountDebt'
   | 'lapsedUnits'
   | 'lapsedMicros'
   | 'payments'
@@ -231,6 +240,7 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const debt = isRare ? reader.number() : 0
   const lapsedUnits = isRare ? reader.number() : 0
   const lapsedMicros = isRare ? reader.number() : 0
+  const accountDebt = flags & ACCOUNT_DEBT ? reader.number() : 0
   const payments = readPayments(reader)
   const firstMs = reader.time(sinceMs)
   const lastMs = reader.time(sinceMs)
@@ -243,6 +253,7 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
     coveredMicros,
     charged,
     debt,
+    accountDebt,
     lapsedUnits,
     lapsedMicros,
     payments,

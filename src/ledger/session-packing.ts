@@ -1,11 +1,12 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 5 | u8 state | origin | session id | opened | expires | last number | processed |
+ *   session  u8 6 | u8 state | origin | session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
- *   service  rating group | usage type | u8 flags | called number | last report | units of all
+ *   service  rating group | usage type | u8 flags | service identifier | called number | last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
+ * Format 5 has no debt of accounts, service identifiers or parts of grants; the rest is the same.
  * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
 import { present } from '../domain/assert.ts'
@@ -23,9 +24,11 @@ import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
 import { Writer } from './writer.ts'
 
-export const SESSION_FORMAT = 5
+export const SESSION_FORMAT = 6
+/** Formats in this layout. */
+const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
 /** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, SESSION_FORMAT]
+export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -37,6 +40,7 @@ const HAS_REPORT = 8
 const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
+const HAS_IDENTIFIER = 128
 
 /** Behind its length as u32. `sessionKey`: names it in the ledger (keys.ts). */
 export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
@@ -81,7 +85,7 @@ export function unpackSession(
 ): Session {
   const format = packed[0]
   if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
-  if (format !== SESSION_FORMAT) {
+  if (!LAYOUT_FORMATS.includes(format ?? 0)) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {
@@ -133,6 +137,7 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
   writer.number(service.ratingGroup)
   writer.string(service.usaget)
   writer.u8(flags)
+  if (flags & HAS_IDENTIFIER) writer.string(service.serviceIdentifier)
   if (flags & HAS_CALLED) writer.string(service.calledNumber)
   if (flags & HAS_REPORT) writer.time(service.reportedMs, sinceMs)
   if (flags & HAS_TOTALS) {
@@ -149,6 +154,7 @@ function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   let flags = hasTotals ? HAS_TOTALS : 0
   if (service.accessBorne) flags |= ACCESS_BORNE
   if (service.othersBorne) flags |= OTHERS_BORNE
+  if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
   if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
   if (service.segment !== null) flags |= HAS_SEGMENT
@@ -163,6 +169,7 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
   const hasTotals = (flags & HAS_TOTALS) !== 0
   const service: ServiceSession = {
     ratingGroup,
+    serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
     usaget,
     calledNumber: flags & HAS_CALLED ? reader.string() : '',
     accessBorne: (flags & ACCESS_BORNE) !== 0,

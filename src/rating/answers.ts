@@ -1,19 +1,19 @@
 /** The parts of an outcome, and what it says about balances. */
-import { type BucketRef, bucketOrder, type OwnerState, paysFor } from '../domain/bucket.ts'
+import { type BucketRef, bucketOrder, debtOf, type OwnerSlot, paysFor } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
+  ACCOUNT_DEBT,
   type BalanceReport,
+  OWN_DEBT,
   type Reason,
   reasons,
   type ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import { findBucket, type Owners } from '../domain/copy-on-write.ts'
 import { UNLIMITED_TOTAL } from '../domain/counters.ts'
-
-interface Owners {
-  subscriber: OwnerState
-  account: OwnerState | null
-}
+import { ownerAt } from '../domain/debt.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 
 /** Whether an opening request with this answer is worth remembering: it moved or tried to move. */
 export function leavesTrace(service: ServiceOutcome): boolean {
@@ -69,9 +69,11 @@ export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
 export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   return {
     ratingGroup: wanted.ratingGroup,
+    serviceIdentifier: wanted.serviceIdentifier,
     usaget: wanted.usaget,
     reason: 'granted',
     granted: 0,
+    parts: null,
     validityMs: 0,
     tariffChangeMs: 0,
     finalUnit: false,
@@ -80,32 +82,53 @@ export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
   }
 }
 
-/** The balances that the services of a request may be paid from, each once, then the counters. */
+/**
+ * The balances that the services of a request may be paid from, each once, then the counters, then
+ * the debt of an owner that none of them shows.
+ */
 export function balanceReports(owners: Owners, request: ChargeRequest): BalanceReport[] {
   const { subscriber, account } = owners
-  const reports: BalanceReport[] = []
-  const usagets = new Set(['', ...request.services.map((service) => service.usaget)])
-  const seen = new Set<string>()
+  const refs: BucketRef[] = []
+  const usagets = new Set([''])
+  for (const { usaget, parts } of request.services) {
+    usagets.add(usaget)
+    for (const part of parts ?? []) usagets.add(part.usaget)
+  }
   const at = request.eventTimeMs
   for (const usaget of usagets) {
     for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at)) {
-      const id = `${ref.owner}:${ref.id}`
-      if (!seen.has(id)) reports.push(reportOf(owners, ref))
-      seen.add(id)
+      if (!refs.some(({ owner, id }) => owner === ref.owner && id === ref.id)) refs.push(ref)
     }
   }
-  for (const [slot, owner] of [subscriber, account].entries()) {
-    for (const { id, counter, fromMs, toMs, limit } of owner?.buckets ?? []) {
+  for (const slot of SLOTS) {
+    for (const { id, counter, fromMs, toMs, limit } of ownerAt(owners, slot)?.buckets ?? []) {
       if (counter === '' || at < fromMs || at >= toMs || limit >= UNLIMITED_TOTAL) continue
-      reports.push(reportOf(owners, { owner: slot === 0 ? 0 : 1, id }))
+      refs.push({ owner: slot, id })
     }
+  }
+  const reports = refs.map((ref) => reportOf(owners, ref))
+  for (const slot of SLOTS) {
+    const debt = debtAt(owners, slot)
+    if (debt > 0 && !refs.some(({ owner }) => owner === slot)) reports.push(debtReport(slot, debt))
   }
   return reports
 }
 
-function reportOf({ subscriber, account }: Owners, ref: BucketRef): BalanceReport {
-  const owner = ref.owner === 0 ? subscriber : (account ?? subscriber)
-  const bucket = owner.buckets.find((candidate) => candidate.id === ref.id)
+const SLOTS = [0, 1] as const
+
+function debtAt(owners: Owners, slot: OwnerSlot): number {
+  const owner = ownerAt(owners, slot)
+  return owner === null ? 0 : debtOf(owner)
+}
+
+function debtReport(slot: OwnerSlot, debt: number): BalanceReport {
+  const counter = slot === 0 ? OWN_DEBT : ACCOUNT_DEBT
+  const nothing = { prepaidIncludeId: 0, usaget: '', free: 0, reserved: 0 }
+  return { ...nothing, kind: 'money', counter, toMs: FOREVER_MS, debt }
+}
+
+function reportOf(owners: Owners, ref: BucketRef): BalanceReport {
+  const bucket = findBucket(owners, ref)
   return {
     prepaidIncludeId: bucket?.prepaidIncludeId ?? 0,
     kind: bucket?.kind === 'units' ? 'units' : 'money',
@@ -114,5 +137,6 @@ function reportOf({ subscriber, account }: Owners, ref: BucketRef): BalanceRepor
     free: bucket === undefined ? 0 : bucket.free + Math.max(0, bucket.limit),
     reserved: bucket?.reserved ?? 0,
     toMs: bucket?.toMs ?? 0,
+    debt: debtAt(owners, ref.owner),
   }
 }

@@ -3,13 +3,15 @@
  * committed. Pure: the hot path, `pretend` and the tests call it with the states they hold.
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
 import { findAnswer, misfit } from '../domain/replay.ts'
 import { newlyUsed, serviceOf } from '../domain/reported.ts'
 import type { Session } from '../domain/session.ts'
+import { detailOf } from './answers.ts'
 import { requestedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
-import { needsRating } from './program.ts'
+import { isBarred, needsRating } from './program.ts'
+import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
 
 /**
@@ -28,11 +30,19 @@ export function needsProfile(
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
   for (const service of request.services) {
-    const kept = serviceOf(session, service)
-    const requested = requestedOf(request, service, isLate)
-    if (needsRating(requested, newlyUsed(service, kept), kept, isLate, atMs)) return true
+    for (const units of chargedUnits(session, service)) {
+      const kept = serviceOf(session, units)
+      const requested = requestedOf(request, units, isLate)
+      if (needsRating(requested, newlyUsed(units, kept), kept, isLate, atMs)) return true
+    }
   }
   return false
+}
+
+/** Without a look at prices: what needs them is rated in any case. */
+function chargedUnits(session: Session, service: ServiceRequest): readonly ServiceRequest[] {
+  if (service.parts === null) return [service]
+  return chooseUnits(session, service, () => false).charged
 }
 
 /** Decides a request. Throws nothing but broken invariants. */
@@ -55,6 +65,12 @@ export function chargeSession(
   const isOpening = opens(request.kind)
   if (isOpening && context.profile === null) {
     return { outcome: plainOutcome('unknownSubscriber'), commit: null }
+  }
+  // A start without services is never rated, and would let everybody in.
+  const isBare = request.kind === 'start' && request.services.length === 0
+  if (isBare && context.profile !== null && isBarred(context.profile, request.eventTimeMs)) {
+    const detail = detailOf('barred', [], request, context.profile, false)
+    return { outcome: plainOutcome('barred', detail, aid, sid), commit: null }
   }
   const isNew = known === null || (isOpening && !request.refund)
   const session = isNew ? openSession(view, request, context) : known

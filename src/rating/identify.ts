@@ -18,17 +18,17 @@ export interface Candidate {
 export type RequestReader = (name: string) => string | undefined
 
 export interface Identification {
-  /** Whether there are rules for a usage type. */
-  covers(usaget: string): boolean
-  /** The look-ups to try, in order; each once. */
-  candidates(usaget: string, field: RequestReader): readonly Candidate[]
+  /** Whether there are rules for a usage type; null for a request that has no services. */
+  covers(usaget: string | null): boolean
+  /** The look-ups to try, in order; each once. Without services, those of all usage types. */
+  candidates(usaget: string | null, field: RequestReader): readonly Candidate[]
   /** Names of the request's fields that a decoder must keep for the rules. */
   fieldsNeeded(): readonly string[]
   /** The fields of subscribers that are looked in. */
   targetKeys(): readonly string[]
 }
 
-type Rule = (usaget: string, field: RequestReader) => Candidate | null
+type Rule = (usaget: string | null, field: RequestReader) => Candidate | null
 
 /**
  * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`; the
@@ -52,7 +52,10 @@ export function compileIdentification(
     )
     usagets.set(usaget, rules)
   }
-  const rulesOf = (usaget: string) => usagets.get(usaget) ?? usagets.get(ANY_USAGET) ?? []
+  const general = usagets.get(ANY_USAGET)
+  const all = general ?? [...usagets.values()].flat()
+  const rulesOf = (usaget: string | null) =>
+    usaget === null ? all : (usagets.get(usaget) ?? general ?? [])
   const needed = requestFields(reads)
   return {
     covers: (usaget) => rulesOf(usaget).length > 0,
@@ -111,11 +114,11 @@ function compileCondition(
   document: unknown,
   path: string,
   reads: string[],
-): (usaget: string, field: RequestReader) => boolean {
+): (usaget: string | null, field: RequestReader) => boolean {
   const condition = objectAt(document, path, ['field', 'regex'])
   const name = textAt(condition['field'], `${path}.field`)
   const regex = compileRegex(condition['regex'], `${path}.regex`)
-  if (name === 'usaget') return (usaget) => regex.test(usaget)
+  if (name === 'usaget') return (usaget) => usaget === null || regex.test(usaget)
   const source = requestField(name)
   reads.push(`uf.${source}`)
   return (_, field) => regex.test(field(source) ?? '')

@@ -1,7 +1,7 @@
 /**
  * Builds the charge program of one service: integers only, ready to settle (design.md §2, stage 6).
  */
-import { type Bucket, bucketOrder, type Payer } from '../domain/bucket.ts'
+import { type Bucket, bucketOrder, endedOrder, type Payer } from '../domain/bucket.ts'
 import {
   type Catalogue,
   type PrepaidInclude,
@@ -15,10 +15,11 @@ import type { ChargeProgram } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
+import { isMoney } from '../domain/debt.ts'
 import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import { priceAt } from './bands.ts'
 import { includedFor } from './groups.ts'
-import { type Holdings, holdingsAt } from './holdings.ts'
+import { calendarOf, type Holdings, holdingsAt, type InstallationCalendar } from './holdings.ts'
 import type { RatingTerms } from './known-services.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
 import type { WantedPayers } from './payers.ts'
@@ -36,8 +37,8 @@ export interface RatingContext {
   finder: RateFinder
   /** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
-  /** IANA zone of the installation. */
-  zone: string
+  /** Zone of the installation, and the day on which `cycleAt` lets cycles begin. */
+  calendar: InstallationCalendar
   defaultTax: string
   mapTax: TaxMapping
   isFreeNumber: (calledNumber: string) => boolean
@@ -69,9 +70,9 @@ export function rateService(
   const { catalogue, mapTax, defaultTax } = context
   const open = context.cycleAt(atMs, usage.nowMs)
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
-  if (profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs) return 'barred'
-  const zone = profile.timeZone === '' ? context.zone : profile.timeZone
-  const holdings = holdingsAt(catalogue, profile, atMs, zone)
+  if (isBarred(profile, atMs)) return 'barred'
+  const { zone } = calendarOf(profile, 0, context.calendar)
+  const holdings = holdingsAt(catalogue, profile, atMs, context.calendar)
   if (holdings === null) return 'unknownSubscriber'
   const fields = new Fields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
@@ -87,6 +88,10 @@ export function rateService(
   }
   if (rated.untilMs <= profile.toMs) return rated
   return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
+}
+
+export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
+  return profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs
 }
 
 /** What others of the account hold may change at any time: pools are looked at each time. */
@@ -126,7 +131,8 @@ function rateBy(
   if (taxes === null) return 'noTax'
   const { cycle, oldestMs } = open
   const { key: rateKey } = rate
-  const query = { catalogue, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
+  const { calendar } = context
+  const query = { catalogue, calendar, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
   const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
@@ -154,6 +160,7 @@ function findRate(
 class Fields implements UsageFields {
   readonly usaget: string
   readonly ratingGroup: number
+  readonly serviceIdentifier: string
   readonly calledNumber: string
   readonly plan: string
   readonly play: string
@@ -164,6 +171,7 @@ class Fields implements UsageFields {
   constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
     this.usaget = service.usaget
     this.ratingGroup = service.ratingGroup
+    this.serviceIdentifier = service.serviceIdentifier
     this.calledNumber = service.calledNumber
     this.plan = plan
     this.play = play
@@ -310,7 +318,14 @@ export function buildProgram(
     const isSame = segment !== null && segment.key === next?.key
     order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
   }
-  return { used, requested, exact, order, nextOrder, next, atMs, end }
+  const program = { used, requested, exact, order, nextOrder, next, atMs, end }
+  if (!isOverUsed) return program
+  const isOfNext = segment === null || (held === 0 && next !== null) || segment.key === next?.key
+  const start = isOfNext ? next : segment
+  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoney(owners, payer))
+  if (hasMoney || start === null || !start.isPrepaid) return program
+  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
+  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
 }
 
 const NOBODY: readonly Payer[] = []

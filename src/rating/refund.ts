@@ -38,9 +38,11 @@ export function refundSession(state: RefundState, request: ChargeRequest): Refun
     refund.changes.push([left, { segment: back, state: 'closed' }])
     refund.services.push({
       ratingGroup: service.ratingGroup,
+      serviceIdentifier: service.serviceIdentifier,
       usaget: service.usaget,
       reason: 'granted',
       granted: segment.used,
+      parts: null,
       validityMs: 0,
       tariffChangeMs: 0,
       finalUnit: false,

@@ -11,9 +11,8 @@ import {
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
-import { remember } from '../domain/replay.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
-import { appended, startedService, withSegment } from '../domain/segment.ts'
+import { appended, costOf, reopened, startedService } from '../domain/segment.ts'
 import {
   type Segment,
   type SegmentStart,
@@ -26,24 +25,13 @@ import { PriceRangeError } from '../domain/tariff.ts'
 import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
 import { askedOf } from './asked.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
+import { finishSession } from './finish.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
 import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
 import { refundSession } from './refund.ts'
+import { settleUnits, type UnitWork } from './service-units.ts'
 import { splitByTime } from './split.ts'
-
-/** What a service has cost so far, micros before tax. */
-function costOf({ endedMicros, segment }: ServiceSession): number {
-  return segment === null ? endedMicros : endedMicros + segment.charged
-}
-
-/** The service of an event with its segment. */
-function reopened({ service, changes }: Settlement): ServiceSession {
-  const segment = changes.at(-1)?.segment ?? null
-  const opened = withSegment(service, segment)
-  opened.endedMicros -= segment?.charged ?? 0
-  return opened
-}
 
 /** What holds for a service from now on. */
 interface Rated {
@@ -53,11 +41,19 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-export class SessionWork {
+/** What settling a service changes. */
+interface WorkState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceSession[]
+  lines: Line[]
+}
+
+export class SessionWork implements UnitWork<WorkState> {
   private subscriber: OwnerState
   private account: OwnerState | null
   /** A copy, whose list of services is replaced and never changed in place. */
-  private readonly session: Session
+  readonly session: Session
   private lines: Line[] = []
   private readonly request: ChargeRequest
   private readonly identified: IdentifiedRequest
@@ -81,7 +77,7 @@ export class SessionWork {
   }
 
   run(): Decision {
-    const { request, session } = this
+    const { request, session, identified } = this
     const services = request.refund
       ? this.refund()
       : request.services.map((service) => this.service(service))
@@ -95,13 +91,13 @@ export class SessionWork {
       detail: detailOf(reason, services, request, this.context.profile, this.isLate),
       aid: session.aid,
       sid: session.sid,
-      transactionId: request.pretend ? '' : transactionIdOf(this.identified.sessionKey, session),
+      transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
       services,
       cost,
       balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
     }
     if (request.pretend || !this.hasTrace(services)) return { outcome, commit: null }
-    this.finish(outcome, refused)
+    finishSession(session, identified, outcome, refused, this.context)
     const { subscriber, account, lines } = this
     return { outcome, commit: { subscriber, account, session, lines } }
   }
@@ -118,51 +114,64 @@ export class SessionWork {
     return { subscriber, account }
   }
 
-  private finish(outcome: ChargeOutcome, refused: boolean): void {
-    const { request, session } = this
-    const { settings, nowMs } = this.context
-    session.processed += 1
-    if (request.requestNumber >= 0) session.lastNumber = request.requestNumber
-    const { requestNumber } = request
-    const { digest } = this.identified
-    session.answered = remember(session.answered, { requestNumber, digest, outcome })
-    if (refused) session.state = 'denied'
-    else if (request.kind === 'release' || request.kind === 'event') session.state = 'closed'
-    const open = session.state === 'open'
-    const livesUntilMs = nowMs + settings.validityMs + settings.graceMs
-    // A thread that began while the clock was set back must not cut short what was granted before.
-    if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
-    else session.expiresMs = nowMs + settings.replayMs
-    // What late usage, or the refund of an event, will need stays.
-    const isNeeded = open || session.state === 'expired' || request.kind === 'event'
-    if (!isNeeded || refused) session.services = []
-  }
-
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
   private service(wanted: ServiceRequest): ServiceOutcome {
+    if (wanted.parts !== null) return settleUnits(this, wanted, this.request.kind === 'event')
+    return this.settle(wanted)
+  }
+
+  settle(wanted: ServiceRequest): ServiceOutcome {
     const kept = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, kept)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+    if (wanted.checksCredit && wanted.requested === 0) this.checkCredit(wanted, outcome)
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
     return outcome
   }
 
+  /** Whether a unit could be granted, for who asks for none. */
+  private checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
+    if (outcome.reason !== 'granted' || this.isLate) return
+    const before = this.state()
+    const asked = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
+    const { reason, validityMs, finalUnit } = this.reported(asked, serviceOf(this.session, wanted))
+    this.restore(before)
+    outcome.reason = reason
+    outcome.validityMs = validityMs
+    if (reason !== 'granted') outcome.finalUnit = finalUnit
+  }
+
+  hasPrice(service: ServiceRequest): boolean {
+    const { profile } = this.context
+    if (profile === null) return false
+    const usage = this.usage(service, this.request.eventTimeMs)
+    return rateService(this.context, profile, usage) !== 'noRate'
+  }
+
+  state(): WorkState {
+    const { subscriber, account, lines, session } = this
+    return { subscriber, account, services: session.services, lines }
+  }
+
+  restore({ subscriber, account, services, lines }: WorkState): void {
+    this.subscriber = subscriber
+    this.account = account
+    this.session.services = services
+    this.lines = lines
+  }
+
   private reported(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
     if (this.isLate && asked.used === 0) return this.settledOnly(asked)
-    const { subscriber, account, lines } = this
-    const { services } = this.session
+    const before = this.state()
     try {
       return this.settleService(asked, kept)
     } catch (error) {
       if (!(error instanceof PriceRangeError)) throw error
-      this.subscriber = subscriber
-      this.account = account
-      this.session.services = services
-      this.lines = lines
+      this.restore(before)
       return denied(asked, 'pricing')
     }
   }
@@ -251,9 +260,11 @@ export class SessionWork {
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
       ratingGroup: asked.ratingGroup,
+      serviceIdentifier: asked.serviceIdentifier,
       usaget: asked.usaget,
       reason: 'granted',
       granted: settled.granted,
+      parts: null,
       validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
       tariffChangeMs: kind === 'event' ? 0 : this.tariffChangeMs(rated.start),
       finalUnit: settled.finalUnit,
@@ -268,14 +279,10 @@ export class SessionWork {
 
   /** The line that the grant becomes if it is used up; the states stay as they are. */
   private quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
-    const { subscriber, account, lines } = this
-    const before = lines.length
+    const before = this.state()
     this.useUp(granted, next)
-    const line = this.lines.length > before ? this.lines.at(-1) : undefined
-    this.subscriber = subscriber
-    this.account = account
-    this.lines = lines
-    this.keep(granted.service)
+    const line = this.lines.length > before.lines.length ? this.lines.at(-1) : undefined
+    this.restore(before)
     if (line === undefined) return null
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }

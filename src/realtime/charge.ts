@@ -4,7 +4,8 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Admission } from './admission.ts'
 import type { DecodeContext, Decoded, MessageCodec } from './codecs/codec.ts'
-import type { Client } from './lane.ts'
+import type { Client, TakeOutcome } from './lane.ts'
+import { isReport, loadClassOf } from './load-class.ts'
 import type { Pool } from './pool.ts'
 
 export interface ChargeOptions {
@@ -29,6 +30,11 @@ export interface Arrival<Out> {
   readonly peer: string
   /** Who waits for the answer. */
   readonly client: Client
+  /**
+   * Its peer sends more than agreed: called in place of the answer, within the call that hands the
+   * message over, unless it is a report, which no rate refuses. Null: it does not.
+   */
+  readonly overRate: (() => void) | null
 }
 
 /** Takes the answer; null, with `timedOut`: it could not be encoded, which is a defect of ours. */
@@ -42,14 +48,14 @@ export type ChargeOf<Out> = (arrival: Arrival<Out>, answer: TakeAnswer<Out>) => 
 export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
- * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. Malformed
- * and overloaded are answered at once; everything else when the worker has settled it.
+ * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. What is
+ * malformed or refused is answered at once; everything else when the worker has settled it.
  */
 export function createCharge(options: ChargeOptions): Charge {
   const { limits, admission, pool, clock, metrics, log } = options
 
   return <Out>(arrival: Arrival<Out>, answer: TakeAnswer<Out>) => {
-    const { body, codec, fileType, origin, peer, client } = arrival
+    const { body, codec, fileType, origin, peer, client, overRate } = arrival
     const startMs = monotonicMs()
     const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
@@ -58,6 +64,10 @@ export function createCharge(options: ChargeOptions): Charge {
     }
 
     const decoded = decodedBy(codec, body, contextOf(limits, origin, clock.nowMs()), log)
+    if (overRate !== null && !isReportIn(decoded)) {
+      overRate()
+      return
+    }
     if (!decoded.ok) {
       reply('malformed', codec.encodeError(decoded.error))
       return
@@ -83,16 +93,27 @@ export function createCharge(options: ChargeOptions): Charge {
       finish(plainOutcome('granted'))
       return
     }
-    if (!admission.enter(request.kind, startMs)) {
-      finish(plainOutcome('overloaded'))
-      return
-    }
-    const take = (outcome: ChargeOutcome, isAside: boolean) => {
-      admission.leave(monotonicMs(), isAside, !failures.has(outcome.reason))
+    const load = loadClassOf(request)
+    const entrant = { request, load, bytes: body.length }
+    const take: TakeOutcome = (outcome, isAside) => {
+      admission.leave(entrant, monotonicMs(), isAside, !failures.has(outcome.reason))
       finish(outcome)
     }
-    pool.submit(request, take, client)
+    const admitted = () => pool.submit(request, take, client, isReport(load))
+    const entrance = admission.enter(entrant, startMs)
+    if (entrance === 'admitted') admitted()
+    else if (entrance === 'waits') {
+      const refused = (why: string) => finish(plainOutcome('overloaded', why))
+      admission.wait({ ...entrant, admitted, refused }, startMs)
+    } else finish(plainOutcome('overloaded', entrance === 'noMemory' ? NO_MEMORY : ''))
   }
+}
+
+const NO_MEMORY =
+  'the memory for reports is used up (realtime.reportsBytesMax); nothing was charged'
+
+function isReportIn(decoded: Decoded<unknown>): boolean {
+  return decoded.ok && decoded.request !== null && isReport(loadClassOf(decoded.request))
 }
 
 const failures: ReadonlySet<string> = new Set(

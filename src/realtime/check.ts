@@ -10,6 +10,7 @@ import {
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import { codecOf, parserOf } from './codecs/codec-of.ts'
+import { unescapedValues } from './codecs/unescaped.ts'
 
 export interface CheckParts {
   fileType: FileType
@@ -33,6 +34,7 @@ export function checkMessage(
   const parsed = parserOf(parser).parse(body)
   if (parsed.ok) {
     steps.push({ step: 'message', ok: true, result: parsed.message })
+    steps.push(...unescapedWarning(body, parser))
     steps.push(...parts.explainMessage(parsed.message))
   }
   const decoded = codec.decode(body, context)
@@ -52,6 +54,13 @@ export function checkMessage(
     steps.push(answer('answer if denied', codec.encode(envelope, denied)))
   }
   return { ok: true, steps }
+}
+
+/** A number that begins with + is another one where that is a blank. */
+function unescapedWarning(body: Buffer, parser: FileType['parser']): CheckStep[] {
+  const changed = parser.type === 'key_value' ? unescapedValues(body, parser) : new Map()
+  if (changed.size === 0) return []
+  return [{ step: 'warning: unescaped values', ok: true, result: Object.fromEntries(changed) }]
 }
 
 /** The report of a document that cannot be used, or of one whose dialect is not there. */
@@ -80,16 +89,18 @@ function grantedOutcome(
   const services = (request?.services ?? []).map((service) => grantedService(service, validityMs))
   const balance: BalanceReport = {
     ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '' },
-    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs },
+    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs, debt: 0 },
   }
   const balances = request?.wantBalances ? [balance] : null
   return { ...plainOutcome('granted'), ...SAMPLE, services, balances }
 }
 
-function grantedService({ ratingGroup, usaget, requested }: ServiceRequest, validityMs: number) {
+function grantedService(service: ServiceRequest, validityMs: number) {
+  const { ratingGroup, serviceIdentifier, usaget, requested } = service
   const granted = Math.max(requested, 0)
   return {
-    ...{ ratingGroup, usaget, reason: 'granted' as const, granted },
+    ...{ ratingGroup, serviceIdentifier, usaget, reason: 'granted' as const, granted },
+    parts: null,
     ...{ validityMs: granted > 0 ? validityMs : 0, tariffChangeMs: 0, finalUnit: false },
     ...{ cost: 0, quote: null },
   }

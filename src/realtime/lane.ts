@@ -1,5 +1,5 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
 
@@ -20,6 +20,8 @@ export interface Pending extends Deadline {
   done: TakeOutcome | null
   /** It has been set aside to wait for MongoDB. */
   isAside: boolean
+  /** It reports usage or ends its session: it is charged also if its client has gone. */
+  readonly isReport: boolean
 }
 
 /** A thread that takes batches. */
@@ -117,7 +119,7 @@ export class Lane {
     for (; next < gathered.length && batch.length < batchSizeMax; next += 1) {
       const pending = gathered[next] as Pending
       const isWaitedFor = pending.done !== null && pending.deadlineMs > nowMs
-      const isSound = isWaitedFor && !pending.client.isGone
+      const isSound = isWaitedFor && (pending.isReport || !pending.client.isGone)
       if (isSound && (lost === null || !lost.has(sessionOf(pending)))) {
         batch.push(pending)
         continue
@@ -170,5 +172,5 @@ export class Lane {
 }
 
 function sessionOf({ request }: Pending): string {
-  return `${request.origin}\n${request.sessionId}`
+  return sessionNameOf(request)
 }

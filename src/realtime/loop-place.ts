@@ -26,10 +26,12 @@ export interface Place {
  */
 export function loopConfig(config: Config, loop: number): Config {
   const { realtime, diameter } = config
-  const inFlightMax = Math.max(1, Math.floor(realtime.inFlightMax / realtime.listeners))
+  const { listeners } = realtime
+  const inFlightMax = Math.max(1, Math.floor(realtime.inFlightMax / listeners))
+  const reportsBytesMax = Math.floor(realtime.reportsBytesMax / listeners)
   return {
     ...config,
-    realtime: { ...realtime, inFlightMax },
+    realtime: { ...realtime, inFlightMax, reportsBytesMax },
     diameter: { ...diameter, enabled: diameter.enabled && loop === 0 },
   }
 }

@@ -33,11 +33,11 @@ export interface PoolOptions {
 /** Worker threads that answer charge requests in batches. */
 export interface Pool {
   /**
-   * Hands a request over, unless `client` goes before its turn comes. `done` is called exactly
-   * once, later: with the worker's outcome, or with `timedOut` if that did not come in time, the
-   * client has gone or the worker ended. Not after `close`.
+   * Hands a request over, unless `client` goes before its turn comes; with `isReport` also then.
+   * `done` is called exactly once, later: with the worker's outcome, or with `timedOut` if that did
+   * not come in time, the client has gone or the worker ended. Not after `close`.
    */
-  submit(request: ChargeRequest, done: TakeOutcome, client: Client): void
+  submit(request: ChargeRequest, done: TakeOutcome, client: Client, isReport?: boolean): void
   /** Ends the threads. What is still under way is answered `timedOut`. */
   close(): Promise<void>
 }
@@ -124,7 +124,7 @@ class PiscinaPool implements Pool {
     this.#timer.unref()
   }
 
-  submit(request: ChargeRequest, done: TakeOutcome, client: Client): void {
+  submit(request: ChargeRequest, done: TakeOutcome, client: Client, isReport = false): void {
     assert(!this.#isClosed, 'the pool is open while requests are admitted')
     const deadlineMs = processMs() + this.#options.requestTimeoutMs
     const pending: Pending = {
@@ -132,6 +132,7 @@ class PiscinaPool implements Pool {
       client,
       done,
       isAside: false,
+      isReport,
       deadlineMs,
       earlier: null,
       later: null,

@@ -47,6 +47,11 @@ export class QueueLimit {
     this.limit = options.limitMax
   }
 
+  /** Answers per ms of a node that is busy, as far as that is known. */
+  get rate(): number {
+    return this.#rate === 0 ? this.limit / this.#options.targetMs : this.#rate
+  }
+
   /** A request is taken; `inFlight` without it. */
   taken(inFlight: number, nowMs: number): void {
     if (inFlight === 0) {

@@ -41,6 +41,8 @@ export interface RealtimeOptions {
   readonly rules?: RequestRules
   /** Tells of file types and peers as they are stored; without it there are none. */
   readonly follow?: FollowStored
+  /** Resolves when the sockets may be opened; without it, at once. */
+  readonly mayListen?: () => Promise<void>
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
@@ -109,11 +111,13 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
+    await options.mayListen?.()
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
     server = await startHttp(options, parts, door)
-    diameter = await startDiameterService({ ...options, ...parts, ...stored })
+    const intake = admission
+    diameter = await startDiameterService({ ...options, ...parts, ...stored, intake })
   } catch (error) {
     server?.close()
     await pool?.close()
@@ -155,9 +159,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
 const BATCHES_BESIDE = 1.5
 
 function admissionOptions(config: Config): AdmissionOptions {
-  const { inFlightMax, queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
+  const { inFlightMax, reportsBytesMax, requestTimeoutMs: waitMsMax } = config.realtime
+  const { queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
   const limitMin = Math.ceil((workersOf(config.realtime) + BATCHES_BESIDE) * batchSizeMax)
-  return { inFlightMax, queue: { targetMs: queueMsMax, newSessionsPercent, limitMin } }
+  const queue = { targetMs: queueMsMax, newSessionsPercent, limitMin }
+  return { inFlightMax, reportsBytesMax, waitMsMax, queue }
 }
 
 function startWorkers(
@@ -178,11 +184,11 @@ function startWorkers(
     requestTimeoutMs,
     log,
     onBatch: metrics.batch,
-    onAside: () => admission.setAside(),
+    onAside: () => admission.setAside(monotonicMs()),
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
     onNews: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
       else onSessionNews(news)
     },
   })

@@ -1,15 +1,22 @@
-/** Reads from Redis, once a second, what no process can count by itself. */
+/** Reads from the stores, again and again, what no process can count by itself. */
+
+import { DEBT_BUCKET_ID } from '../catalog/balance-document.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { moneyOf } from '../catalog/money-shown.ts'
 import { backlogPercent, readBacklog } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../ledger/streams.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 
 const REFRESH_MS = 1_000
+/** A sum over all who owe. */
+const DEBT_REFRESH_MS = 10_000
 
 export interface Gauges {
   stop(): void
 }
 
+/** From Redis, once a second. */
 export function startGauges(
   ledger: Ledger,
   metrics: Pick<Metrics, 'streamBacklog' | 'streamMemory' | 'openSessions'>,
@@ -29,4 +36,39 @@ export function startGauges(
   const timer = setInterval(() => refresh().catch(() => undefined), REFRESH_MS)
   timer.unref()
   return { stop: () => clearInterval(timer) }
+}
+
+/** What is owed for over-use, from the projection. */
+export function startDebtGauges(catalog: Catalog, metrics: Pick<Metrics, 'debt'>): Gauges {
+  const refresh = async () => {
+    for (const [owner, sid] of DEBTORS) {
+      const { micros, owners } = await debtWhere(catalog, { sid })
+      metrics.debt(owner, moneyOf(micros), owners)
+    }
+  }
+  const attempt = () => refresh().catch(() => undefined)
+  void attempt()
+  const timer = setInterval(attempt, DEBT_REFRESH_MS)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
+}
+
+const DEBTORS = [
+  ['account', 0],
+  ['subscriber', { $gt: 0 }],
+] as const
+
+/** Sum and number of the debts that are not repaid. */
+export async function debtWhere(
+  catalog: Catalog,
+  filter: object,
+): Promise<{ micros: number; owners: number }> {
+  const pipeline = [
+    { $match: { bucket_id: DEBT_BUCKET_ID, spent: { $gt: 0 }, ...filter } },
+    { $group: { _id: null, micros: { $sum: '$spent' }, owners: { $sum: 1 } } },
+  ]
+  const [sums] = await catalog.run('sum up debt', () =>
+    catalog.balances.aggregate<{ micros: number; owners: number }>(pipeline).toArray(),
+  )
+  return sums ?? { micros: 0, owners: 0 }
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { type Drain, startDrain } from './drain.ts'
-import { startGauges } from './gauges.ts'
+import { startDebtGauges, startGauges } from './gauges.ts'
 import { startSweeper } from './sweeper.ts'
 
 export interface RecorderOptions {
@@ -52,12 +52,12 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const token = String(randomInt(1, TOKEN_MAX))
   const sweep = { intervalMs, batchMax, replayMs, token }
   const sweeper = startSweeper({ ledger, log, metrics, clock, ...sweep })
-  const gauges = startGauges(ledger, metrics)
+  const gauges = [startGauges(ledger, metrics), startDebtGauges(catalog, metrics)]
   return {
     async stop(drainMs) {
       await sweeper.stop()
       await drain.stop(drainMs)
-      gauges.stop()
+      for (const gauge of gauges) gauge.stop()
       await Promise.all([redis.close(), waiting.close(), catalog.close()])
     },
   }

@@ -1,11 +1,14 @@
 /** Writes a round into MongoDB: each record only if it is newer than what is there. */
-import { balanceDocument } from '../catalog/balance-document.ts'
+import { balanceDocument, debtBucket } from '../catalog/balance-document.ts'
 import { balanceObjectId } from '../catalog/balance-id.ts'
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/documents.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { lineDocument } from '../catalog/line-document.ts'
+import type { Bucket, OwnerState } from '../domain/bucket.ts'
+import type { Line } from '../domain/line.ts'
+import type { Tariff } from '../domain/tariff.ts'
 import { ownerKey, type Round } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
 
@@ -54,29 +57,56 @@ function lineUpserts({ lines, operations }: Round, nameOf: NameOf): Upsert[] {
   return documents.map((document) => upsertIfNewer(document.stamp, document, ['stamp']))
 }
 
-function balanceUpserts({ owners }: Round, nameOf: NameOf): Upsert[] {
-  return [...owners.values()].flatMap((owner) =>
-    owner.buckets.map((bucket) => {
-      const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
-      const inserted = { _id: balanceObjectId({ ...owner, bucketId: bucket.id }) }
-      const identity = ['aid', 'sid', 'bucket_id'] as const
-      return upsertIfNewer(ownerKey(owner), document, identity, inserted)
-    }),
-  )
+/** Of each owner its buckets, and what it owes or has owed: that is recorded without a bucket. */
+function balanceUpserts({ owners, lines }: Round, nameOf: NameOf): Upsert[] {
+  const falling = fallingOwners(lines.values())
+  return [...owners].flatMap(([key, owner]) => {
+    const upserts = owner.buckets.map((bucket) => balanceUpsert(owner, bucket, nameOf))
+    const hasOwed = owner.owed > 0
+    // Debt that was taken back altogether stands at 0 where it was recorded, and nowhere else.
+    if (hasOwed || falling.has(key)) {
+      upserts.push(balanceUpsert(owner, debtBucket(owner), nameOf, hasOwed))
+    }
+    return upserts
+  })
 }
 
-/** `inserted`: what the document has from its first version on. */
+/** Owners whose debt may have been taken back: only a volume price falls. */
+function fallingOwners(lines: Iterable<Line>): Set<string> {
+  const keys = new Set<string>()
+  for (const { aid, sid, tariff, others } of lines) {
+    const isVolume = ({ terms }: Tariff) => terms?.method === 'volume'
+    if (!isVolume(tariff) && !others.some((other) => isVolume(other.tariff))) continue
+    keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
+  }
+  return keys
+}
+
+function balanceUpsert(
+  owner: OwnerState,
+  bucket: Bucket,
+  nameOf: NameOf,
+  isInserted = true,
+): Upsert {
+  const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
+  const inserted = { _id: balanceObjectId({ ...owner, bucketId: bucket.id }) }
+  const identity = ['aid', 'sid', 'bucket_id'] as const
+  return upsertIfNewer(ownerKey(owner), document, identity, inserted, isInserted)
+}
+
+/** `inserted`: what the document has from its first version on, if there is none yet. */
 function upsertIfNewer<T extends { v: number }>(
   key: string,
   document: T,
   identity: readonly (keyof T)[],
   inserted: AnyDocument = {},
+  isInserted = true,
 ): Upsert {
   const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
   const filter = { ...same, v: { $lt: document.v } }
   const hasMore = Object.keys(inserted).length > 0
   const update = { $set: document, ...(hasMore ? { $setOnInsert: inserted } : {}) }
-  return { key, operation: { updateOne: { filter, update, upsert: true } } }
+  return { key, operation: { updateOne: { filter, update, upsert: isInserted } } }
 }
 
 async function writeAll(

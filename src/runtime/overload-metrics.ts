@@ -6,20 +6,32 @@ export type AdmissionFigures = {
   readonly limit: number
   /** How long a request takes that comes now, by the last measurement, ms. */
   readonly delayMs: number
+  /** Reports of usage and terminations that wait to be admitted. */
+  readonly waiting: number
+  /** What those take that wait or are under way, bytes. */
+  readonly reportsBytes: number
   /** Starts and events, while open sessions were served. */
   readonly refusedNew: number
   /** Because too many were under way to be answered in time. */
   readonly refusedQueue: number
   /** Because the memory for requests was used up, or the node was ending. */
   readonly refusedInFlight: number
+  /** Reports and terminations, because there was no memory to let them wait. */
+  readonly refusedMemory: number
+  /** Reports and terminations that waited too long. */
+  readonly refusedLate: number
 }
 
 const NOTHING: AdmissionFigures = {
   limit: 0,
   delayMs: 0,
+  waiting: 0,
+  reportsBytes: 0,
   refusedNew: 0,
   refusedQueue: 0,
   refusedInFlight: 0,
+  refusedMemory: 0,
+  refusedLate: 0,
 }
 
 /** Why a request that was admitted was not charged. */
@@ -57,17 +69,35 @@ export function createOverloadMetrics(registry: Registry): OverloadMetrics {
       this.set(read().delayMs / 1000)
     },
   })
+  new Gauge({
+    name: 'tollgate_reports_waiting',
+    help: 'Reports of usage and terminations that wait because too many requests are under way',
+    registers,
+    collect() {
+      this.set(read().waiting)
+    },
+  })
+  new Gauge({
+    name: 'tollgate_reports_bytes',
+    help: 'Memory of the reports of usage and terminations that wait or are under way',
+    registers,
+    collect() {
+      this.set(read().reportsBytes)
+    },
+  })
   new Counter({
     name: 'tollgate_overload_refused_total',
-    help: 'Requests refused at once because there were too many, by cause',
+    help: 'Requests refused because there were too many, by cause',
     labelNames: ['cause'] as const,
     registers,
     collect() {
-      const { refusedNew, refusedQueue, refusedInFlight } = read()
+      const { refusedNew, refusedQueue, refusedInFlight, refusedMemory, refusedLate } = read()
       this.reset()
       this.inc({ cause: 'new' }, refusedNew)
       this.inc({ cause: 'queue' }, refusedQueue)
       this.inc({ cause: 'in_flight' }, refusedInFlight)
+      this.inc({ cause: 'memory' }, refusedMemory)
+      this.inc({ cause: 'waited' }, refusedLate)
     },
   })
   const dropped = new Counter({

@@ -86,6 +86,9 @@ export class Item implements IdentifiedRequest {
   }
 }
 
+/** What a start without services is looked up by. */
+const NO_SERVICE = [{ usaget: null, calledNumber: '', fields: null }]
+
 /**
  * The look-ups by which the subscriber of a start or event is found, in order: by the rules for its
  * usage types, then by the identifier that it names itself. The first that finds somebody counts.
@@ -96,7 +99,8 @@ function subscriberQueries(
 ): readonly ProfileQuery[] {
   const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
   const queries: ProfileQuery[] = []
-  for (const { usaget, calledNumber, fields: own } of request.services) {
+  const services = request.services.length === 0 ? NO_SERVICE : request.services
+  for (const { usaget, calledNumber, fields: own } of services) {
     const field = (name: string) =>
       own?.[name] ??
       fields?.[name] ??

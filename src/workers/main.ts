@@ -5,9 +5,9 @@ import { isMainThread, type MessagePort, parentPort, workerData } from 'node:wor
 import { CHARGING_COLLECTIONS } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed.ts'
-import { findProfile } from '../catalog/profiles.ts'
+import { findProfiles } from '../catalog/profiles.ts'
 import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
-import { findSubscriber } from '../catalog/subscribers.ts'
+import { findSubscriber, identifiersOf } from '../catalog/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
@@ -22,9 +22,10 @@ import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
+import { gathered } from './gathered.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { type ProfileReader, Profiles } from './profiles.ts'
+import { type ProfileQuery, type ProfileReader, Profiles } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { serve } from './serve.ts'
 import { watchSessionNews } from './session-news.ts'
@@ -74,7 +75,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config)
-  return createProcessor({
+  const processor = createProcessor({
     ledger,
     profiles,
     rules,
@@ -91,6 +92,25 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
+  const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
+  const queriesOf = (sids: readonly number[], atMs: number) =>
+    identifiersOf(catalog, sids, identifiers(), atMs)
+  // Nobody waits for it, and without it each request reads what it needs.
+  const warmed = processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
+  warmed.catch((err: unknown) => log.warn({ err }, 'memory was not warmed up'))
+  return processor
+}
+
+/** Time in which what was in use last is brought into memory. */
+const WARM_UP = { timeMs: 10_000 }
+
+/** By which subscribers are named in requests, beside `sid` and what rules look for. */
+const NAMES = ['msisdn', 'imsi']
+
+/** No more than stays in memory when as much again comes in. */
+function ownersWarmedOf({ ledger, catalog }: Config): number {
+  const { ownersWarmedMax, ownersCachedMax } = ledger
+  return Math.floor(Math.min(ownersWarmedMax, ownersCachedMax / 4, catalog.profilesCachedMax / 4))
 }
 
 /** Before the feed begins: what it tells first is how things were all along. */
@@ -119,19 +139,26 @@ async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger):
 
 const INDEXED = ['sid', 'msisdn', 'imsi']
 
+/** The others are in the log. */
+const SKIPPED_NAMED_MAX = 100
+
 /** Tells how many documents of the catalogue are left out, now and whenever that changes. */
 function tellSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
     const catalogueSkipped: Record<string, number> = {}
     for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
-    for (const { collection } of feed.skipped()) {
+    const skipped = feed.skipped()
+    for (const { collection } of skipped) {
       catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
     }
-    const text = JSON.stringify(catalogueSkipped)
+    const entities = skipped
+      .slice(0, SKIPPED_NAMED_MAX)
+      .map(({ collection, name, path, reason }) => ({ collection, name, path, reason }))
+    const text = JSON.stringify([catalogueSkipped, entities])
     if (text === told) return
     told = text
-    postNews({ kind: 'skipped', catalogueSkipped })
+    postNews({ kind: 'skipped', catalogueSkipped, entities })
   }
   tell()
   setInterval(tell, everyMs).unref()
@@ -145,20 +172,23 @@ function postNews(news: WorkerNews): void {
 function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
-    zone: rating.timeZone,
+    calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
     settings: { ...session, replayMs: ledger.replayMs },
   }
 }
 
-/** A pool is read only for those who hold something that is pooled: it takes the whole account. */
+/**
+ * What a round lacks is read together. A pool is read only for those who hold something that is
+ * pooled: it takes the whole account.
+ */
 function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
-  return async (query) => {
-    const read = await findProfile(catalog, query, { withPool: false })
-    if (read === null || !needsPool(read.found)) return read
-    return findProfile(catalog, query, { withPool: true })
-  }
+  const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
+  return gathered<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
 }
+
+/** Profiles of one read: those of a few batches, and no more than MongoDB answers at once. */
+const PROFILES_READ_MAX = 256
 
 function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
   if (change.scope === 'all') {

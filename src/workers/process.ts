@@ -17,6 +17,7 @@ import type { PoolCheck } from './pools.ts'
 import { type HeldProfile, type Profiles, type SeenFences, satisfies } from './profiles.ts'
 import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
 import type { RuleBook } from './rule-book.ts'
+import { type WarmUpOptions, warmUp } from './warm-up.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
@@ -44,6 +45,8 @@ export interface ProcessorOptions {
 
 export interface Processor {
   process(task: WorkerTask): Promise<WorkerResult>
+  /** See `warmUp`. */
+  warmUp(options: WarmUpOptions): Promise<number>
 }
 
 /** A profile write that died half-way is repaired after this time, ms (design.md §3). */
@@ -54,7 +57,7 @@ const PROFILE_READS_MAX = 5
 /** MongoDB is away, or has other file types than the thread that decoded the request. */
 const UNRULED = 'the rules of its file type are not known'
 
-type Counts = Record<CountName, number>
+type Counts = Record<CountName | 'damaged', number>
 
 const noCounts = (): Counts => ({
   commits: 0,
@@ -63,6 +66,7 @@ const noCounts = (): Counts => ({
   busy: 0,
   reservations: 0,
   late: 0,
+  damaged: 0,
 })
 
 export function createProcessor(options: ProcessorOptions): Processor {
@@ -119,6 +123,11 @@ class BatchProcessor implements Processor {
     const stats = this.counts
     this.counts = noCounts()
     return { outcomes, stats }
+  }
+
+  warmUp(options: WarmUpOptions): Promise<number> {
+    const { ledger, profiles, clock } = this.options
+    return warmUp({ ledger, owners: this.owners, profiles, clock }, options)
   }
 
   private charge(
@@ -310,6 +319,7 @@ class BatchProcessor implements Processor {
       // What an open session has used is settled all the same.
       return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
+      if (isDamaged(error)) this.counts.damaged += 1
       if (!isOutage(error)) this.options.onDefect(error)
       return plainOutcome('storeDown')
     }
@@ -342,6 +352,11 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
 function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
+}
+
+/** A stored document of a subscriber or account that does not compile. */
+function isDamaged(error: unknown): boolean {
+  return error instanceof Error && error.name === 'CompileError'
 }
 
 function isOutage(error: unknown): boolean {

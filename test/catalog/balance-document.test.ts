@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceDocument, debtBucket, shownBalance } from '../../src/catalog/balance-document.ts'
 import { bucketOf } from '../../src/catalog/recorded-values.ts'
 import { type Bucket, EMPTY_LIMIT, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
@@ -54,6 +54,7 @@ describe('balance', () => {
       reserved: 200,
       free: 500,
       limit: 0,
+      debt: 0.000005,
       owner: { next_bucket_id: 5, owed_micros: 20, repaid_micros: 15 },
     })
   })
@@ -120,6 +121,37 @@ describe('counter', () => {
     const document = balanceDocument(owner, { ...credit, spent: 2_500_000 }, '')
     expect(document).toMatchObject({ connection_type: 'postpaid', balance: { cost: 2.5 } })
     expect(document).not.toHaveProperty('group_name')
+  })
+})
+
+describe('what is shown of a balance', () => {
+  const { toMs } = bucket
+
+  it('that has ended is nothing free, and what has lapsed', () => {
+    const shown = shownBalance(owner, bucket, 'DATA_PACK', toMs)
+    expect(shown).toEqual({
+      ...balanceDocument(owner, bucket, 'DATA_PACK'),
+      ...{ balance: { totals: { data: { usagev: 0 } } }, free: 0, lapsed: 500 },
+    })
+    const money: Bucket = { ...bucket, kind: 'totalCost', usaget: '', free: 2_500_000 }
+    expect(shownBalance(owner, money, '', toMs + 1)).toMatchObject({
+      ...{ balance: { cost: 0 }, free: 0, lapsed: 2_500_000, reserved: 200 },
+    })
+  })
+
+  it('that has not ended, or counts, is as it is recorded', () => {
+    for (const one of [bucket, counter]) {
+      const atMs = one === bucket ? toMs - 1 : FOREVER_MS
+      expect(shownBalance(owner, one, '', atMs)).toEqual(balanceDocument(owner, one, ''))
+    }
+  })
+
+  it('of an owner without any is its debt', () => {
+    expect(balanceDocument({ ...owner, sid: 0 }, debtBucket(owner), '')).toMatchObject({
+      ...{ aid: 17, sid: 0, bucket_id: 0, v: 9, counter: 'debt', shared: true, unlimited: true },
+      ...{ balance: { cost: 0.000005 }, credited: 0, spent: 5, reserved: 0, free: -5 },
+      ...{ debt: 0.000005, owner: { owed_micros: 20, repaid_micros: 15 } },
+    })
   })
 })
 

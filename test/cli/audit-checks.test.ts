@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/documents.ts'
 import { lineDocument } from '../../src/catalog/line-document.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
@@ -116,6 +116,7 @@ describe('what is recorded', () => {
   const line: Line = {
     ...lineOf(1, 11, 'one'),
     debt: 20,
+    accountDebt: 0,
     payments: [payment(0, 1, 45), payment(1, 7, 3)],
   }
   const sums = () => {
@@ -182,16 +183,26 @@ describe('what is recorded', () => {
     )
   })
 
+  it('tells debt of the subscriber from that of its account', () => {
+    const [own, shared] = [emptySums(), emptySums()]
+    addLine(lineDocument({ ...line, debt: 20, accountDebt: 15 }), own, shared)
+    const { account_debt_micros: _, ...older } = lineDocument({ ...line, debt: 2 })
+    addLine(older as never, own, shared)
+    expect([own.owed, shared.owed]).toEqual([7, 15])
+  })
+
   it('is projected as of the same version', () => {
     const owner = ownerOf()
     const document = balanceDocument(owner, bucketOf(), 'MONEY')
-    expect(checkProjection(owner, [document])).toEqual([])
-    expect(texts(checkProjection(owner, [{ ...document, v: 4, free: 1 }]))).toEqual([
+    const debt = balanceDocument(owner, debtBucket(owner), '')
+    expect(checkProjection(owner, [document, debt])).toEqual([])
+    expect(texts(checkProjection(owner, [debt, { ...document, v: 4, free: 1 }]))).toEqual([
       'account 1, subscriber 11, bucket 1: version in the projection: 5 expected, 4 found',
       'account 1, subscriber 11, bucket 1: free in the projection: 30 expected, 1 found',
     ])
-    expect(checkProjection(owner, [])).toHaveLength(7)
-    expect(checkProjection({ ...owner, buckets: [] }, [document])).toHaveLength(1)
+    expect(checkProjection(owner, [debt])).toHaveLength(7)
+    expect(checkProjection(owner, [document])).toHaveLength(7)
+    expect(checkProjection({ ...owner, buckets: [] }, [document, debt])).toHaveLength(1)
   })
 
   it('of a counter that the ledger has dropped with its cycle is no loss', () => {

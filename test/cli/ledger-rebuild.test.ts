@@ -167,10 +167,11 @@ describe('gives back', () => {
     expect(await restored(1)).toMatchObject({ version: 0, buckets: [] })
   })
 
-  it('debt of somebody who has no bucket', async () => {
-    await write(usage('a', [], 12), usage('b', [], 3))
+  it('debt of somebody who has no bucket, and of the account beside it', async () => {
+    await write(usage('a', [], 12), lineDocument({ ...lineOf(1, 1, 'b'), debt: 9, accountDebt: 6 }))
     await run()
     expect(await restored()).toMatchObject({ owed: 15, repaid: 0, buckets: [] })
+    expect(await restored(0)).toMatchObject({ owed: 6, repaid: 0, buckets: [] })
   })
 
   it('operation ids that are still kept, so that a repetition moves nothing', async () => {

@@ -1,6 +1,6 @@
 /** What is given back of counters: included units and money that were used, and what is owed. */
 import { describe, expect, it } from 'vitest'
-import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/documents.ts'
 import { lineDocument } from '../../src/catalog/line-document.ts'
 import { AccountBooks } from '../../src/cli/rebuild/books.ts'
@@ -159,4 +159,19 @@ describe('operations', () => {
     const { lines, books } = rebuilt(operations, 0)
     expect(books.operations).toEqual(lines)
   })
+})
+
+it('debt without a bucket comes back as it was last, also where its lines are archived', () => {
+  const books = new AccountBooks(1, { operationsMs: 0, countersMs: NOW_MS })
+  for (const sid of [0, 1]) {
+    const state = { ...owner(sid, []), owed: 9, repaid: 4 + sid }
+    books.addProjection(balanceDocument(state, debtBucket(state), ''))
+    // The counter was dropped with its cycle, when more was owed.
+    const earlier = { ...state, version: 3, owed: 30, repaid: 0 }
+    books.addProjection(balanceDocument(earlier, group({ id: 2, toMs: 1 }), ''))
+  }
+  expect(books.restore().map(({ state, losses }) => ({ state, losses }))).toMatchObject([
+    { state: { sid: 0, owed: 9, repaid: 4, buckets: [], nextBucketId: 9 }, losses: [] },
+    { state: { sid: 1, owed: 9, repaid: 5, buckets: [], nextBucketId: 9 }, losses: [] },
+  ])
 })

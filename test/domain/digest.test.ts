@@ -108,6 +108,20 @@ describe('the digest of a request', () => {
       services: fc.array(
         fc.record({
           ratingGroup: fc.integer({ min: -1, max: 3 }),
+          serviceIdentifier: fc.constantFrom('', '1', '1,2'),
+          checksCredit: fc.constant(false),
+          parts: fc.option(
+            fc.array(
+              fc.record({
+                usaget: fc.constantFrom('data_time', 'call_data'),
+                role: fc.constant('beside' as const),
+                requested: fc.integer({ min: -1, max: 50 }),
+                used: fc.nat({ max: 50 }),
+                usedBefore: fc.integer({ min: -1, max: 50 }),
+              }),
+              { minLength: 1, maxLength: 2 },
+            ),
+          ),
           usaget: fc.constantFrom('data', 'call'),
           requested: fc.integer({ min: -1, max: 2 ** 40 }),
           used: fc.nat({ max: 50 }),

@@ -27,8 +27,10 @@ const TARIFF: Tariff = {
 function lineOf(more: Partial<Line>): Line {
   return {
     ...{ stamp: 's', version: 1, aid: 1, sid: 7, origin: 'gw', sessionId: 'a', ratingGroup: 1 },
+    serviceIdentifier: '',
     ...{ usaget: 'call', calledNumber: '', rateKey: 'T01', plan: 'P', cycle: '202612' },
     ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
+    accountDebt: 0,
     ...{ hasGroups: false, tariff: TARIFF, access: true, priceOf: 'BASE', band: '' },
     ...{ others: [], taxes: [], rounding: null, lapsedUnits: 0, lapsedMicros: 0, payments: [] },
     ...{ firstMs: 0, lastMs: 0, state: 'closed', late: false },
@@ -125,7 +127,7 @@ describe('who paid', () => {
     ]
     const own = { owner: 'subscriber', bucket: 1 }
     const group = { step: 'group', group: 'CALLS/100', holder: 'GOLD' }
-    expect(explain(lineOf({ payments, debt: 7 })).slice(1)).toEqual([
+    expect(explain(lineOf({ payments, debt: 12, accountDebt: 5 })).slice(1)).toEqual([
       { ...group, ...own, units: 40, left: '60', total: '100' },
       { ...group, owner: 'account', bucket: 1, money: '0.25', left: '0.75', total: '1' },
       { ...group, ...own, units: 5, left: 'UNLIMITED', total: 'UNLIMITED' },
@@ -133,6 +135,7 @@ describe('who paid', () => {
       { step: 'credit', ...own, money: '0.000002' },
       { step: 'limit', owner: 'account', bucket: 1, money: '0.000002' },
       { step: 'debt', money: '0.000007' },
+      { step: 'debt', owner: 'account', money: '0.000005' },
     ])
   })
 })

@@ -11,6 +11,7 @@ import {
 } from '../../src/domain/charge-outcome.ts'
 import {
   type ChargeRequest,
+  type ServicePart,
   type ServiceRequest,
   serviceRequest,
 } from '../../src/domain/charge-request.ts'
@@ -35,8 +36,17 @@ const number = fc.oneof(
 const fields = fc.option(fc.dictionary(text, text, { noNullPrototype: true }))
 const reason = fc.constantFrom(...(Object.keys(reasons) as Reason[]))
 
+const part: fc.Arbitrary<ServicePart> = fc.record({
+  usaget: text,
+  role: fc.constantFrom('beside', 'preferred', 'held'),
+  requested: number,
+  used: number,
+  usedBefore: number,
+})
+
 const service: fc.Arbitrary<ServiceRequest> = fc.record({
   ratingGroup: number,
+  serviceIdentifier: text,
   usaget: text,
   requested: number,
   used: number,
@@ -45,6 +55,8 @@ const service: fc.Arbitrary<ServiceRequest> = fc.record({
   calledNumber: text,
   rateKey: text,
   untaxed: fc.boolean(),
+  checksCredit: fc.boolean(),
+  parts: fc.option(fc.array(part, { maxLength: 3 })),
   fields,
 })
 
@@ -73,9 +85,11 @@ const quote = fc.option(
 
 const serviceOutcome: fc.Arbitrary<ServiceOutcome> = fc.record({
   ratingGroup: number,
+  serviceIdentifier: text,
   usaget: text,
   reason,
   granted: number,
+  parts: fc.option(fc.array(fc.record({ usaget: text, granted: number }), { maxLength: 3 })),
   validityMs: number,
   tariffChangeMs: number,
   finalUnit: fc.boolean(),
@@ -91,6 +105,7 @@ const balance: fc.Arbitrary<BalanceReport> = fc.record({
   free: number,
   reserved: number,
   toMs: number,
+  debt: number,
 })
 
 const outcome: fc.Arbitrary<ChargeOutcome> = fc.record({

@@ -30,6 +30,7 @@ export interface ModelSegment {
   priced: bigint
   charged: bigint
   debt: bigint
+  accountDebt: bigint
   lapsedUnits: bigint
   lapsedMicros: bigint
   late: boolean
@@ -73,8 +74,9 @@ export function modelService(usaget: string): ModelService {
 /** A subscriber with the shared buckets of its account. */
 export class ModelAccount {
   readonly buckets: ModelBucket[]
-  owed = 0n
-  repaid = 0n
+  /** Of the subscriber, and of the account. */
+  readonly owed: [bigint, bigint] = [0n, 0n]
+  readonly repaid: [bigint, bigint] = [0n, 0n]
 
   constructor(buckets: readonly ModelBucket[]) {
     this.buckets = buckets.map((bucket) => ({ ...bucket }))
@@ -139,11 +141,12 @@ export class ModelAccount {
     bucket.to = Math.max(bucket.to, credited.to)
     bucket.credited += amount
     bucket.free += amount
-    if (bucket.kind === 'units' || bucket.slot === 1) return
-    const repaid = least(this.owed - this.repaid, amount, most(0n, bucket.free))
+    if (bucket.kind === 'units') return
+    const { slot } = bucket
+    const repaid = least(this.owed[slot] - this.repaid[slot], amount, most(0n, bucket.free))
     bucket.free -= repaid
     bucket.spent += repaid
-    this.repaid += repaid
+    this.repaid[slot] += repaid
   }
 
   /** Everything held goes back; then the units used are taken for good, one after the other. */
@@ -191,8 +194,21 @@ export class ModelAccount {
       spend(segment, onCredit, cost)
     } else {
       segment.debt += cost
-      this.owed += cost
+      const slot = this.debtor(service.usaget, order, step.at)
+      if (slot === 1) segment.accountDebt += cost
+      this.owed[slot] += cost
     }
+  }
+
+  /** Whose is the last source, by how good it is: money or units, valid or not any more. */
+  private debtor(usaget: string, order: readonly ModelBucket[], at: number): 0 | 1 {
+    const past = this.buckets
+      .filter((bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget)
+      .filter(({ to }) => to <= at)
+      .sort((one, other) => one.to - other.to || one.slot - other.slot || one.id - other.id)
+    const money = (all: readonly ModelBucket[]) => all.filter(({ kind }) => kind !== 'units')
+    const sources = [money(order), money(past), order, past].find(({ length }) => length > 0)
+    return sources?.at(-1)?.slot ?? 0
   }
 
   private grant(service: ModelService, segment: ModelSegment, step: ModelStep, into: ModelAnswer) {
@@ -285,6 +301,7 @@ function begin(service: ModelService, step: ModelStep): void {
     priced: 0n,
     charged: 0n,
     debt: 0n,
+    accountDebt: 0n,
     lapsedUnits: 0n,
     lapsedMicros: 0n,
     late: false,

@@ -5,6 +5,7 @@ import {
   type Bucket,
   bucketOrder,
   emptyOwner,
+  endedOrder,
   type OwnerState,
   paysFor,
 } from '../../src/domain/bucket.ts'
@@ -179,6 +180,7 @@ class Trial {
     const { now: atMs } = this
     const settled = settle(frozen({ ...this.owners, service: before }), {
       ...{ used, requested: asked, exact, order, nextOrder: order, atMs, end },
+      ended: endedOrder(this.owners.subscriber, this.owners.account, paysFor(usaget), atMs),
       next: isKept ? null : next,
     })
     const judged = this.modelServices[index]!
@@ -241,11 +243,9 @@ class Trial {
       expect(state.buckets.map(amounts)).toEqual(wanted.map(amounts))
       for (const { limit, free } of state.buckets) if (limit === 0) expect(free >= 0).toBe(true)
     }
-    expect([subscriber.owed, subscriber.repaid]).toEqual([
-      Number(this.model.owed),
-      Number(this.model.repaid),
-    ])
-    expect([account.owed, account.repaid]).toEqual([0, 0])
+    const { owed, repaid } = this.model
+    expect([subscriber.owed, account.owed]).toEqual(owed.map(Number))
+    expect([subscriber.repaid, account.repaid]).toEqual(repaid.map(Number))
   }
 }
 
@@ -277,7 +277,7 @@ function judgeService(service: ServiceSession, judged: ModelService): void {
 }
 
 function totals(segment: Segment) {
-  const { key, number, version, access, used, priced, charged, debt } = segment
+  const { key, number, version, access, used, priced, charged, debt, accountDebt } = segment
   const { lapsedUnits, lapsedMicros, late } = segment
   const paid = Object.fromEntries(
     segment.payments.map((payment) => [`${payment.owner}:${payment.bucketId}`, payment.amount]),
@@ -291,6 +291,7 @@ function totals(segment: Segment) {
     priced,
     charged,
     debt,
+    accountDebt,
     lapsedUnits,
     lapsedMicros,
     late,
@@ -309,6 +310,7 @@ function modelTotals(segment: ModelSegment): ReturnType<typeof totals> {
     priced: Number(segment.priced),
     charged: Number(segment.charged),
     debt: Number(segment.debt),
+    accountDebt: Number(segment.accountDebt),
     lapsedUnits: Number(segment.lapsedUnits),
     lapsedMicros: Number(segment.lapsedMicros),
   }

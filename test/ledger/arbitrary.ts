@@ -102,6 +102,7 @@ const priced = {
   grouped: rarely(0, amount),
   covered: rarely(0, amount),
   coveredMicros: rarely(0, amount),
+  accountDebt: rarely(0, amount),
   ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
   payments: fc.array(payment, { maxLength: 3 }),
   late: fc.boolean(),
@@ -118,7 +119,10 @@ const slice = fc.oneof(
   fc.record({ bucket: fc.constant(null), units: amount, isCovered: fc.boolean() }),
 )
 
+const identifier = rarely('', fc.constantFrom('7', '7,4294967295'))
+
 const service = fc.record({
+  serviceIdentifier: identifier,
   ...{ ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }), usaget: text, calledNumber: text },
   ...{
     accessBorne: fc.boolean(),
@@ -148,6 +152,11 @@ const outcome = fc.record({
       reason: fc.constantFrom('granted' as const, 'noRate' as const, 'blocked' as const),
       ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean(), cost: amount },
       tariffChangeMs: rarely(0, instant),
+      serviceIdentifier: identifier,
+      parts: rarely(
+        null,
+        fc.array(fc.record({ usaget: text, granted: amount }), { minLength: 1, maxLength: 2 }),
+      ),
       quote: fc.constant(null),
     }),
     { maxLength: 3 },
@@ -160,6 +169,7 @@ const outcome = fc.record({
         kind: fc.constantFrom('units' as const, 'money' as const),
         ...{ usaget: text, free: amount, reserved: amount, toMs: instant },
         counter: rarely('', counter),
+        debt: rarely(0, amount),
       }),
       { maxLength: 3 },
     ),
@@ -182,6 +192,7 @@ export const line: fc.Arbitrary<Line> = fc.record({
   ...priced,
   ...{ stamp: text, aid: amount, sid: amount, origin: text, sessionId: text },
   ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text, calledNumber: text },
+  serviceIdentifier: identifier,
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
 })
 
@@ -199,7 +210,7 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
         ...{ ratingGroup: service.ratingGroup, usaget: service.usaget, reason: 'granted' as const },
         ...{ granted: service.reservation.units, validityMs: 3_600_000, tariffChangeMs: 0 },
         ...{ finalUnit: false, cost: service.endedMicros + (service.segment?.charged ?? 0) },
-        quote: null,
+        ...{ serviceIdentifier: service.serviceIdentifier, parts: null, quote: null },
       }))
       const transactionId = `${key}-${one.openedMs.toString(36)}-${counts[index]}`
       const { aid, sid } = one

@@ -57,9 +57,12 @@ const PAYMENTS = [
   },
 ]
 
+/** What the answer for a service did not tell before. */
+const UNTOLD = { serviceIdentifier: '', parts: null }
+/** What segments and lines did not. */
 const LATER = {
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
-  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
+  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null, accountDebt: 0 },
 }
 
 describe('format 1', () => {
@@ -96,6 +99,7 @@ describe('format 1', () => {
           ...{ reason: 'granted', detail: '', aid: 1, sid: 7, transactionId: 't' },
           services: [
             {
+              ...UNTOLD,
               ...{ ratingGroup: 10, usaget: 'call', reason: 'granted', granted: 510 },
               ...{ validityMs: 600, tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
             },
@@ -104,7 +108,7 @@ describe('format 1', () => {
           balances: [
             {
               ...{ prepaidIncludeId: 4, kind: 'money', usaget: '', counter: '' },
-              ...{ free: 30, reserved: 10, toMs: 2000 },
+              ...{ free: 30, reserved: 10, toMs: 2000, debt: 0 },
             },
           ],
         },
@@ -141,6 +145,7 @@ describe('format 1', () => {
     expect(operations).toEqual([])
     expect(lines).toEqual([
       {
+        serviceIdentifier: '',
         ...{ stamp: 's', version: 3, aid: 1, sid: 7, origin: 'gw', sessionId: 'abc' },
         ...{ ratingGroup: 10, usaget: 'call', calledNumber: '49', rateKey: 'T01', plan: 'GOLD' },
         ...{ cycle: '202612', used: 90, priced: 50, charged: 80, debt: 20, lapsedUnits: 1 },
@@ -158,10 +163,12 @@ it('format 3 of a session tells of no tariff change', () => {
   expect(answered).toMatchObject({ requestNumber: 3, digest: 99, outcome: { cost: 70 } })
   expect(answered?.outcome.services).toEqual([
     {
+      ...UNTOLD,
       ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 510, validityMs: 600 },
       ...{ tariffChangeMs: 0, finalUnit: true, cost: 70, quote: null },
     },
     {
+      ...UNTOLD,
       ...{ ratingGroup: 20, usaget: 'sms', reason: 'noRate', granted: 0, validityMs: 0 },
       ...{ tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
     },
@@ -186,6 +193,7 @@ describe('what the product wrote with sessions of format 4', () => {
           transactionId: `${KEY}-mwr2ob3f-2`,
           services: [
             {
+              ...UNTOLD,
               ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 10_485_760 },
               ...{ validityMs: 3_600_000, tariffChangeMs: 0, finalUnit: false, cost: 0 },
               quote: null,

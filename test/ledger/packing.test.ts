@@ -35,6 +35,17 @@ function damage(packed: Buffer): fc.Arbitrary<Buffer> {
   )
 }
 
+/** As it was before accounts could owe, and before answers told of debt. */
+function withoutDebt<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutDebt) as T
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).map(([name, one]) => {
+    const isNew = name === 'accountDebt' || (name === 'debt' && 'prepaidIncludeId' in value)
+    return [name, isNew ? 0 : withoutDebt(one)]
+  })
+  return Object.fromEntries(fields) as T
+}
+
 /** Reading either works or says that the value is damaged: no other way to end. */
 function readable(read: () => unknown): boolean {
   try {
@@ -70,13 +81,35 @@ describe(`packed values (seed ${SEED})`, () => {
     )
   })
 
+  it('of the format before, without service identifiers, are read as the newest', () => {
+    fc.assert(
+      fc.property(session, fc.array(line, { maxLength: 3 }), (one, lines) => {
+        const known = withoutIdentifiers(one)
+        const packed = packSession(known, KEY)
+        packed[0] = 5
+        expect(unpackSession(one.aid, one.sid, KEY, packed)).toEqual(known)
+        const record = {
+          lines: lines.map((each) => ({ ...each, serviceIdentifier: '' })),
+          operations: [],
+        }
+        const bytes = packRecord(record)
+        bytes[0] = 3
+        expect(unpackRecord(bytes)).toEqual(record)
+      }),
+      RUNS,
+    )
+  })
+
   it('of the formats before are read as the newest', () => {
     fc.assert(
       fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, one, lines) => {
         expect(unpackOwner(state.aid, state.sid, packOldOwner(state))).toEqual(state)
-        expect(unpackSession(one.aid, one.sid, KEY, packOldSession(one))).toEqual(one)
-        const record = { lines, operations: [operationOf('a', 5)] }
-        expect(unpackRecord(packOldRecord(record))).toEqual(record)
+        const before = withoutDebt(one)
+        const unidentified = withoutIdentifiers(before)
+        expect(unpackSession(one.aid, one.sid, KEY, packOldSession(before))).toEqual(unidentified)
+        const record = withoutDebt({ lines, operations: [operationOf('a', 5)] })
+        const known = record.lines.map((each) => ({ ...each, serviceIdentifier: '' }))
+        expect(unpackRecord(packOldRecord(record))).toEqual({ ...record, lines: known })
       }),
       RUNS,
     )
@@ -160,9 +193,22 @@ describe(`packed values (seed ${SEED})`, () => {
 const KEY = 'FTKzLYViJvRYw8tEVjnfTG'
 
 const SERVICE = {
+  serviceIdentifier: '',
   ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false, othersBorne: false },
   ...{ reportedMs: 0, usedTotal: 0, endedMicros: 0, segmentsEnded: 0, segment: null },
   reservation: { units: 0, slices: [], money: [] },
+}
+
+/** What sessions had before services had identifiers and parts. */
+function withoutIdentifiers(one: Session): Session {
+  const services = one.services.map((each) => ({ ...each, serviceIdentifier: '' }))
+  const answered = one.answered.map((answer) => {
+    const known = answer.outcome.services.map((each) => {
+      return { ...each, serviceIdentifier: '', parts: null }
+    })
+    return { ...answer, outcome: { ...answer.outcome, services: known } }
+  })
+  return { ...one, services, answered }
 }
 
 function repacked(one: Session, key = KEY): Session {

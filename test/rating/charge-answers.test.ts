@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Bucket } from '../../src/domain/bucket.ts'
+import { moneyOf, ownerOf } from '../domain/owners.ts'
 import { serviceRequest } from '../domain/requests.ts'
-import { Scene, SETTINGS, START_MS } from './scene.ts'
+import { Scene, SETTINGS, START_MS, usualBuckets } from './scene.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 
@@ -88,7 +90,16 @@ describe('the report of balances', () => {
     const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
     const { toMs } = scene.bucket('PACK')
     expect(balances).toEqual([
-      { prepaidIncludeId: 2, counter: '', kind: 'money', usaget: '', free: 35, reserved: 15, toMs },
+      {
+        prepaidIncludeId: 2,
+        counter: '',
+        kind: 'money',
+        usaget: '',
+        free: 35,
+        reserved: 15,
+        toMs,
+        debt: 0,
+      },
       {
         prepaidIncludeId: 1,
         counter: '',
@@ -97,6 +108,7 @@ describe('the report of balances', () => {
         free: 150,
         reserved: 50,
         toMs,
+        debt: 0,
       },
       {
         prepaidIncludeId: 3,
@@ -106,8 +118,32 @@ describe('the report of balances', () => {
         free: 100,
         reserved: 0,
         toMs,
+        debt: 0,
       },
     ])
+  })
+
+  it('shows debt on the balances of the owner that owes, and by itself where it has none', () => {
+    const { toMs } = usualBuckets()['PACK']!.bucket
+    const ended = moneyOf(0, { prepaidIncludeId: 9, toMs: START_MS })
+    const cases: [Bucket[], Bucket[], object[]][] = [
+      [[], [moneyOf(10, { toMs })], [{ prepaidIncludeId: 1, counter: '', free: 0, debt: 90 }]],
+      [[moneyOf(10, { toMs })], [ended], [{ prepaidIncludeId: 1, counter: '', debt: 90 }]],
+      [[], [ended], [{ prepaidIncludeId: 0, counter: 'account_debt', free: 0, debt: 100 }]],
+      [[ended], [], [{ prepaidIncludeId: 0, counter: 'debt', free: 0, debt: 100 }]],
+    ]
+    for (const [own, shared, wanted] of cases) {
+      const scene = new Scene({})
+      scene.subscriber = ownerOf(own)
+      scene.account = ownerOf(shared, { sid: 0 })
+      scene.send({ kind: 'start', requestNumber: 0, services: [] })
+      const services = [data(-1, 500)]
+      const { balances } = scene.send({
+        ...{ kind: 'update', requestNumber: 1, services, wantBalances: true },
+      })
+      expect(balances).toMatchObject(wanted)
+      expect(balances).toHaveLength(wanted.length)
+    }
   })
 
   it('is absent unless it is wanted', () => {

@@ -1,104 +1,273 @@
-import { expect, it } from 'vitest'
-import type { RequestKind } from '../../src/domain/charge-request.ts'
-import { type Admission, BEAT_MS, createAdmission } from '../../src/realtime/admission.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  type Admission,
+  type AdmissionOptions,
+  BEAT_MS,
+  createAdmission,
+  REQUEST_BYTES,
+} from '../../src/realtime/admission.ts'
+import type { LoadClass } from '../../src/realtime/load-class.ts'
+import type { Entrant } from '../../src/realtime/report-queue.ts'
+import { requestOf } from './requests.ts'
 
 const QUEUE = { targetMs: 20, limitMin: 8, newSessionsPercent: 50 }
+const BYTES = 100
 
-const askTwice = (admission: Admission, kind: RequestKind) => [
-  admission.enter(kind, 1_000),
-  admission.enter(kind, 1_000),
+const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
+  createAdmission({ inFlightMax: 100, reportsBytesMax: 1e6, waitMsMax: 500, ...options })
+
+let sessions = 0
+/** Of a session of its own unless one is named. */
+function entrantOf(load: LoadClass, session?: string): Entrant {
+  sessions += 1
+  return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }
+}
+
+const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>
+  admission.enter(entrantOf(load, session), nowMs)
+
+const leave = (admission: Admission, load: LoadClass, nowMs = 1_000, isAside = false) =>
+  admission.leave(entrantOf(load), nowMs, isAside, true)
+
+const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
+  enter(admission, load, nowMs),
+  enter(admission, load, nowMs),
 ]
 
+/** Takes one as `charge` does, and notes in `log` what becomes of it. */
+function take(admission: Admission, load: LoadClass, nowMs: number, name: string, log: string[]) {
+  const entrant = entrantOf(load, name.split(' ')[0])
+  const entrance = admission.enter(entrant, nowMs)
+  if (entrance !== 'waits') log.push(`${name} ${entrance}`)
+  else {
+    admission.wait(
+      {
+        ...entrant,
+        admitted: () => log.push(`${name} admitted`),
+        refused: (why) => log.push(`${name} ${why}`),
+      },
+      nowMs,
+    )
+  }
+}
+
 it('admits as many as there are slots', () => {
-  const admission = createAdmission({ inFlightMax: 2 })
-  expect(askTwice(admission, 'update')).toEqual([true, true])
-  expect(admission.enter('release', 0)).toBe(false)
+  const admission = admissionOf({ inFlightMax: 2 })
+  expect(twice(admission, 'asking')).toEqual(['admitted', 'admitted'])
+  expect(enter(admission, 'opening')).toBe('refused')
   expect(admission.inFlight).toBe(2)
   expect(admission.figures).toMatchObject({ limit: 2, refusedInFlight: 1 })
-  admission.leave(1_001, false, true)
-  expect(admission.enter('update', 1_001)).toBe(true)
+  leave(admission, 'asking')
+  expect(enter(admission, 'asking')).toBe('admitted')
 })
 
-it('closes when the last one has left, and admits nobody meanwhile', async () => {
-  const admission = createAdmission({ inFlightMax: 2 })
-  admission.enter('start', 0)
+it('closes when the last one has left, and admits nobody new meanwhile', async () => {
+  const admission = admissionOf({ inFlightMax: 2 })
+  const log: string[] = []
+  take(admission, 'report', 0, 'a', log)
+  take(admission, 'report', 0, 'b', log)
+  take(admission, 'report', 0, 'c', log)
   let isClosed = false
   const closed = admission.close().then(() => {
     isClosed = true
   })
-  expect(admission.enter('start', 0)).toBe(false)
+  take(admission, 'report', 0, 'd', log)
+  leave(admission, 'report')
+  leave(admission, 'report')
   await Promise.resolve()
+  expect(log).toEqual(['a admitted', 'b admitted', 'd refused', 'c admitted'])
   expect(isClosed).toBe(false)
-  admission.leave(0, false, true)
+  leave(admission, 'report')
   await closed
-  await createAdmission({ inFlightMax: 1 }).close()
+  await admissionOf().close()
 })
 
 it('does not take back a slot twice', () => {
-  const admission = createAdmission({ inFlightMax: 2 })
-  expect(() => admission.leave(0, false, true)).toThrow('a slot is given back once')
+  expect(() => leave(admissionOf(), 'asking')).toThrow('a slot is given back once')
 })
 
 /** The workers have stood still with eight under way, so that eight is the limit. */
-function atLimit() {
-  const admission = createAdmission({ inFlightMax: 100, queue: QUEUE })
-  for (let taken = 0; taken < 8; taken += 1) admission.enter('update', 0)
-  admission.enter('update', 1_000)
-  admission.leave(1_000, false, true)
+function atLimit(options: Partial<AdmissionOptions> = {}) {
+  const admission = admissionOf({ queue: QUEUE, ...options })
+  for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 0)
+  enter(admission, 'asking', 1_000)
+  leave(admission, 'asking')
   expect(admission.figures.limit).toBe(8)
   return admission
 }
 
-it('prefers what ends sessions to what goes on, and that to what begins', () => {
+it('refuses what opens sessions first, and then what only asks', () => {
   const admission = atLimit()
-  expect(askTwice(admission, 'update')).toEqual([false, false])
-  expect(askTwice(admission, 'release')).toEqual([true, true])
-  expect(admission.enter('release', 1_000)).toBe(false)
-  for (let left = 0; left < 4; left += 1) admission.leave(1_001, false, true)
-  expect(admission.inFlight).toBe(6)
-  expect([admission.enter('start', 1_001), admission.enter('event', 1_001)]).toEqual([false, false])
-  expect(admission.enter('update', 1_001)).toBe(true)
-  for (let left = 0; left < 4; left += 1) admission.leave(1_002, false, true)
-  expect(admission.enter('start', 1_002)).toBe(true)
-  expect(admission.figures).toMatchObject({ refusedQueue: 3, refusedNew: 2, refusedInFlight: 0 })
+  expect(twice(admission, 'asking')).toEqual(['refused', 'refused'])
+  for (let left = 0; left < 2; left += 1) leave(admission, 'asking', 1_001)
+  expect(twice(admission, 'opening', 1_001)).toEqual(['refused', 'refused'])
+  expect(enter(admission, 'asking', 1_001)).toBe('admitted')
+  for (let left = 0; left < 4; left += 1) leave(admission, 'asking', 1_002)
+  expect(enter(admission, 'opening', 1_002)).toBe('admitted')
+  expect(admission.figures).toMatchObject({ refusedQueue: 2, refusedNew: 2, refusedInFlight: 0 })
+})
+
+describe('reports of usage and terminations', () => {
+  it('wait where the others are refused, reports before terminations', () => {
+    const admission = atLimit()
+    const log: string[] = []
+    for (let each = 0; each < 6; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
+    for (let each = 0; each < 3; each += 1) take(admission, 'report', 1_000, `r${each}`, log)
+    // Terminations have slots of their own beside the others.
+    expect(log).toEqual(['t0', 't1', 't2', 't3'].map((name) => `${name} admitted`))
+    expect(admission.figures.waiting).toBe(5)
+    for (let left = 0; left < 5; left += 1) leave(admission, 'asking')
+    expect(log.slice(4)).toEqual(['r0 admitted'])
+    leave(admission, 'termination')
+    leave(admission, 'termination')
+    expect(log.slice(5)).toEqual(['r1', 't4', 't5'].map((name) => `${name} admitted`))
+    for (let left = 0; left < 2; left += 1) leave(admission, 'asking')
+    expect(log.slice(5)).toEqual(['r1', 't4', 't5', 'r2'].map((name) => `${name} admitted`))
+    expect(admission.figures).toMatchObject({ waiting: 0, refusedMemory: 0, refusedLate: 0 })
+  })
+
+  it('are not counted among the requests that inFlightMax bounds', () => {
+    const admission = admissionOf({ inFlightMax: 1, queue: QUEUE })
+    enter(admission, 'asking', 0)
+    admission.setAside(0)
+    expect(enter(admission, 'asking')).toBe('refused')
+    expect(enter(admission, 'report')).toBe('admitted')
+  })
+
+  it('keep what opens sessions or asks from being admitted while reports wait', () => {
+    const admission = atLimit()
+    const log: string[] = []
+    take(admission, 'report', 1_000, 'r', log)
+    admission.setAside(1_000)
+    expect(log).toEqual(['r admitted'])
+    take(admission, 'report', 1_000, 'r2', log)
+    expect(twice(admission, 'asking')).toEqual(['refused', 'refused'])
+    expect(admission.figures.waiting).toBe(1)
+  })
+
+  it('are not overtaken within their session, whichever queue they are in', () => {
+    const admission = atLimit()
+    const log: string[] = []
+    take(admission, 'report', 1_000, 'a 1', log)
+    // There are slots for terminations, and later for what asks.
+    take(admission, 'termination', 1_000, 'a 2', log)
+    take(admission, 'termination', 1_000, 'b', log)
+    take(admission, 'opening', 1_000, 'a 3', log)
+    take(admission, 'report', 1_000, 'a 4', log)
+    expect(log).toEqual(['b admitted', 'a 3 refused'])
+    for (let left = 0; left < 3; left += 1) leave(admission, 'asking')
+    take(admission, 'asking', 1_000, 'a 5', log)
+    leave(admission, 'asking')
+    expect(log.slice(2)).toEqual(['a 1', 'a 2', 'a 5 refused', 'a 4'].map(entered))
+  })
+
+  it('are refused after their time, with what is behind them in their session', () => {
+    const admission = atLimit()
+    const log: string[] = []
+    take(admission, 'report', 1_000, 'a 1', log)
+    take(admission, 'report', 1_200, 'b 1', log)
+    take(admission, 'report', 1_300, 'a 2', log)
+    admission.beat(1_499)
+    expect(log).toEqual([])
+    admission.beat(1_500)
+    const late = 'waited too long (realtime.requestTimeoutMs); nothing was charged'
+    expect(log).toEqual([`a 1 ${late}`, `a 2 ${late}`])
+    expect(admission.figures).toMatchObject({ waiting: 1, refusedLate: 2 })
+    leave(admission, 'asking', 1_501)
+    expect(log.slice(2)).toEqual(['b 1 admitted'])
+    take(admission, 'report', 1_501, 'a 1', log)
+    expect(admission.figures.reportsBytes).toBe(2 * (BYTES + REQUEST_BYTES))
+  })
+
+  it('are refused by name where there is no memory for them, and taken when there is', () => {
+    const room = 5 * (BYTES + REQUEST_BYTES)
+    const admission = atLimit({ reportsBytesMax: room })
+    const log: string[] = []
+    for (let each = 0; each < 6; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
+    expect(log.at(-1)).toBe('t5 noMemory')
+    expect(admission.figures).toMatchObject({ refusedMemory: 1, reportsBytes: room, waiting: 1 })
+    leave(admission, 'termination')
+    take(admission, 'termination', 1_000, 't6', log)
+    expect(log.slice(5)).toEqual(['t4 admitted'])
+    for (let left = 0; left < 5; left += 1) leave(admission, 'termination')
+    expect(log.slice(6)).toEqual(['t6 admitted'])
+    expect(admission.figures.reportsBytes).toBe(0)
+  })
+})
+
+it('takes a report that is larger than all of the memory, while it is the only one', () => {
+  const admission = admissionOf({ reportsBytesMax: 1_000 })
+  expect(twice(admission, 'report')).toEqual(['admitted', 'noMemory'])
+})
+
+const entered = (name: string) => (name.includes('refused') ? name : `${name} admitted`)
+
+describe('a node that is behind', () => {
+  it('says so while half of the memory is used, and when it has caught up', () => {
+    const reportsBytesMax = 12 * (BYTES + REQUEST_BYTES)
+    const admission = atLimit({ reportsBytesMax, waitMsMax: 1e6 })
+    const log: string[] = []
+    for (let each = 0; each < 6; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
+    expect(admission.isBehind).toBe(false)
+    take(admission, 'termination', 1_000, 't6', log)
+    expect(admission.isBehind).toBe(true)
+    let resumed = 0
+    admission.onCaughtUp(() => {
+      resumed += 1
+    })
+    leave(admission, 'termination')
+    leave(admission, 'termination')
+    expect([admission.isBehind, resumed]).toEqual([false, 1])
+  })
+
+  it('says so while those that wait would take half of their time at the rate of now', () => {
+    const admission = atLimit()
+    const log: string[] = []
+    for (let each = 0; each < 54; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
+    // One leaves the queue each 10 ms, so that 50 have 500 ms to go.
+    for (let nowMs = 1_010; nowMs <= 1_100; nowMs += 10) leave(admission, 'termination', nowMs)
+    admission.beat(1_100)
+    expect([admission.figures.waiting, admission.isBehind]).toEqual([40, true])
+    for (let nowMs = 1_110; nowMs <= 1_250; nowMs += 10) leave(admission, 'termination', nowMs)
+    expect([admission.figures.waiting, admission.isBehind]).toEqual([25, false])
+  })
 })
 
 it('does not count what waits for MongoDB as queueing, but within the bound of all', () => {
   const admission = atLimit()
-  for (let aside = 0; aside < 8; aside += 1) admission.setAside()
-  expect(askTwice(admission, 'start')).toEqual([true, true])
-  for (let left = 0; left < 8; left += 1) admission.leave(1_001, true, true)
+  for (let aside = 0; aside < 8; aside += 1) admission.setAside(1_000)
+  expect(twice(admission, 'opening')).toEqual(['admitted', 'admitted'])
+  for (let left = 0; left < 8; left += 1) leave(admission, 'asking', 1_001, true)
   expect(admission.inFlight).toBe(2)
-  admission.leave(1_001, false, true)
-  admission.leave(1_001, false, true)
-  const small = createAdmission({ inFlightMax: 1, queue: QUEUE })
-  small.enter('update', 0)
-  small.setAside()
-  expect(small.enter('release', 0)).toBe(false)
+  leave(admission, 'opening', 1_001)
+  leave(admission, 'opening', 1_001)
+  const small = admissionOf({ inFlightMax: 1, queue: QUEUE })
+  enter(small, 'asking', 0)
+  small.setAside(0)
+  expect(enter(small, 'asking', 0)).toBe('refused')
   expect(small.figures.refusedInFlight).toBe(1)
 })
 
 it('does not take a pause of its own thread for one of the workers', () => {
-  const admission = createAdmission({ inFlightMax: 100, queue: QUEUE })
+  const admission = admissionOf({ queue: QUEUE })
   admission.beat(0)
-  for (let taken = 0; taken < 8; taken += 1) admission.enter('update', 1)
+  for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 1)
   admission.beat(BEAT_MS)
   admission.beat(1_000)
-  expect(askTwice(admission, 'update')).toEqual([true, true])
-  const late = createAdmission({ inFlightMax: 100, queue: QUEUE })
-  for (let taken = 0; taken < 8; taken += 1) late.enter('update', 1)
+  expect(twice(admission, 'asking')).toEqual(['admitted', 'admitted'])
+  const late = admissionOf({ queue: QUEUE })
+  for (let taken = 0; taken < 8; taken += 1) enter(late, 'asking', 1)
   for (let nowMs = 0; nowMs <= 1_000; nowMs += 2 * BEAT_MS) late.beat(nowMs)
-  late.enter('update', 1_000)
+  enter(late, 'asking', 1_000)
   expect(late.figures.limit).toBe(8)
 })
 
 it('learns nothing of how fast requests are answered from those that fail', () => {
   const admission = atLimit()
-  admission.enter('release', 1_001)
   for (let nowMs = 1_001; nowMs < 1_200; nowMs += 1) {
-    admission.leave(nowMs, false, false)
-    admission.enter('release', nowMs)
-    admission.enter('update', nowMs)
+    admission.leave(entrantOf('asking'), nowMs, false, false)
+    enter(admission, 'asking', nowMs)
+    enter(admission, 'asking', nowMs)
   }
   expect(admission.figures.limit).toBe(8)
 })

@@ -5,6 +5,7 @@ import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
 import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import type { TakeOutcome } from '../../src/realtime/lane.ts'
+import { monotonicMs } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from './codecs/settings.ts'
 
@@ -13,7 +14,7 @@ function chargeOf(inFlightMax: number) {
   const submitted: { request: ChargeRequest; done: TakeOutcome }[] = []
   const counted: string[] = []
   const answers: { reason: string; code: number }[] = []
-  const admission = createAdmission({ inFlightMax })
+  const admission = createAdmission({ inFlightMax, reportsBytesMax: 1e6, waitMsMax: 500 })
   const charge = createCharge({
     limits: {
       servicesMax: 4,
@@ -33,11 +34,15 @@ function chargeOf(inFlightMax: number) {
     },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  const send = (message: object | string, codec: Codec<unknown> = jsonCodec) => {
+  const send = (
+    message: object | string,
+    codec: Codec<unknown> = jsonCodec,
+    overRate: (() => void) | null = null,
+  ) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
     const client = { isGone: false }
-    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client }
+    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client, overRate }
     charge({ body, codec, ...from }, (reason, answer) => {
       answers.push({ reason, code: answer === null ? 0 : JSON.parse(answer).returnCode })
     })
@@ -46,6 +51,7 @@ function chargeOf(inFlightMax: number) {
 }
 
 const update = { record_type: 'update_request', session_id: 's' }
+const asking = { ...update, usaget: 'data', usagev: 5 }
 
 it('answers what the worker said', () => {
   const { send, submitted, answers, counted, admission } = chargeOf(1)
@@ -68,12 +74,12 @@ it('answers malformed at once, without a slot', () => {
 
 it('answers overloaded at once when there is no slot, and admits again when there is', () => {
   const { send, submitted, answers, counted } = chargeOf(1)
-  send(update)
-  send(update)
+  send(asking)
+  send(asking)
   expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
   expect(counted).toEqual(['failed -90 PGW json'])
   submitted[0]?.done(plainOutcome('granted'), false)
-  send(update)
+  send(asking)
   expect(submitted).toHaveLength(2)
 })
 
@@ -118,4 +124,34 @@ it('a decoder with a defect refuses the message, and the next one is taken', () 
   expect(answers).toEqual([{ reason: 'malformed', code: -20 }])
   send(update)
   expect([submitted.length, admission.inFlight]).toEqual([1, 1])
+})
+
+it('refuses what is over the rate of its peer, but no report of usage and no termination', () => {
+  const { send, submitted, answers } = chargeOf(10)
+  const session = { session_id: 's', usaget: 'data' }
+  const over: string[] = []
+  const messages = {
+    start: { record_type: 'start_request', ...session, sid: 1, usagev: 5 },
+    asks: { record_type: 'update_request', ...session, usagev: 5 },
+    pretends: { record_type: 'release_request', ...session, pretend: true },
+    reports: { record_type: 'update_request', ...session, usagev: 5, used_usagev: 5 },
+    settles: { record_type: 'update_request', ...session },
+    ends: { record_type: 'release_request', ...session },
+    broken: '{',
+  }
+  for (const [name, message] of Object.entries(messages)) {
+    send(message, jsonCodec, () => over.push(name))
+  }
+  expect(over).toEqual(['start', 'asks', 'pretends', 'broken'])
+  expect(submitted).toHaveLength(3)
+  expect(answers).toEqual([])
+})
+
+it('answers a report that waited too long that nothing was charged', () => {
+  const { send, answers, admission } = chargeOf(1)
+  send(asking)
+  send({ ...asking, session_id: 'other', used_usagev: 5 })
+  expect(answers).toEqual([])
+  admission.beat(monotonicMs() + 10_000)
+  expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
 })

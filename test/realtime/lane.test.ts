@@ -41,7 +41,13 @@ function laneOf() {
   const push = (id: string, deadlineMs = 1_000): Pending => {
     const done = () => {}
     const pending: Pending = {
-      ...{ request: requestOf(id), client: { isGone: false }, done, isAside: false },
+      ...{
+        request: requestOf(id),
+        client: { isGone: false },
+        done,
+        isAside: false,
+        isReport: false,
+      },
       ...{ deadlineMs, earlier: null, later: null },
     }
     lane.push(pending)
@@ -123,6 +129,17 @@ it('does not send what nobody waits for, and tells so', async () => {
   const dropped = events.filter((event) => event.startsWith('dropped'))
   expect(dropped).toEqual(['dropped answered', 'dropped late', 'dropped gone'])
   expect(calls[2]?.deadlineMs).toBe(1_000)
+})
+
+it('sends what reports usage also if its client has gone', async () => {
+  const { lane, calls, events } = laneOf()
+  lane.push({
+    ...{ request: requestOf('report'), client: { isGone: true }, done: () => {}, isAside: false },
+    ...{ isReport: true, deadlineMs: 1_000, earlier: null, later: null },
+  })
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['report']])
+  expect(events).toEqual(['batch of 1'])
 })
 
 it('drops what follows in the session of a request that is dropped', async () => {

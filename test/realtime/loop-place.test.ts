@@ -28,7 +28,11 @@ it('leaves Diameter to the first event loop, and everything else as it is', () =
   const config = configOf(2, 2)
   expect(loopConfig(config, 0)).toEqual({
     ...config,
-    realtime: { ...config.realtime, inFlightMax: 1 },
+    realtime: {
+      ...config.realtime,
+      inFlightMax: 1,
+      reportsBytesMax: config.realtime.reportsBytesMax / 2,
+    },
   })
   expect(loopConfig(config, 1)).toEqual({
     ...loopConfig(config, 0),

@@ -104,8 +104,10 @@ const FREE = {
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
     ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
+    serviceIdentifier: '',
     ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, lapsedUnits: 0, lapsedMicros: 0 },
+    ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, accountDebt: 0, lapsedUnits: 0 },
+    lapsedMicros: 0,
     ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open', late: false },
   }
 }
@@ -142,7 +144,7 @@ function newSegment(): Segment {
   return {
     ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
     ...{ ...FREE, payers: [], isPrepaid: true, endMs: FOREVER_MS },
-    ...{ number: 1, version: 0, used: 0, priced: 0, charged: 0, debt: 0 },
+    ...{ number: 1, version: 0, used: 0, priced: 0, charged: 0, debt: 0, accountDebt: 0 },
     ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
     late: false,
   }
@@ -160,6 +162,7 @@ function sessionOf(
     services: [
       {
         ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
+        serviceIdentifier: '',
         ...{
           othersBorne: false,
           reportedMs: 0,

@@ -12,8 +12,9 @@ const linesOf = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name))
 
 function countOverload({ readAdmission, dropped, workerCounts }: Metrics): void {
-  const refused = { refusedNew: 3, refusedQueue: 2, refusedInFlight: 1 }
-  readAdmission(() => ({ limit: 99.9, delayMs: 25, ...refused }))
+  const refused = { refusedNew: 3, refusedQueue: 2, refusedInFlight: 1, refusedMemory: 7 }
+  const reports = { waiting: 12, reportsBytes: 34_000, refusedLate: 8 }
+  readAdmission(() => ({ limit: 99.9, delayMs: 25, ...refused, ...reports }))
   dropped('gone', 4)
   dropped('late', 1)
   workerCounts({ late: 6 })
@@ -38,6 +39,28 @@ function countDiameter(diameter: DiameterMetrics): void {
 }
 
 describe('metrics', () => {
+  it('name what is left out of the catalogue now, and count who fails for it', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    const reason = 'x'.repeat(300)
+    const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }
+    const gone = { ...left, collection: 'plans', name: 'GONE' }
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 2, plans: 1 }, entities: [left, gone] })
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [left] })
+    metrics.workerCounts({ damaged: 6 })
+    const text = await mergeSnapshots([await metrics.snapshot()])
+    const labels = 'node="n1",role="realtime"'
+    const named = `collection="rates",name="CALL",path="rates.call",reason="${'x'.repeat(200)}"`
+    for (const line of [
+      `tollgate_catalogue_skipped{collection="rates",${labels}} 3`,
+      `tollgate_catalogue_skipped{collection="plans",${labels}} 0`,
+      `tollgate_catalogue_skipped_entity{${named},${labels}} 1`,
+      `tollgate_profiles_damaged_total{${labels}} 6`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+    expect(text).not.toContain('GONE')
+  })
+
   it('have the names and labels that operators are told', async () => {
     const metrics = createMetrics(origin('realtime'))
     metrics.request('granted', 1, 0.5)
@@ -52,8 +75,7 @@ describe('metrics', () => {
     metrics.batch(17)
     metrics.workerCounts({ commits: 9, conflicts: 2, loads: 3 })
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
-    metrics.catalogueSkipped({ rates: 2, plans: 1 })
-    metrics.catalogueSkipped({ rates: 3, plans: 0 })
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [] })
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
     metrics.streamMemory(1_048_576, 0.25)
@@ -120,6 +142,10 @@ describe('metrics', () => {
       `tollgate_overload_refused_total{cause="new",${labels}} 3`,
       `tollgate_overload_refused_total{cause="queue",${labels}} 2`,
       `tollgate_overload_refused_total{cause="in_flight",${labels}} 1`,
+      `tollgate_overload_refused_total{cause="memory",${labels}} 7`,
+      `tollgate_overload_refused_total{cause="waited",${labels}} 8`,
+      `tollgate_reports_waiting{${labels}} 12`,
+      `tollgate_reports_bytes{${labels}} 34000`,
       `tollgate_requests_dropped_total{cause="gone",${labels}} 4`,
       `tollgate_requests_dropped_total{cause="late",${labels}} 7`,
     ]) {
@@ -169,13 +195,19 @@ describe('metrics', () => {
       metrics.batch(3 + index * 20)
       metrics.workerCounts({ conflicts: 2 })
       metrics.readInFlight(() => 5)
-      const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0 }
-      metrics.readAdmission(() => ({ limit: 100, delayMs: 500 + 1000 * index, ...refused }))
+      const refused = { refusedNew: 1, refusedQueue: 0, refusedInFlight: 0, refusedMemory: 0 }
+      const reports = { waiting: 3, reportsBytes: 5, refusedLate: 0 }
+      metrics.readAdmission(() => ({
+        limit: 100,
+        delayMs: 500 + 1000 * index,
+        ...refused,
+        ...reports,
+      }))
     }
     second.request('granted', 1, 7)
     second.request('denied', -1, 7, 'PGW', 'gy')
     // Only the first event loop has it.
-    first.catalogueSkipped({ rates: 3 })
+    first.catalogueSkipped({ catalogueSkipped: { rates: 3 }, entities: [] })
     const received = parseSnapshot(JSON.stringify(await first.snapshot()))
     const text = await mergeSnapshots(received ? [received] : [])
     const labels = 'node="n1",role="realtime"'

@@ -251,6 +251,8 @@ describe('the start', () => {
     const text = await figures()
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="rates",.*\} 1$/m)
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="plans",.*\} 0$/m)
+    const names = await (await fetch(`${product.adminUrl}/health/catalogue`)).json()
+    expect(names).toMatchObject({ status: 'incomplete', skipped: [{ collection: 'rates' }] })
   })
 })
 

@@ -152,7 +152,7 @@ describe('rules of a file type', () => {
     await filled
     const usage = { usaget: 'data', ratingGroup: -1, calledNumber: '', plan: '', play: '' }
     const found = [first, named(1), last, 'NEXT', gone].map((apn) => {
-      const fields = { ...usage, timeZone: 'UTC', field: () => apn }
+      const fields = { ...usage, serviceIdentifier: '', timeZone: 'UTC', field: () => apn }
       return book.of('late')?.finder.find('retail', fields, NOW_MS)?.id ?? null
     })
     expect(found).toEqual(['new', 'old', 'new', 'new', null])

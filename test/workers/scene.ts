@@ -212,8 +212,8 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     context: (nowMs) => ({
       catalogue,
       cycleAt: createCycleFinder('UTC', 1),
-      ...{ zone: 'UTC', defaultTax: 'DEFAULT_VAT', mapTax: () => null },
-      isFreeNumber: () => false,
+      calendar: { zone: 'UTC', cycleDay: 1 },
+      ...{ defaultTax: 'DEFAULT_VAT', mapTax: () => null, isFreeNumber: () => false },
       finder,
       profile: null,
       settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },

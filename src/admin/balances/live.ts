@@ -1,5 +1,5 @@
 /** Balances as they are now: documents as they are recorded, made of the ledger's state. */
-import { type BalanceDocument, balanceDocument } from '../../catalog/balance-document.ts'
+import { debtBucket, type ShownBalance, shownBalance } from '../../catalog/balance-document.ts'
 import {
   type BalancePlace,
   balanceObjectId,
@@ -8,16 +8,18 @@ import {
 } from '../../catalog/balance-id.ts'
 import { ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { Bucket, OwnerState } from '../../domain/bucket.ts'
+import { type Bucket, debtOf, type OwnerState } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/credit.ts'
 import type { Home, Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 export interface BalanceStores {
   ledger: Ledger
   catalog: Catalog
+  clock: Clock
 }
 
-export type LiveBalance = WithId<BalanceDocument>
+export type LiveBalance = WithId<ShownBalance>
 
 /** A bucket, and the owner that has it. */
 export interface HeldBucket {
@@ -42,31 +44,37 @@ export async function ownersOf(ledger: Ledger, homes: readonly Home[]): Promise<
   return owners
 }
 
-/** All balances of these owners but closed ones, by owner and bucket. */
+/**
+ * All balances of these owners but closed ones, by owner and bucket. An owner that owes and has
+ * none is shown by its debt alone.
+ */
 export async function liveBalances(
-  { ledger, catalog }: BalanceStores,
+  stores: BalanceStores,
   homes: readonly Home[],
 ): Promise<LiveBalance[]> {
-  const owners = await ownersOf(ledger, homes)
-  const held = owners.flatMap((owner) => owner.buckets.map((bucket) => ({ owner, bucket })))
-  return documentsOf(
-    catalog,
-    held.filter(({ bucket }) => !isClosed(bucket)),
-  )
+  const owners = await ownersOf(stores.ledger, homes)
+  return documentsOf(stores, owners.flatMap(heldBy))
 }
 
-/** Documents of buckets, with the names that their definitions have now. */
+function heldBy(owner: OwnerState): HeldBucket[] {
+  const buckets = owner.buckets.filter((bucket) => !isClosed(bucket))
+  if (buckets.length === 0 && debtOf(owner) > 0) buckets.push(debtBucket(owner))
+  return buckets.map((bucket) => ({ owner, bucket }))
+}
+
+/** Documents of buckets as they are now, with the names that their definitions have now. */
 export async function documentsOf(
-  catalog: Catalog,
+  { catalog, clock }: Omit<BalanceStores, 'ledger'>,
   held: readonly HeldBucket[],
 ): Promise<LiveBalance[]> {
+  const nowMs = clock.nowMs()
   const nameOf = await includeNames(
     catalog,
     held.map(({ bucket }) => bucket.prepaidIncludeId),
   )
   return held.map(({ owner, bucket }) => ({
     _id: balanceObjectId({ ...owner, bucketId: bucket.id }),
-    ...balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId)),
+    ...shownBalance(owner, bucket, nameOf(bucket.prepaidIncludeId), nowMs),
   }))
 }
 

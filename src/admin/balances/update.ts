@@ -140,7 +140,7 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
     throw new RuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
-  const [document] = await documentsOf(deps.catalog, [held])
+  const [document] = await documentsOf(deps, [held])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
   const { plan } = await whomOf(deps.catalog, { sid: owner.sid }, nowMs).catch(leftItsAccount)
@@ -233,12 +233,12 @@ async function commit(
 }
 
 async function balancesAfter(
-  { ledger, catalog }: BalanceDeps,
+  deps: BalanceDeps,
   lines: readonly OperationLine[],
 ): Promise<LiveBalance[]> {
-  const held = await Promise.all(lines.map((line) => heldAt(ledger, line)))
+  const held = await Promise.all(lines.map((line) => heldAt(deps.ledger, line)))
   return documentsOf(
-    catalog,
+    deps,
     held.filter((one) => one !== null),
   )
 }

@@ -13,6 +13,7 @@ import {
 import { explain } from '../../domain/explain.ts'
 import { groupUnits } from '../../domain/lines.ts'
 import { decimalText } from '../../domain/money.ts'
+import { identifierValue } from '../../domain/reported.ts'
 import { balanceValues } from './balance-values.ts'
 import {
   type Answer,
@@ -30,9 +31,11 @@ export const COST_UNKNOWN = Number.NaN
 /** Of a denied request whose services were never looked at. */
 const NO_SERVICE: ServiceOutcome = {
   ratingGroup: -1,
+  serviceIdentifier: '',
   usaget: '',
   reason: 'granted',
   granted: 0,
+  parts: null,
   validityMs: 0,
   tariffChangeMs: 0,
   finalUnit: false,
@@ -66,6 +69,8 @@ const readers = {
   /** Units that may be used now; 0 if denied. */
   granted_volume: grantedVolume,
   usagev: grantedVolume,
+  /** Whether units are granted; of who may ask for none also where none are, but there are some. */
+  has_grant: hasGrant,
   /** Of a volume in micros: the same as money. */
   granted_money: (answer, service) => {
     const grant = grantOf(answer, service)
@@ -89,6 +94,11 @@ const readers = {
     const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
     return ratingGroup < 0 ? undefined : ratingGroup
   },
+  /** What tells services of one rating group apart, a number or several; if the request named any. */
+  service_identifier: ({ outcome }, service) => {
+    const { serviceIdentifier } = service ?? outcome.services[0] ?? NO_SERVICE
+    return identifierValue(serviceIdentifier) ?? undefined
+  },
   /** Seconds for which the grant holds, rounded up; 0 without a grant. */
   validity_time: (answer, service) => {
     const grant = grantOf(answer, service)
@@ -111,7 +121,8 @@ const readers = {
     const grant = heldOf(answer, service)
     if (grant === undefined) return undefined
     const { thresholdPercent } = answer.settings(grant.usaget)
-    return thresholdPercent === 0 ? undefined : percentOf(grant.granted, thresholdPercent)
+    if (thresholdPercent === 0 || grant.granted === 0) return undefined
+    return percentOf(grant.granted, thresholdPercent)
   },
   /** Whether no further units are available after these. */
   final_unit: (answer, service) => grantOf(answer, service)?.finalUnit,
@@ -233,6 +244,13 @@ function grantedVolume(answer: Answer, service: ServiceOutcome | null): AnswerVa
   return grantOf(answer, service)?.granted
 }
 
+/** Only a grant is valid for some time: where none was asked for it is 0 units, which may be told. */
+function hasGrant(answer: Answer, service: ServiceOutcome | null): boolean {
+  const grant = grantOf(answer, service)
+  if (grant === undefined || grant.reason !== 'granted') return false
+  return grant.granted > 0 || (grant.parts === null && grant.validityMs > 0)
+}
+
 function transactionId({ outcome }: Answer): AnswerValue | undefined {
   return outcome.transactionId === '' ? undefined : outcome.transactionId
 }
@@ -263,7 +281,8 @@ function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOu
 /** A grant that is held: an event is over as soon as it is granted. */
 function heldOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
-  return grant !== undefined && grant.granted > 0 && grant.validityMs > 0 ? grant : undefined
+  if (grant === undefined || grant.validityMs === 0) return undefined
+  return grant.granted > 0 || grant.parts !== null ? grant : undefined
 }
 
 /** A grant that another tariff begins to hold for. */
@@ -297,6 +316,23 @@ function quoteOf(answer: Answer, service: ServiceOutcome | null) {
 function groupsOf(answer: Answer, service: ServiceOutcome | null) {
   const quote = quoteOf(answer, service)
   return quote === null ? undefined : groupUnits(quote.line)
+}
+
+/** The service as if it had nothing but the part of this usage type; null without one. */
+export function partOf(
+  { outcome }: Answer,
+  service: ServiceOutcome | null,
+  usaget: string,
+): ServiceOutcome | null {
+  const whole = service ?? outcome.services[0]
+  const part = whole?.parts?.find((each) => each.usaget === usaget)
+  if (whole === undefined || part === undefined) return null
+  return { ...whole, usaget, granted: part.granted, parts: null }
+}
+
+export function hasParts({ outcome }: Answer, service: ServiceOutcome | null): boolean {
+  const { parts = null } = service ?? outcome.services[0] ?? NO_SERVICE
+  return parts !== null
 }
 
 /** Rounded down; exact for all safe integers. */

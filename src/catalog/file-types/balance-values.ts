@@ -8,7 +8,7 @@ import { type AnswerValue, NumberText } from './file-type.ts'
  * credit of postpaid. Units as they are, money as a decimal of the currency, times as ISO 8601.
  */
 export function balanceValues(balance: BalanceReport): Readonly<Record<string, AnswerValue>> {
-  const { counter, free, reserved, usaget } = balance
+  const { counter, free, reserved, usaget, debt } = balance
   const isMoney = balance.kind === 'money'
   const amounts = {
     charging_by: isMoney ? 'cost' : 'usagev',
@@ -16,6 +16,7 @@ export function balanceValues(balance: BalanceReport): Readonly<Record<string, A
     balance: isMoney ? new NumberText(decimalText(free)) : free,
     reserved: isMoney ? new NumberText(decimalText(reserved)) : reserved,
     to: new Date(balance.toMs).toISOString(),
+    ...(debt > 0 ? { debt: new NumberText(decimalText(debt)) } : {}),
   }
   if (counter === '') return { pp_includes_external_id: balance.prepaidIncludeId, ...amounts }
   return { group: parseGroupCounter(counter)?.name ?? counter, ...amounts }

@@ -73,10 +73,10 @@ export function compileFileType(
     defaults: defaults.answers,
     realtime: realtime.fields,
   })
-  const services = compileServices(realtime, mappings, rules, list, {
-    value: fields['filters'],
-    path: `${path}.filters`,
-  })
+  const filters = { value: fields['filters'], path: `${path}.filters` }
+  const judgesMembers = parser.type === 'diameter'
+  const lists = { list, judgesMembers }
+  const services = compileServices(realtime, mappings, rules, lists, filters)
   const parts = { name, path, fields, parser, processor, realtime, rules, response, services }
   const plan = compilePlan(parts, defaults)
   return {
@@ -185,11 +185,11 @@ function compileServices(
   realtime: RealtimeSection,
   mappings: Mappings,
   rules: FileTypeRules,
-  list: Path | null,
+  lists: Pick<ServicesPlan, 'list' | 'judgesMembers'>,
   filters: Placed,
 ): ServicesPlan {
   return {
-    list,
+    ...lists,
     asking: optionalPath(realtime.general('requested_field')),
     usage: mappings.rules(realtime),
     reports: reportsOf(realtime, mappings),

@@ -3,7 +3,7 @@
  * way of map.ts, by the same compiled parts, with the fields and the values on it.
  */
 import type { ChargeRequest, ServiceRequest } from '../../domain/charge-request.ts'
-import { compileIdentification } from '../../rating/identify.ts'
+import { compileIdentification, type RequestReader } from '../../rating/identify.ts'
 import { compileCalculators } from '../../rating/match/calculators.ts'
 import { isObject, isUnset, type RuleFields } from '../../rating/rule-fields.ts'
 import type { CheckStep } from './check-report.ts'
@@ -68,15 +68,18 @@ export function explainRequest(
   const named = subscriberKey === 'none' ? null : { [subscriberKey]: subscriberValue }
   const fieldOf = (service: ServiceRequest) => (name: string) =>
     service.fields?.[name] ?? request.fields?.[name]
+  const lookedFor = (usaget: string | null, field: RequestReader) =>
+    identification.candidates(usaget, field).map(({ key, value }) => `${key} ${value}`)
   return [
     stepOf('subscriber', null, {
       named,
       services: services.map((service) => ({
         usaget: service.usaget,
-        looked_for: identification
-          .candidates(service.usaget, fieldOf(service))
-          .map(({ key, value }) => `${key} ${value}`),
+        looked_for: lookedFor(service.usaget, fieldOf(service)),
       })),
+      ...(services.length > 0
+        ? {}
+        : { looked_for: lookedFor(null, (name) => request.fields?.[name]) }),
     }),
     stepOf('rating', null, {
       services: services.map((service) => ({

@@ -22,10 +22,15 @@ export interface FieldProblem {
 export interface KeyValueSyntax {
   pairSeparator: string
   valueSeparator: string
-  /** `percent`: as forms write it, `+` for a blank too. `quotes`: as "…", doubled inside. */
+  /** `percent`: bytes as %XX; in a form `+` is a blank, too. `quotes`: as "…", doubled inside. */
   quoting: 'percent' | 'quotes' | 'none'
   /** What of a key that is given several times: one of them, all as a list, or a named error. */
   repeated: 'last' | 'first' | 'list' | 'error'
+}
+
+/** Whether it is the text of a form, `application/x-www-form-urlencoded`. */
+export function isForm({ pairSeparator, valueSeparator, quoting }: KeyValueSyntax): boolean {
+  return pairSeparator === '&' && valueSeparator === '=' && quoting === 'percent'
 }
 
 export type ParserSettings =
@@ -54,13 +59,19 @@ export interface MapContext {
   bodyDigest: () => string
 }
 
-/** A service that a filter keeps from being charged: it gets what it asks for. */
+/**
+ * A service that is not charged: a filter keeps it from that, and it gets what it asks for; or it
+ * cannot be read, and is refused while the others of its message go on.
+ */
 export interface SkippedService {
   /** Its position in the message. */
   index: number
   ratingGroup: number
+  serviceIdentifier: string
   usaget: string
   granted: number
+  /** Null: a filter skips it. */
+  problem: FieldProblem | null
 }
 
 /** What an answer repeats of the message. */

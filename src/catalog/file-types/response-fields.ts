@@ -2,12 +2,14 @@
 
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import { RuleError } from '../../rating/rule-error.ts'
-import { isObject, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { isObject, isUnset, objectAt, textAt } from '../../rating/rule-fields.ts'
 import {
   type AnswerFieldName,
   answerFields,
   answerMethods,
   fieldNeeds,
+  hasParts,
+  partOf,
   volumeFields,
 } from './answer-fields.ts'
 import { compileConditions } from './conditions.ts'
@@ -41,13 +43,16 @@ export const RESPONSE_FIELD_KEYS = [
   'default_value',
   'conditions',
   'unit',
+  'usaget',
 ]
 
 /** Throws `RuleError` with the path of what cannot be used. */
 export function compileResponseField(document: unknown, path: string): ResponseField {
   const field = objectAt(document, path, RESPONSE_FIELD_KEYS)
   const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
+  const { usaget } = field
   const read = withDefault(sourceOf(field, path), field, path)
+  if (!isUnset(usaget)) return partField(field, names, read, path)
   const isBalances = field['row_field_name'] === 'balances'
   const needs = needsOf(field)
   const { conditions } = field
@@ -65,6 +70,26 @@ export function compileResponseField(document: unknown, path: string): ResponseF
     isBalances,
     needs: test,
   }
+}
+
+/** Of a part of the service, by its usage type; left out where the service has no such part. */
+function partField(
+  { usaget, conditions }: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  read: AnswerReader,
+  path: string,
+): ResponseField {
+  const wanted = textAt(usaget, `${path}.usaget`)
+  const holds = isUnset(conditions)
+    ? () => true
+    : compileConditions(conditions, `${path}.conditions`, conditionReader)
+  const readPart: AnswerReader = (answer, service, entry) => {
+    const part = partOf(answer, service, wanted)
+    if (part === null || !holds({ answer, service: part, entry })) return undefined
+    return read(answer, part, entry)
+  }
+  const readIf = readWith(hasParts, readPart)
+  return { names, read: readIf, isConditional: true, isBalances: false, needs: hasParts }
 }
 
 /** Without the way through the conditions where the value is absent anyway. */

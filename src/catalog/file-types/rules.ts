@@ -25,7 +25,7 @@ export interface FileTypeRules {
   readonly documents: RuleDocuments | null
   readonly kept: readonly KeptField[]
   /** Whether there are rules of identification for a usage type. */
-  readonly identifies: (usaget: string) => boolean
+  readonly identifies: (usaget: string | null) => boolean
 }
 
 /** A section that is absent leaves the installation's own in force. Throws `RuleError`. */
@@ -81,8 +81,8 @@ function checkCalculators({ categories }: Calculators, mappings: Mappings, path:
 }
 
 /** Where messages name usage types themselves, the rules must have some for all. */
-function namesOf({ usagets, isOpen }: Mappings): readonly string[] {
-  return isOpen ? [...usagets, ANY_USAGET] : usagets
+function namesOf({ mainUsagets, isOpen }: Mappings): readonly string[] {
+  return isOpen ? [...mainUsagets, ANY_USAGET] : mainUsagets
 }
 
 function keptFields(

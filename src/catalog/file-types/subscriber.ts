@@ -79,13 +79,16 @@ export function isIdentified(
   services: readonly ServiceRequest[],
   fields: ChargeRequest['fields'],
 ): boolean {
+  const tells = (name: string) => fields?.[name] !== undefined
+  if (services.length === 0) {
+    return identifies(null) && kept.some((field) => field.identifies && tells(field.name))
+  }
   return services.some(
     (service) =>
       identifies(service.usaget) &&
       kept.some(
         (field) =>
-          field.identifies &&
-          (service.fields?.[field.name] !== undefined || fields?.[field.name] !== undefined),
+          field.identifies && (service.fields?.[field.name] !== undefined || tells(field.name)),
       ),
   )
 }

@@ -1,7 +1,8 @@
 /** Usage types: which a service is of, and what is read of it then (spec/realtime.md 1.2). */
+import type { ServicePart } from '../../domain/charge-request.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import type { RuleFields } from '../../rating/rule-fields.ts'
-import { checkName, isUnset, listAt, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { checkName, isUnset, listAt, objectAt, oneOfAt, textAt } from '../../rating/rule-fields.ts'
 import { type CalledNumber, compileCalledNumber } from './called-number.ts'
 import { compileCondition, compileConditions } from './conditions.ts'
 import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
@@ -19,6 +20,15 @@ import {
   type Volume,
 } from './volumes.ts'
 
+/** Further units of a service, by what their volumes are read. */
+export interface PartRule {
+  readonly usaget: string
+  readonly role: ServicePart['role']
+  readonly requested: Volume
+  readonly used: UsedVolume
+  readonly defaults: DefaultVolumes
+}
+
 /** What a mapping says of a service that it matches. */
 export interface UsageRule {
   readonly matches: (scope: Scope) => boolean
@@ -32,7 +42,9 @@ export interface UsageRule {
   readonly defaults: DefaultVolumes
   readonly calledNumber: CalledNumber | null
   readonly ratingGroup: Path | null
+  readonly serviceIdentifier: Path | null
   readonly stamp: Stamp | null
+  readonly parts: readonly PartRule[]
 }
 
 /** What a mapping's document has of it; usage and defaults come from the section `realtime`. */
@@ -42,17 +54,26 @@ interface Mapping {
   readonly matches: (scope: Scope) => boolean
   readonly unit: string
   readonly requested: Volume
-  readonly fields: Pick<UsageRule, 'calledNumber' | 'ratingGroup' | 'stamp'>
+  readonly fields: Pick<UsageRule, 'calledNumber' | 'ratingGroup' | 'serviceIdentifier' | 'stamp'>
+  readonly parts: readonly Part[]
+}
+
+/** What the document has of a part. */
+interface Part extends Pick<PartRule, 'usaget' | 'role' | 'requested'> {
+  readonly unit: string
 }
 
 const FIELD_KEYS = [
   ...['called_number_field', 'called_number_format', 'rating_group_field', 'stamp_fields'],
+  'service_identifier_field',
 ]
 export const MAPPING_KEYS = [
-  ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src'],
+  ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src', 'parts'],
   ...FIELD_KEYS,
 ]
-const DEFAULT_TERMS = ['default_unit', 'default_volume_type', 'default_volume_src']
+const DEFAULT_TERMS = [
+  ...['default_unit', 'default_volume_type', 'default_volume_src', 'default_parts'],
+]
 export const USAGE_KEYS = [
   ...['usaget_mapping', 'usaget_field', 'default_usaget'],
   ...DEFAULT_TERMS,
@@ -60,8 +81,10 @@ export const USAGE_KEYS = [
 ]
 
 export interface Mappings {
-  /** All that a service may be of by name. */
+  /** All that a service may be of by name, and all that its parts may be of. */
   readonly usagets: readonly string[]
+  /** Those without the parts, which need no rate. */
+  readonly mainUsagets: readonly string[]
   /** Whether messages name usage types themselves. */
   readonly isOpen: boolean
   /** Completes them, once the section `realtime` has been read. Throws `RuleError`. */
@@ -80,9 +103,12 @@ export function compileMappings(processor: RuleFields, path: string): Mappings {
   if (mappings.length === 0) {
     throw new RuleError(at, 'is missing, and so are default_usaget and usaget_field')
   }
-  const usagets = new Set(mappings.map(({ usaget }) => usaget).filter((usaget) => usaget !== ''))
+  const namesOf = (usagets: readonly string[]) => [...new Set(usagets.filter(Boolean))]
+  const parts = mappings.flatMap((mapping) => mapping.parts.map(({ usaget }) => usaget))
+  const mainUsagets = namesOf(mappings.map(({ usaget }) => usaget))
   return {
-    usagets: [...usagets],
+    usagets: namesOf([...mainUsagets, ...parts]),
+    mainUsagets,
     isOpen: mappings.some(({ usagetField }) => usagetField !== null),
     rules: (realtime) => mappings.map((mapping) => complete(mapping, realtime)),
   }
@@ -102,7 +128,28 @@ function compileMapping(document: unknown, path: string, general: Mapping['field
       unit,
     ),
     fields: fieldsOf(mapping, path, general),
+    parts: partsAt(mapping['parts'], `${path}.parts`),
   }
+}
+
+const PART_KEYS = ['usaget', 'role', 'unit', 'volume_src']
+const ROLES = ['beside', 'preferred', 'held'] as const
+
+/** Units beside or instead of those of the mapping; none where the document has none. */
+function partsAt(value: unknown, path: string): readonly Part[] {
+  if (isUnset(value)) return []
+  return listAt(value, path).map((document, index) => {
+    const at = `${path}.${index}`
+    const part = objectAt(document, at, PART_KEYS)
+    const unit = unitAt(part['unit'], `${at}.unit`)
+    const source = { value: part['volume_src'], path: `${at}.volume_src` }
+    return {
+      usaget: usagetAt(part['usaget'], `${at}.usaget`),
+      role: oneOfAt(part['role'], `${at}.role`, ROLES),
+      unit,
+      requested: compileRequested({ value: undefined, path: at }, source, unit),
+    }
+  })
 }
 
 /** `conditions`, or the one of the older form; without either everything matches. */
@@ -143,7 +190,8 @@ function defaultMappings(
         { value: source, path: `${path}.default_volume_src` },
         unit,
       )
-  const terms = { unit, requested, fields }
+  const parts = partsAt(processor['default_parts'], `${path}.default_parts`)
+  const terms = { unit, requested, fields, parts }
   const mappings: Mapping[] = []
   if (usagetField !== null) {
     const matches = (scope: Scope) => usagetField.read(scope) !== undefined
@@ -173,15 +221,18 @@ function fieldsOf(
   const called = compileCalledNumber(placed('called_number_field'), placed('called_number_format'))
   const group = placed('rating_group_field')
   const ratingGroup = isUnset(group.value) ? null : firstPathAt(group.value, group.path)
+  const identifier = placed('service_identifier_field')
+  const serviceIdentifier = optionalPathAt(identifier.value, identifier.path)
   return {
     calledNumber: called ?? general?.calledNumber ?? null,
     ratingGroup: ratingGroup ?? general?.ratingGroup ?? null,
+    serviceIdentifier: serviceIdentifier ?? general?.serviceIdentifier ?? null,
     stamp: compileStamp(section['stamp_fields'], `${path}.stamp_fields`) ?? general?.stamp ?? null,
   }
 }
 
 function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
-  const { usaget, usagetField, matches, unit, requested, fields } = mapping
+  const { usaget, usagetField, matches, unit, requested, fields, parts } = mapping
   const placed = (key: string) => (usaget === '' ? realtime.general(key) : realtime.of(usaget, key))
   const rebalance = placed('rebalance_on_final')
   if (booleanAt(rebalance)) {
@@ -196,6 +247,13 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
     isTotal: booleanAt(placed('used_usagev_accumulative')),
     defaults: compileDefaults(realtime, usaget),
     ...fields,
+    parts: parts.map((part) => ({
+      usaget: part.usaget,
+      role: part.role,
+      requested: part.requested,
+      used: compileUsed(realtime.of(part.usaget, 'used_usagev_field'), part.unit),
+      defaults: compileDefaults(realtime, part.usaget),
+    })),
   }
 }
 

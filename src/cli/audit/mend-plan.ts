@@ -4,7 +4,8 @@
  * line. Lines of segments that stand in a session follow the session from then on.
  */
 
-import { amountTaken } from '../../catalog/line-document.ts'
+import { projectedBuckets } from '../../catalog/balance-document.ts'
+import { amountTaken, debtsOfLine } from '../../catalog/line-document.ts'
 import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
@@ -76,7 +77,9 @@ function planOwner(
   const isBehind = projected.some((document) => isOther(document, state))
   const isDebtSame = isZero(debt) && after.owed === state.owed && after.repaid === state.repaid
   const isSettled = buckets.length === 0 && sessions.length === 0 && isDebtSame
-  const isMissing = state.buckets.some(({ id }) => projected.every((one) => one.bucket_id !== id))
+  const isMissing = projectedBuckets(state).some(({ id }) =>
+    projected.every((one) => one.bucket_id !== id),
+  )
   if (isSettled && !isBehind && !isMissing) return null
   after.version = Math.max(state.version, ...versions) + 1
   return { owner: state, after, buckets, debt, sessions }
@@ -204,15 +207,18 @@ class Deltas {
       const { lost, all } = this.of(id)
       this.#buckets.set(id, { lost: lost + Math.max(0, amount), all: all + amount })
     }
-    if (standing.sid !== sid) return
-    const owed = (recorded?.debt_micros ?? 0) - standing.debt
+    if (!isOurs(sid === 0)) return
+    const { debt, accountDebt } = standing
+    const onRecord = recorded === null ? { subscriber: 0, account: 0 } : debtsOfLine(recorded)
+    const owed =
+      sid === 0 ? onRecord.account - accountDebt : onRecord.subscriber - (debt - accountDebt)
     this.debt.lost += Math.max(0, owed)
     this.debt.all += owed
   }
 }
 
 function isOther(document: OwnerEvidence['projected'][number], state: OwnerState): boolean {
-  const bucket = state.buckets.find(({ id }) => id === document.bucket_id)
+  const bucket = projectedBuckets(state).find(({ id }) => id === document.bucket_id)
   if (bucket === undefined)
     return document.counter === '' || document.bucket_id >= state.nextBucketId
   const { v, credited, spent, reserved, free, owner } = document

@@ -1,7 +1,7 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
-import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import { type BalanceDocument, projectedBuckets } from '../../catalog/balance-document.ts'
 import { amountsOfLine, type LineDocument } from '../../catalog/documents.ts'
-import { amountTaken } from '../../catalog/line-document.ts'
+import { amountTaken, debtsOfLine } from '../../catalog/line-document.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 
@@ -27,7 +27,10 @@ export function emptySums(): OwnerSums {
   return { lines: 0, buckets: new Map(), owed: 0, repaid: 0 }
 }
 
-/** Adds a line to the sums of its owner, and to those of its account what a shared bucket paid. */
+/**
+ * Adds a line to the sums of its owner, and to those of its account what a shared bucket paid and
+ * what the account owes.
+ */
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
   owner.lines += 1
   if (line.type === 'balance') {
@@ -48,7 +51,9 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
     sums.spent += line.repaid_micros + counted
     return
   }
-  owner.owed += line.debt_micros
+  const debts = debtsOfLine(line)
+  owner.owed += debts.subscriber
+  shared.owed += debts.account
   for (const payment of line.payments) {
     const payer = payment.owner === 'account' ? shared : owner
     const sums = sumsOf(payer, payment.bucket_id)
@@ -100,14 +105,15 @@ export function checkProjection(
   projected: readonly BalanceDocument[],
 ): Difference[] {
   const { aid, sid } = owner
+  const buckets = projectedBuckets(owner)
   const documents = new Map(projected.map((document) => [document.bucket_id, document]))
-  const known = new Set(owner.buckets.map(({ id }) => id))
+  const known = new Set(buckets.map(({ id }) => id))
   // The last projection of a counter that was dropped stays for good.
   const isDropped = ({ bucket_id: id, v, counter = '' }: BalanceDocument) =>
     counter !== '' && id < owner.nextBucketId && v < owner.version
   const strays = projected.filter((one) => !known.has(one.bucket_id) && !isDropped(one))
   return [
-    ...owner.buckets.flatMap((bucket) => {
+    ...buckets.flatMap((bucket) => {
       const where = { aid, sid, bucket: bucket.id }
       const document = documents.get(bucket.id)
       const same = (what: string, expected: number, found: number | undefined) =>

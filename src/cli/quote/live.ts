@@ -75,7 +75,8 @@ function quoteUsage(
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const context: ChargeContext = {
     ...{ catalogue, profile, finder, nowMs },
-    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt },
+    calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
+    cycleAt: settings.cycleAt,
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
@@ -120,7 +121,7 @@ function usageAsked(options: OptionValues, timeZone: string, nowMs: number): Liv
 
 async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
   const query = { key: 'sid', value: String(sid), atMs }
-  const profile = await findProfile(catalog, query, { withPool: true })
+  const profile = await findProfile(catalog, query, () => true)
   if (profile !== null) return profile.found
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
 }

@@ -68,7 +68,8 @@ export class Trial {
     const { rates } = this.catalogue
     finder.update([...rates].map(([key, revisions]) => ({ key, revisions })))
     this.base = {
-      ...{ catalogue: this.catalogue, finder, zone: settings.timeZone, settings: SETTINGS },
+      ...{ catalogue: this.catalogue, finder, settings: SETTINGS },
+      calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
       cycleAt: settings.cycleAt,
       defaultTax: settings.defaultTax,
       mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
@@ -95,7 +96,7 @@ export class Trial {
 
   private instantAt(value: unknown, path: string): number {
     const isPlain = typeof value === 'string' || typeof value === 'number'
-    const atMs = isPlain ? instantFrom(String(value), this.base.zone) : null
+    const atMs = isPlain ? instantFrom(String(value), this.base.calendar.zone) : null
     if (atMs !== null) return atMs
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
     throw new CompileError(path, `must be a date or unix seconds${shown}`)
@@ -111,7 +112,7 @@ export class Trial {
     const members = this.profiles.filter(
       ({ aid, fromMs, toMs }) => aid === found.aid && atMs >= fromMs && atMs < toMs,
     )
-    return { ...found, pool: members.map(({ plan, services }) => ({ plan, services })) }
+    return { ...found, pool: members }
   }
 
   private checkSession({ sessionId, isRefund, path }: CaseEvent): void {

@@ -3,9 +3,9 @@
  * recorder writes lines first: the projection may be behind them. Lines may be archived: their sums
  * may be less than the projection. Nobody gets more than is known to have been credited.
  */
-import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument, LineDocument } from '../../catalog/documents.ts'
-import type { PaymentDocument } from '../../catalog/line-document.ts'
+import { debtsOfLine, type PaymentDocument } from '../../catalog/line-document.ts'
 import { operationLineOf } from '../../catalog/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -62,7 +62,9 @@ export class AccountBooks {
     }
     // Others may write lines too; only charging pays out of buckets.
     if (line.type !== 'realtime') return
-    owner.owedByLines += line.debt_micros
+    const debts = debtsOfLine(line)
+    owner.owedByLines += debts.subscriber
+    if (debts.account !== 0) this.#owner(0).owedByLines += debts.account
     for (const payment of line.payments) {
       const payer = payment.owner === 'account' ? this.#owner(0) : owner
       payer.addPayment(payment, line.urt)
@@ -103,11 +105,15 @@ class OwnerBooks {
   /** Of a damaged document only what can be read counts. */
   addProjection(document: BalanceDocument): void {
     const { bucket_id, v, owner } = document
-    this.#bucket(bucket_id).addProjection(document)
+    // Debt may have been taken back since an older one: that of a counter that was dropped.
+    const isNewest = amountIn(v) >= this.#projectedVersion
+    if (bucket_id !== DEBT_BUCKET_ID) this.#bucket(bucket_id).addProjection(document)
     this.#projectedVersion = Math.max(this.#projectedVersion, amountIn(v))
     this.#version = Math.max(this.#version, amountIn(v))
-    this.#owed = Math.max(this.#owed, amountIn(owner?.owed_micros))
-    this.#repaid = Math.max(this.#repaid, amountIn(owner?.repaid_micros))
+    if (isNewest) {
+      this.#owed = amountIn(owner?.owed_micros)
+      this.#repaid = amountIn(owner?.repaid_micros)
+    }
     this.#nextBucketId = Math.max(this.#nextBucketId, amountIn(owner?.next_bucket_id))
   }
 

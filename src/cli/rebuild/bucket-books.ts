@@ -4,6 +4,7 @@ import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import { amountTaken, type PaymentDocument } from '../../catalog/line-document.ts'
 import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
+import { isClosed } from '../../domain/counters.ts'
 import type { OperationLine } from '../../domain/line.ts'
 
 /** What cannot be restored, or is not as two records have it. */
@@ -120,7 +121,7 @@ export class BucketBooks {
   }
 
   #isPast(bucket: Bucket | null, countersSinceMs: number): boolean {
-    if (bucket !== null) return bucket.counter !== '' && bucket.toMs <= countersSinceMs
+    if (bucket !== null) return isClosed(bucket, countersSinceMs)
     return this.#isCounter && this.#lastPaidMs <= countersSinceMs
   }
 

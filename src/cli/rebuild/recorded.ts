@@ -8,7 +8,7 @@ import { AccountBooks, type KeptSince } from './books.ts'
 
 /** What the books read of a line. */
 const LINE_FIELDS = [
-  ...['stamp', 'type', 'aid', 'sid', 'payments', 'debt_micros'],
+  ...['stamp', 'type', 'aid', 'sid', 'payments', 'debt_micros', 'account_debt_micros'],
   ...['operation', 'operation_id', 'charging_usaget', 'pp_includes_external_id', 'bucket_id'],
   ...['balance_before', 'usagev', 'aprice_micros', 'repaid_micros'],
   ...['owner_v', 'priority', 'from', 'to', 'urt'],

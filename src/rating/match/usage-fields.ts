@@ -5,6 +5,8 @@ export interface UsageFields {
   usaget: string
   /** -1 if the request named none. */
   ratingGroup: number
+  /** As in `ServiceRequest`. */
+  serviceIdentifier: string
   /** Empty if there is none. */
   calledNumber: string
   plan: string
@@ -25,6 +27,7 @@ const OWN: Readonly<Record<string, FieldReader>> = {
   play: ({ play }) => play || undefined,
   called_number: ({ calledNumber }) => calledNumber || undefined,
   rating_group: ({ ratingGroup }) => (ratingGroup < 0 ? undefined : String(ratingGroup)),
+  service_identifier: ({ serviceIdentifier }) => serviceIdentifier || undefined,
 }
 
 /** The time of the event, as a rule may name it. */

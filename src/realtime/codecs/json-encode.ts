@@ -7,6 +7,7 @@ import {
   type ServiceOutcome,
 } from '../../domain/charge-outcome.ts'
 import { decimalText } from '../../domain/money.ts'
+import { identifierValue } from '../../domain/reported.ts'
 import { encodeBalances } from './json-balances.ts'
 import type { JsonEnvelope } from './json-decode.ts'
 import { encodeQuote } from './json-quote.ts'
@@ -74,8 +75,9 @@ export class JsonEncoder {
   }
 
   #service(service: ServiceOutcome, wantsCost: boolean): string {
-    const { ratingGroup, usaget, reason, cost } = service
-    const group = ratingGroup < 0 ? '' : `"rating_group":${ratingGroup},`
+    const { ratingGroup, serviceIdentifier, usaget, reason, cost } = service
+    let group = ratingGroup < 0 ? '' : `"rating_group":${ratingGroup},`
+    if (serviceIdentifier !== '') group += identifierField(serviceIdentifier)
     let text = `{${group}"usaget":${quote(usaget)},"returnCode":${this.#codes[reason]}`
     if (wantsCost) text += `,"cost":${decimalText(cost)}`
     return `${text},${this.#grant(service)}}`
@@ -99,6 +101,10 @@ export class JsonEncoder {
     const units = ((granted - rest) / 100) * percent + Math.floor((rest * percent) / 100)
     return `,"threshold":${units}`
   }
+}
+
+function identifierField(identifier: string): string {
+  return `"service_identifier":${JSON.stringify(identifierValue(identifier))},`
 }
 
 function seconds(ms: number): number {

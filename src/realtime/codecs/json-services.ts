@@ -1,5 +1,11 @@
 /** What a request in JSON says of its services: one by fields of its own, or a list of them. */
-import { type ChargeRequest, opens, type ServiceRequest } from '../../domain/charge-request.ts'
+import {
+  type ChargeRequest,
+  opens,
+  type ServiceRequest,
+  serviceIdentifierOf,
+} from '../../domain/charge-request.ts'
+import { isSameService } from '../../domain/reported.ts'
 import {
   type FieldReader,
   isGiven,
@@ -12,6 +18,9 @@ import {
 type RequestForm = Pick<ChargeRequest, 'kind' | 'refund'>
 
 const RATING_GROUP_MAX = 2 ** 32 - 1
+const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
+/** Of one service. */
+const SERVICE_IDENTIFIERS_MAX = 16
 const USAGET_CHARS_MAX = 64
 
 /** The services of the request; an empty list where it names none, and need not. */
@@ -39,6 +48,7 @@ function singleField(object: JsonObject): string | null {
   if (isGiven(object['usagev'])) return 'usagev'
   if (isGiven(object['used_usagev'])) return 'used_usagev'
   if (isGiven(object['called_number'])) return 'called_number'
+  if (isGiven(object['service_identifier'])) return 'service_identifier'
   return isGiven(object['rating_group']) ? 'rating_group' : null
 }
 
@@ -61,23 +71,14 @@ function readServiceList(
     }
     reader.service = index
     const service = readService(reader, item, form)
-    if (hasSame(services, service)) {
-      reader.fail('usaget', 'repeats a service: rating_group and usaget are equal')
+    if (services.some((other) => isSameService(other, service))) {
+      const why = 'rating_group, service_identifier and usaget are equal'
+      reader.fail('usaget', `repeats a service: ${why}`)
     }
     services.push(service)
     reader.service = -1
   }
   return services
-}
-
-/** By what names a service within its session; a called number may change while it goes on. */
-function hasSame(services: readonly ServiceRequest[], service: ServiceRequest): boolean {
-  const { ratingGroup, usaget } = service
-  for (let index = 0; index < services.length; index += 1) {
-    const other = services[index] as ServiceRequest
-    if (other.ratingGroup === ratingGroup && other.usaget === usaget) return true
-  }
-  return false
 }
 
 function readService(
@@ -98,6 +99,7 @@ function readService(
   if (isFirst && used > 0) reader.fail('used_usagev', `must be 0 or absent in a ${kind}_request`)
   return {
     ratingGroup: reader.integer(object['rating_group'], 'rating_group', -1, RATING_GROUP_MAX),
+    serviceIdentifier: readServiceIdentifier(reader, object['service_identifier']),
     usaget: typeof usaget === 'string' ? usaget : '',
     // A release asks for nothing more, whatever some network elements put there.
     requested: kind === 'release' ? -1 : requested,
@@ -107,8 +109,23 @@ function readService(
     isTotal: false,
     rateKey: '',
     untaxed: false,
+    checksCredit: false,
+    parts: null,
     fields: null,
   }
+}
+
+/** A number, or a list of numbers. */
+function readServiceIdentifier(reader: FieldReader, value: unknown): string {
+  const name = 'service_identifier'
+  if (!isGiven(value)) return ''
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length > SERVICE_IDENTIFIERS_MAX) {
+    reader.fail(name, `must have at most ${SERVICE_IDENTIFIERS_MAX} numbers`)
+    return ''
+  }
+  const numbers = list.map((each) => reader.integer(each, name, 0, SERVICE_IDENTIFIER_MAX))
+  return serviceIdentifierOf(numbers)
 }
 
 /** 1 to 64 ASCII letters, digits or underscores. */

@@ -108,12 +108,13 @@ function isItself({ entries, message }: Echo): boolean {
 }
 
 function ungranted(service: ServiceRequest, reason: ServiceOutcome['reason']): ServiceOutcome {
-  const { ratingGroup, usaget } = service
-  return { ...NOTHING, ratingGroup, usaget, reason, cost: COST_UNKNOWN }
+  const { ratingGroup, serviceIdentifier, usaget } = service
+  return { ...NOTHING, ratingGroup, serviceIdentifier, usaget, reason, cost: COST_UNKNOWN }
 }
 
 const NOTHING = {
   granted: 0,
+  parts: null,
   validityMs: 0,
   tariffChangeMs: 0,
   finalUnit: false,
@@ -127,8 +128,9 @@ function inPlace(
 ): ServiceOutcome[] {
   const services = [...charged]
   // By growing positions: each insertion is at its place in the message.
-  for (const { index, ratingGroup, usaget, granted } of skipped) {
-    services.splice(index, 0, { ...NOTHING, ratingGroup, usaget, reason: 'notCharged', granted })
+  for (const { index, problem, ...service } of skipped) {
+    const reason = problem === null ? 'notCharged' : 'malformed'
+    services.splice(index, 0, { ...NOTHING, ...service, reason })
   }
   return services
 }

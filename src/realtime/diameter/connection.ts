@@ -21,6 +21,7 @@ import {
   type PeerEvent,
   type PeerState,
 } from './peer-machine.ts'
+import { Reading } from './reading.ts'
 import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
 import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage } from './sort-message.ts'
 import type { DiameterConnection, Surroundings } from './surroundings.ts'
@@ -58,6 +59,7 @@ export class PeerConnection implements DiameterConnection {
   readonly #around: Surroundings
   readonly #certificateNames: readonly string[] | null
   readonly #output: Output
+  readonly #reading: Reading
   readonly #pending = createPendingRequests()
   readonly #nextHopByHopId = createHopByHopIds()
   /** When the state began, and when something came last. */
@@ -73,8 +75,6 @@ export class PeerConnection implements DiameterConnection {
   #isUp = false
   /** Nothing more may be written. */
   #hasEnded = false
-  /** It is not read from until it has read what it was sent. */
-  #isPaused = false
   /** A DPR that is not answered yet. */
   #dpr: Buffer | null = null
 
@@ -84,7 +84,13 @@ export class PeerConnection implements DiameterConnection {
     this.#around = around
     this.#certificateNames = certificateNames
     this.remoteAddress = socket.remoteAddress ?? ''
-    this.#output = createOutput(socket, around.flusher, () => this.#holdBack())
+    this.#output = createOutput(socket, around.flusher, () => this.#reading.written())
+    this.#reading = new Reading(socket, {
+      intake: around.intake,
+      outputBytesMax: around.settings.outputBytesMax,
+      stalledMs: around.settings.watchdogMs,
+      waitingBytes: this.#output.waitingBytes,
+    })
     this.#sinceMs = around.elapsedMs()
     this.#heardMs = this.#sinceMs
     const frames = createFrames(around.settings.messageBytesMax)
@@ -92,8 +98,8 @@ export class PeerConnection implements DiameterConnection {
     socket.on('data', (chunk: Buffer) => {
       const problem = frames.take(chunk, take)
       if (problem !== null) this.#refuseFrame(problem)
+      this.#reading.taken(this.#underWay)
     })
-    socket.on('drain', () => this.#goOn())
     socket.on('timeout', () => this.#step('stalled', { why: 'does not read its answers' }))
     socket.on('end', () => this.#step('ended', { why: 'closed by the peer' }))
     socket.on('error', (error: NodeJS.ErrnoException) => this.#note(error.code ?? error.message))
@@ -117,7 +123,7 @@ export class PeerConnection implements DiameterConnection {
 
   request(message: OwnRequest): Promise<WireMessage | null> {
     const isServed = this.state === 'open' || this.state === 'suspect'
-    if (!isServed || this.#isPaused) return Promise.resolve(null)
+    if (!isServed || this.#reading.isPaused) return Promise.resolve(null)
     const { settings, elapsedMs, nextEndToEndId } = this.#around
     const hopByHopId = this.#nextHopByHopId()
     const endMs = elapsedMs() + settings.answerTimeoutMs
@@ -141,11 +147,11 @@ export class PeerConnection implements DiameterConnection {
 
   /** Looks whether a time is over, and whether the peer may still be there. */
   look(nowMs: number): void {
-    if (this.#hasHeard || this.#isPaused) this.#heardMs = nowMs
+    if (this.#hasHeard || this.#reading.isStopped) this.#heardMs = nowMs
     this.#hasHeard = false
     this.#pending.expire(nowMs)
     // Who does not read has a time of its own.
-    if (this.#isPaused) return
+    if (this.#reading.isStopped) return
     const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
     const event = dueEvent(this.state, this.#around.settings, at)
     if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
@@ -291,15 +297,15 @@ export class PeerConnection implements DiameterConnection {
       this.#refuse(bytes, problem)
       return
     }
-    if (peer !== null && rateLimits.take(peer) > 0) {
-      onRateExceeded(peer.name)
-      this.#refuse(bytes, OVER_RATE)
-      return
+    const refuseRate = () => {
+      onRateExceeded(this.peerName)
+      this.send(problemAnswer(bytes, OVER_RATE, this.#around.own.identity))
     }
+    const isOverRate = peer !== null && rateLimits.take(peer) > 0
     this.#underWay += 1
     const due = this.#underWay
     try {
-      onRequest(this, bytes)
+      onRequest(this, bytes, isOverRate ? refuseRate : undefined)
     } catch (error) {
       // A defect of ours, which must not end the process.
       log.error({ err: error }, 'a Diameter request could not be processed')
@@ -352,23 +358,6 @@ export class PeerConnection implements DiameterConnection {
   #whenAnswered(): void {
     if (this.#underWay > 0) return
     if (this.state === 'finishing' || this.state === 'left') this.#step('answered', { why: '' })
-  }
-
-  /** Stops reading from a peer that does not read. */
-  #holdBack(): void {
-    const { outputBytesMax, watchdogMs } = this.#around.settings
-    if (this.#isPaused || this.#output.waitingBytes() <= outputBytesMax) return
-    this.#isPaused = true
-    this.#socket.pause()
-    // The time of a socket begins anew with each part of a write that gets through.
-    this.#socket.setTimeout(watchdogMs)
-  }
-
-  #goOn(): void {
-    if (!this.#isPaused) return
-    this.#isPaused = false
-    this.#socket.setTimeout(0)
-    this.#socket.resume()
   }
 
   #up(): void {

@@ -49,7 +49,7 @@ function problem(code: number, why: string): Problem {
 export function createCreditControl(options: CreditControlOptions): OnRequest {
   const { charge, identity, registry } = options
   const isForUs = createDestinationCheck(options)
-  return (connection, bytes) => {
+  return (connection, bytes, overRate) => {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
     const refusal = isForUs(route) ?? originProblem(connection, realm)
@@ -62,7 +62,15 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { moment } = registry
-    const arrival = { body: bytes, codec, fileType, origin, peer, client: connection }
+    const arrival = {
+      body: bytes,
+      codec,
+      fileType,
+      origin,
+      peer,
+      client: connection,
+      overRate: overRate ?? null,
+    }
     charge(arrival, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })

@@ -13,6 +13,7 @@ import type { RateLimits } from '../http/rate-limits.ts'
 import type { PeersNow } from './access.ts'
 import { createCreditControl } from './credit-control.ts'
 import { identityOf } from './identity.ts'
+import type { Intake } from './reading.ts'
 import { type ServerRequest, startReauthorization } from './reauthorization.ts'
 import { abortSessionRequest, reAuthRequest } from './server-requests.ts'
 import { SessionRegistry, type SessionRoute } from './sessions.ts'
@@ -28,6 +29,7 @@ export interface DiameterServiceOptions {
   readonly dialects: Dialects
   readonly charge: Charge
   readonly rateLimits: RateLimits
+  readonly intake: Intake
 }
 
 export interface DiameterService {
@@ -49,7 +51,7 @@ export interface DiameterService {
 export async function startDiameterService(
   options: DiameterServiceOptions,
 ): Promise<DiameterService | null> {
-  const { config, log, metrics, clock, peers, dialects, charge, rateLimits } = options
+  const { config, log, metrics, clock, peers, dialects, charge, rateLimits, intake } = options
   const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
   if (!enabled) return null
   const identity = identityOf(config)
@@ -57,7 +59,7 @@ export async function startDiameterService(
   metrics.diameter.readSessions(() => registry.size)
   const own = { charge, dialects, identity, realms, fileType, registry }
   const peersServed = await startDiameter({
-    ...{ config, log, metrics, clock, identity, peers, rateLimits },
+    ...{ config, log, metrics, clock, identity, peers, rateLimits, intake },
     onRequest: createCreditControl(own),
     onGone: (connection) => registry.dropConnection(connection),
   })

@@ -10,6 +10,7 @@ import { createAccess, type PeersNow } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'
 import { type Listener, PortTakenError, startListener } from './listener.ts'
 import { createFlusher } from './output.ts'
+import type { Intake } from './reading.ts'
 import { createEndToEndIds } from './server-requests.ts'
 import type { DiameterConnection, OnRequest, Surroundings } from './surroundings.ts'
 
@@ -25,6 +26,7 @@ export interface DiameterOptions {
   readonly onGone?: (connection: DiameterConnection) => void
   /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
   readonly rateLimits?: RateLimits
+  readonly intake: Intake
 }
 
 export interface Diameter {
@@ -64,6 +66,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
     onRateExceeded: (peerName) => metrics.refused(peerName, 'rate'),
     log,
     flusher: createFlusher(),
+    intake: options.intake,
     nextEndToEndId: createEndToEndIds(clock.nowMs()),
     elapsedMs: monotonicMs,
     onRequest: options.onRequest,

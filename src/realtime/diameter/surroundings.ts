@@ -9,6 +9,7 @@ import type { Access } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'
 import type { Flusher } from './output.ts'
 import type { PeerState } from './peer-machine.ts'
+import type { Intake } from './reading.ts'
 import type { OwnRequest } from './server-requests.ts'
 
 /** What others may know of a connection, and do with it. */
@@ -33,9 +34,13 @@ export interface DiameterConnection {
 /**
  * Takes a credit-control request (command 272 of application 4), a whole message of which only the
  * header was looked at. Its bytes stay as they are. It is answered by exactly one `send`, at once
- * or later.
+ * or later. `overRate` refuses it at once in place of that; not given: its peer keeps to its rate.
  */
-export type OnRequest = (connection: DiameterConnection, bytes: Buffer) => void
+export type OnRequest = (
+  connection: DiameterConnection,
+  bytes: Buffer,
+  overRate?: () => void,
+) => void
 
 export type ConnectionSettings = Pick<
   Config['diameter'],
@@ -49,10 +54,11 @@ export interface Surroundings {
   readonly access: Access
   readonly rateLimits: RateLimits
   readonly metrics: DiameterMetrics
-  /** Told of each request that is over the rate of its peer. */
+  /** Told of each request that is refused for the rate of its peer. */
   readonly onRateExceeded: (peerName: string) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly flusher: Flusher
+  readonly intake: Intake
   readonly nextEndToEndId: () => number
   /** Milliseconds that never go back. */
   readonly elapsedMs: () => number

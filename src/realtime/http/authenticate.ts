@@ -28,6 +28,8 @@ export type CredentialCheck = (
 export interface Admitted {
   readonly refused: 0
   readonly peer: Peer | null
+  /** What a request beyond the rate of its peer is refused with; null within it. */
+  readonly overRate: Refusal | null
 }
 
 export type Verdict = Admitted | Refusal
@@ -66,9 +68,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const { name, requestsPerSecond } = peer
     if (!peer.allows(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
-    if (retryAfterS === 0) return { refused: 0, peer }
+    if (retryAfterS === 0) return { refused: 0, peer, overRate: null }
     const why = `is over ${requestsPerSecond} requests a second, which is what this key may send`
-    return { refused: 429, cause: 'rate', peer: name, field: 'rate', why, retryAfterS }
+    const overRate = { cause: 'rate', peer: name, field: 'rate', why, retryAfterS } as const
+    return { refused: 0, peer, overRate: { refused: 429, ...overRate } }
   }
 
   return {
@@ -94,7 +97,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (token === null) return BAD_AUTHORIZATION
       // A token that is in the query, too, is not overlooked.
       const known = head.query === '' ? callers.known(token) : null
-      return known === null ? HAS_TOKEN : { refused: 0, peer: known }
+      return known === null ? HAS_TOKEN : { refused: 0, peer: known, overRate: null }
     },
 
     async decide(head, body, { otherwise }) {
@@ -105,7 +108,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         'token' in credentials
           ? await callers.ofToken(credentials.token, credentials.field)
           : await callers.ofSignature(credentials.sent, head.query.length + (body?.length ?? 0))
-      return 'refused' in found ? found : { refused: 0, peer: found }
+      return 'refused' in found ? found : { refused: 0, peer: found, overRate: null }
     },
   }
 }
@@ -162,7 +165,7 @@ function isSite(host: string): boolean {
   return !IPV4.test(name) && !name.endsWith('.localhost')
 }
 
-const ANYBODY: Admitted = { refused: 0, peer: null }
+const ANYBODY: Admitted = { refused: 0, peer: null, overRate: null }
 
 const NOT_AUTHENTICATED = refusal(
   401,

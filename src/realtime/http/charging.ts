@@ -1,12 +1,11 @@
 /** From the head of a request to its message: who sends it, in which dialect, and where it is. */
 
-import type { Peer } from '../../catalog/peers.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
-import type { Authenticator, Undecided, Verdict } from './authenticate.ts'
+import type { Admitted, Authenticator, Undecided, Verdict } from './authenticate.ts'
 import { withoutCredentials } from './client-credentials.ts'
 import { accepts, mediaKind, mustBe } from './content-types.ts'
 import type { Exchange, Head } from './exchange.ts'
@@ -52,9 +51,13 @@ export class Charging {
   /** Takes a request for `/realtime`, or `/realtime/NAME` with that name; '' for none. */
   take(exchange: Exchange, head: Head, pathName: string): void {
     const verdict = this.#options.authenticator.authenticate(head, exchange)
-    if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict.peer)
+    if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict)
     else if (verdict.refused === 'undecided') this.#decide(exchange, head, pathName, verdict)
     else this.#refuse(exchange, verdict)
+  }
+
+  #refuser(exchange: Exchange, refusal: Refusal): () => void {
+    return () => this.#refuse(exchange, refusal)
   }
 
   #refuse(exchange: Exchange, refusal: Refusal): void {
@@ -73,7 +76,7 @@ export class Charging {
       else {
         // A message in the query does not have its credentials.
         const rest = { ...head, query: withoutCredentials(head.query) }
-        this.#admit(held, rest, pathName, verdict.peer)
+        this.#admit(held, rest, pathName, verdict)
       }
     }
     const decide = (body: Buffer | null) =>
@@ -82,15 +85,15 @@ export class Charging {
     else decide(null)
   }
 
-  #admit(exchange: Exchange, head: Head, pathName: string, peer: Peer | null): void {
+  #admit(exchange: Exchange, head: Head, pathName: string, from: Admitted): void {
     const query = head.query === '' ? NO_PARAMETERS : readParameters(head.query)
     const name = agree(pathName, query)
     if (typeof name !== 'string') this.#refusals.refuse(exchange, 400, name)
-    else if (head.method !== 'POST') this.#takeQuery(exchange, head, name, peer)
+    else if (head.method !== 'POST') this.#takeQuery(exchange, head, name, from)
     else {
       const kind = mediaKind(head.contentType)
-      if (kind === 'form') this.#takeForm(exchange, name, peer)
-      else this.#takeBody(exchange, kind, name, peer)
+      if (kind === 'form') this.#takeForm(exchange, name, from)
+      else this.#takeBody(exchange, kind, name, from)
     }
   }
 
@@ -99,22 +102,22 @@ export class Charging {
     exchange: Exchange,
     kind: ReturnType<typeof mediaKind>,
     name: string,
-    peer: Peer | null,
+    from: Admitted,
   ): void {
-    const dialect = this.#dialect(exchange, name, peer)
+    const dialect = this.#dialect(exchange, name, from)
     if (dialect === null) return
     if (!accepts(dialect.parser, kind)) {
       const error = { field: 'content-type', why: mustBe[dialect.parser] }
       this.#refusals.refuse(exchange, 415, error, dialect)
       return
     }
-    this.#readBody(exchange, dialect, (body) => this.#charge(exchange, dialect, peer, body))
+    this.#readBody(exchange, dialect, (body) => this.#charge(exchange, dialect, from, body))
   }
 
   /** A message in the parameter `request` of a form, beside which may be its file type. */
-  #takeForm(exchange: Exchange, headName: string, peer: Peer | null): void {
+  #takeForm(exchange: Exchange, headName: string, from: Admitted): void {
     // What the head names is looked up before the body is read.
-    const named = headName === '' ? null : this.#dialect(exchange, headName, peer)
+    const named = headName === '' ? null : this.#dialect(exchange, headName, from)
     if (headName !== '' && named === null) return
     this.#readBody(exchange, named, (body) => {
       const form = readForm(body)
@@ -123,17 +126,17 @@ export class Charging {
         this.#refusals.refuse(exchange, 400, name, named)
         return
       }
-      const dialect = named ?? this.#dialect(exchange, name, peer)
+      const dialect = named ?? this.#dialect(exchange, name, from)
       if (dialect === null) return
       const request = 'why' in form ? '' : form.request
-      if (request === '') this.#charge(exchange, dialect, peer, body)
-      else this.#chargeValue(exchange, dialect, peer, request)
+      if (request === '') this.#charge(exchange, dialect, from, body)
+      else this.#chargeValue(exchange, dialect, from, request)
     })
   }
 
   /** A message in the address, where its dialect allows that. */
-  #takeQuery(exchange: Exchange, head: Head, name: string, peer: Peer | null): void {
-    const dialect = this.#dialect(exchange, name, peer)
+  #takeQuery(exchange: Exchange, head: Head, name: string, from: Admitted): void {
+    const dialect = this.#dialect(exchange, name, from)
     if (dialect === null) return
     if (head.method !== 'GET' || !dialect.allowsGet) {
       this.#refusals.refuseMethod(exchange, dialect)
@@ -145,10 +148,10 @@ export class Charging {
     }
     const query = readParameters(head.query)
     const request = 'why' in query ? '' : query.request
-    if (request !== '') this.#chargeValue(exchange, dialect, peer, request)
+    if (request !== '') this.#chargeValue(exchange, dialect, from, request)
     else if (dialect.parser === 'key_value') {
       const message = Buffer.from(withoutFileType(head.query))
-      this.#charge(exchange, dialect, peer, message)
+      this.#charge(exchange, dialect, from, message)
     } else {
       const error = { field: 'request', why: 'is required in the query' }
       this.#refusals.refuse(exchange, 400, error, dialect)
@@ -156,7 +159,7 @@ export class Charging {
   }
 
   /** The dialect of a name ('': the default) if this peer may use it; null: that was answered. */
-  #dialect(exchange: Exchange, given: string, peer: Peer | null): Dialect | null {
+  #dialect(exchange: Exchange, given: string, { peer }: Admitted): Dialect | null {
     const { dialects, metrics } = this.#options
     const name = given === '' ? dialects.defaultName : given
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
@@ -179,10 +182,10 @@ export class Charging {
     })
   }
 
-  #chargeValue(exchange: Exchange, dialect: Dialect, peer: Peer | null, value: string): void {
+  #chargeValue(exchange: Exchange, dialect: Dialect, from: Admitted, value: string): void {
     const body = decodeValue(value)
     if (body !== null) {
-      this.#charge(exchange, dialect, peer, body)
+      this.#charge(exchange, dialect, from, body)
       return
     }
     const error = { field: 'request', why: 'has a % without two hexadecimal digits after it' }
@@ -192,12 +195,14 @@ export class Charging {
   #charge(
     exchange: Exchange,
     { codec, name: fileType }: Dialect,
-    peer: Peer | null,
+    from: Admitted,
     body: Buffer,
   ): void {
+    const { peer } = from
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
     const name = peer === null ? '' : origin
-    const arrival = { body, codec, fileType, origin, peer: name, client: exchange }
+    const overRate = from.overRate === null ? null : this.#refuser(exchange, from.overRate)
+    const arrival = { body, codec, fileType, origin, peer: name, client: exchange, overRate }
     this.#options.charge(arrival, (reason, text) =>
       this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )

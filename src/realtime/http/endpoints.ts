@@ -1,5 +1,6 @@
+import { framingError, NEEDS_LENGTH } from '../../runtime/http-framing.ts'
 import { Charging, type ChargingOptions, isFileTypeName } from './charging.ts'
-import { type AnswerOptions, type Exchange, framingError, type Head } from './exchange.ts'
+import type { AnswerOptions, Exchange, Head } from './exchange.ts'
 import { type Answer, JSON_TYPE } from './refusals.ts'
 
 export interface EndpointsOptions extends ChargingOptions {
@@ -31,8 +32,12 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     const ending = isStopping ? { ...plain, closeConnection: true } : plain
     exchange.answer(status, contentType, text, ending)
   }
-  const refuse = (exchange: Exchange, status: 400 | 404 | 405, why: string, more?: AnswerOptions) =>
-    answer(exchange, status, JSON_TYPE, encodeRefusal('malformed', why), more)
+  const refuse = (
+    exchange: Exchange,
+    status: 400 | 404 | 405 | 411,
+    why: string,
+    more?: AnswerOptions,
+  ) => answer(exchange, status, JSON_TYPE, encodeRefusal('malformed', why), more)
   const charging = new Charging(options, answer)
 
   const health = (exchange: Exchange, { method, path }: Head) => {
@@ -43,10 +48,14 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
   return {
     take(exchange, head) {
-      const error = framingError(head.framing)
-      // What has no certain end is refused; the connection goes, for so does the next request.
-      if (error !== null) return refuse(exchange, 400, error.join(' '), CLOSE)
+      const error = framingError(head.framing, head.host) ?? lengthError(head)
+      // Where a request ends is not certain: neither is where the next one begins.
+      if (error !== null) {
+        return refuse(exchange, error.status, `${error.field} ${error.why}`, CLOSE)
+      }
       const { path } = head
+      // The form for proxies, which names another host beside the one in the header.
+      if (!path.startsWith('/')) return refuse(exchange, 400, 'target must be a path')
       if (path === CHARGE_PATH) return charging.take(exchange, head, '')
       const name = path.startsWith(NAMED_PATH) ? path.slice(NAMED_PATH.length) : ''
       if (isFileTypeName(name)) return charging.take(exchange, head, name)
@@ -57,4 +66,13 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       isStopping = true
     },
   }
+}
+
+/**
+ * Without chunks a POST must tell its length: the native server stops reading headers at one
+ * without a name, and would take the body of a length behind it for the next request.
+ */
+function lengthError({ framing, method, readsChunks }: Head) {
+  if (readsChunks) return null
+  return framing.encodings > 0 || (method === 'POST' && framing.lengths === 0) ? NEEDS_LENGTH : null
 }

@@ -1,3 +1,5 @@
+import type { Framing } from '../../runtime/http-framing.ts'
+
 /** One HTTP request and its answer, whichever server has taken it. */
 export interface Exchange {
   /** The client has gone, or has its answer. */
@@ -26,6 +28,7 @@ export interface Exchange {
 export interface AnswerOptions {
   /** One more header, such as `Allow` or `Retry-After`. */
   readonly header?: readonly [name: string, value: string]
+  /** Whether the connection ends with the answer, and no later request of it is taken. */
   readonly closeConnection?: boolean
 }
 
@@ -37,6 +40,7 @@ export const statusTexts = {
   404: 'Not Found',
   405: 'Method Not Allowed',
   408: 'Request Timeout',
+  411: 'Length Required',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   429: 'Too Many Requests',
@@ -64,6 +68,8 @@ export interface Head {
   /** Whether a page in a browser sent it (`Origin`, `Sec-Fetch-Site`). */
   readonly isBrowser: boolean
   readonly framing: Framing
+  /** Whether the server takes bodies in chunks. */
+  readonly readsChunks: boolean
 }
 
 /** Header of answers that caches could keep. */
@@ -72,29 +78,4 @@ export const NO_STORE = ['Cache-Control', 'no-store'] as const
 /** Whether caches could keep the answer: they keep what they think is read only. */
 export function isCacheable({ method }: Pick<Head, 'method'>): boolean {
   return method !== 'POST'
-}
-
-/** How many of these headers there were, and the last value of each; '' if absent. */
-export interface Framing {
-  readonly lengths: number
-  readonly length: string
-  readonly encodings: number
-  readonly encoding: string
-}
-
-/**
- * Why the end of a request cannot be told for certain; null if it can. Two readings of one request
- * are how a second request is smuggled past a proxy (RFC 9112, 6.1 and 6.3), so that what is merely
- * doubtful is refused too.
- */
-export function framingError(framing: Framing): readonly [field: string, why: string] | null {
-  const { lengths, length, encodings, encoding } = framing
-  if (lengths > 1) return ['content-length', 'must be given once']
-  if (lengths === 1 && !/^\d{1,15}$/.test(length)) return ['content-length', 'must be a number']
-  if (encodings === 0) return null
-  if (lengths > 0) return ['content-length', 'must not be given with transfer-encoding']
-  if (encodings > 1 || encoding.toLowerCase() !== 'chunked') {
-    return ['transfer-encoding', 'must be chunked']
-  }
-  return null
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { framingOf } from '../../runtime/http-framing.ts'
 import {
   type AnswerOptions,
   type Exchange,
@@ -14,8 +15,11 @@ export class JavaScriptExchange implements Exchange {
   #response: ServerResponse | null
   readonly #declaredBytes: number
   readonly #isCacheable: boolean
+  readonly #onLast: () => void
 
-  constructor(request: IncomingMessage, response: ServerResponse, head: Head) {
+  /** `onLast`: called before an answer that ends the connection. */
+  constructor(request: IncomingMessage, response: ServerResponse, head: Head, onLast: () => void) {
+    this.#onLast = onLast
     this.#request = request
     this.#response = response
     this.#declaredBytes = Number(head.framing.length)
@@ -81,7 +85,10 @@ export class JavaScriptExchange implements Exchange {
     }
     if (header !== undefined) headers[header[0]] = header[1]
     if (this.#isCacheable) headers[NO_STORE[0]] = NO_STORE[1]
-    if (closeConnection === true) headers['Connection'] = 'close'
+    if (closeConnection === true) {
+      headers['Connection'] = 'close'
+      this.#onLast()
+    }
     response.writeHead(status, headers).end(text)
   }
 }
@@ -90,9 +97,8 @@ export class JavaScriptExchange implements Exchange {
 const MAPPED = '::ffff:'
 
 /** Node itself refuses two lengths, and a length beside an encoding. */
-export function readHead({ headers, method = '', url = '' }: IncomingMessage): Head {
-  const length = headers['content-length']
-  const encoding = headers['transfer-encoding']
+export function readHead(request: IncomingMessage): Head {
+  const { headers, rawHeaders, httpVersion, method = '', url = '' } = request
   const end = url.indexOf('?')
   const apiKey = headers['x-api-key']
   return {
@@ -104,11 +110,7 @@ export function readHead({ headers, method = '', url = '' }: IncomingMessage): H
     apiKey: (Array.isArray(apiKey) ? apiKey[0] : apiKey) ?? null,
     host: headers.host ?? '',
     isBrowser: headers.origin !== undefined || headers['sec-fetch-site'] !== undefined,
-    framing: {
-      lengths: length === undefined ? 0 : 1,
-      length: length ?? '',
-      encodings: encoding === undefined ? 0 : 1,
-      encoding: encoding ?? '',
-    },
+    framing: framingOf(rawHeaders, httpVersion),
+    readsChunks: true,
   }
 }

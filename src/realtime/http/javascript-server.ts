@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { followDueAnswers } from '../../runtime/due-answers.ts'
+import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
@@ -29,8 +31,10 @@ export async function startJavaScriptServer(
   server.httpAllowHalfOpen = true
   const base = nextDescriptor()
   server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
-  answerRequests(server, endpoints)
+  lingerAfterAnswers(server)
+  // It sees a request before it is answered.
   refuseGarbage(server, options)
+  answerRequests(server, endpoints)
   const port = await listen(server, options)
   warnOfDrops(server, options)
   const stop = () => {
@@ -55,6 +59,8 @@ function createPlainOrTls(options: ListenOptions): Server {
     connectionsCheckingInterval: LOOK_MS,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
+    // Refused with the other rules of framing, so that the connection ends as well.
+    requireHostHeader: false,
   }
   if (options.tls === null) return createServer(limits)
   const { cert, key } = readTls(options.tls, options)
@@ -63,9 +69,14 @@ function createPlainOrTls(options: ListenOptions): Server {
 }
 
 function answerRequests(server: Server, endpoints: Endpoints): void {
+  // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
+  const ending = new WeakSet<Duplex>()
   server.on('request', (request, response) => {
+    const { socket } = request
+    if (ending.has(socket)) return
     const head = readHead(request)
-    endpoints.take(new JavaScriptExchange(request, response, head), head)
+    const exchange = new JavaScriptExchange(request, response, head, () => ending.add(socket))
+    endpoints.take(exchange, head)
   })
 }
 
@@ -75,14 +86,10 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
  * does without a handshake of TLS: there is nobody to tell.
  */
 function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
-  const due = new WeakMap<Duplex, number>()
-  server.on('request', ({ socket }, response) => {
-    due.set(socket, (due.get(socket) ?? 0) + 1)
-    response.on('close', () => due.set(socket, (due.get(socket) ?? 1) - 1))
-  })
+  const isAnswerable = followDueAnswers(server)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
-    if (isHandshake || !socket.writable || (due.get(socket) ?? 0) > 0) {
+    if (isHandshake || !isAnswerable(socket)) {
       socket.destroy()
       return
     }
@@ -94,7 +101,8 @@ function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
       `Content-Length: ${Buffer.byteLength(json)}`,
       'Connection: close',
     ]
-    socket.end(`${head.join('\r\n')}\r\n\r\n${json}`, () => socket.destroy())
+    socket.write(`${head.join('\r\n')}\r\n\r\n${json}`)
+    lingerAndClose(socket)
   })
 }
 

@@ -8,25 +8,30 @@ import {
   NO_STORE,
   statusTexts,
 } from './exchange.ts'
+import { refuseForGood } from './native-refusal.ts'
 
 /**
- * An exchange of uWebSockets.js. The only code that touches its objects: a response must not be
- * used after it ended or was aborted, and an unanswered one must have an abort handler, or the
- * process ends.
+ * An exchange of uWebSockets.js. With `native-refusal.ts` the only code that touches its objects: a
+ * response must not be used after it ended or was aborted, and an unanswered one must have an abort
+ * handler, or the process ends.
  */
 export class NativeExchange implements Exchange {
   #response: HttpResponse | null
   readonly #declaredBytes: number
+  readonly #hasLength: boolean
   /** What it would be is told, but a body would be taken for the next answer. */
   readonly #isHead: boolean
   readonly #isCacheable: boolean
   /** Whether the library is still in the bytes that this request came with. */
   #isArriving = true
+  /** Whether the library has just handed over the body; it may have bytes of a next request. */
+  #isTakingBody = false
 
   constructor(response: HttpResponse, head: Head) {
     this.#response = response
     // An absent length gives 0.
     this.#declaredBytes = Number(head.framing.length)
+    this.#hasLength = head.framing.lengths > 0
     this.#isHead = head.method === 'HEAD'
     this.#isCacheable = isCacheable(head)
     response.onAborted(() => {
@@ -63,9 +68,12 @@ export class NativeExchange implements Exchange {
         return
       }
       const bytes = Buffer.from(chunk)
-      if (isLast) onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
-      // The chunk's memory is taken back after this call.
-      else chunks.push(Buffer.from(bytes))
+      if (isLast) {
+        this.#isTakingBody = true
+        onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
+        this.#isTakingBody = false
+        // The chunk's memory is taken back after this call.
+      } else chunks.push(Buffer.from(bytes))
     })
   }
 
@@ -80,13 +88,42 @@ export class NativeExchange implements Exchange {
     text: string,
     options: AnswerOptions = NO_OPTIONS,
   ): void {
-    // Once it is answered, the library would take what follows in the same bytes for the next
-    // request, although the connection is to end. While it is not answered, that ends it.
-    if (this.#isArriving && options.closeConnection === true) {
+    const isLast = options.closeConnection ?? false
+    if (isLast && this.#isArriving && !this.#isHead) {
+      this.#refuseForGood(status, contentType, text, options)
+    } else if (this.#mayHaveMore(isLast)) {
+      // Once it is answered, the library would take what follows in the same bytes for the next
+      // request. While it is not answered, that ends the connection.
       setImmediate(() => this.#end(status, contentType, text, options))
-      return
-    }
-    this.#end(status, contentType, text, options)
+    } else this.#end(status, contentType, text, options)
+  }
+
+  /** Whether bytes behind this request may be no request, or must not be taken for one. */
+  #mayHaveMore(isLast: boolean): boolean {
+    // The library overlooks a length behind a header without a name.
+    if (this.#isArriving) return isLast || !this.#hasLength
+    return isLast && this.#isTakingBody
+  }
+
+  #refuseForGood(
+    status: HttpStatus,
+    contentType: string,
+    text: string,
+    options: AnswerOptions,
+  ): void {
+    const response = this.#response
+    if (response === null) return
+    this.#response = null
+    const headers = this.#headers(contentType, options)
+    refuseForGood(response, { status: `${status} ${statusTexts[status]}`, headers, text })
+  }
+
+  #headers(contentType: string, { header }: AnswerOptions): (readonly [string, string])[] {
+    return [
+      ['Content-Type', contentType],
+      ...(header === undefined ? [] : [header]),
+      ...(this.#isCacheable ? [NO_STORE] : []),
+    ]
   }
 
   #end(status: HttpStatus, contentType: string, text: string, options: AnswerOptions): void {
@@ -122,6 +159,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
   let contentType = ''
   let authorization: string | null = null
   let apiKey: string | null = null
+  let hosts = 0
   let host = ''
   let isBrowser = false
   let lengths = 0
@@ -140,13 +178,17 @@ export function readHead(request: HttpRequest, method: string, path: string): He
     } else if (name === 'authorization') authorization ??= value
     // As Node does it: several keys are none.
     else if (name === 'x-api-key') apiKey = apiKey === null ? value : `${apiKey}, ${value}`
-    else if (name === 'host') host = value
-    else if (name === 'origin' || name === 'sec-fetch-site') isBrowser = true
+    else if (name === 'host') {
+      hosts += 1
+      host = value
+    } else if (name === 'origin' || name === 'sec-fetch-site') isBrowser = true
   })
-  const framing = { lengths, length, encodings, encoding }
+  // The library itself refuses HTTP/1.0.
+  const framing = { lengths, length, encodings, encoding, hosts, isOld: false }
   // Without a question mark there is none, whatever the types of the library say.
   const query = request.getQuery() ?? ''
-  return { method, path, query, contentType, authorization, apiKey, host, isBrowser, framing }
+  const address = { method, path, query, readsChunks: false }
+  return { ...address, contentType, authorization, apiKey, host, isBrowser, framing }
 }
 
 const MAPPED_BYTES = 12

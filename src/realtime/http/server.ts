@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
 import { startJavaScriptServer } from './javascript-server.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
@@ -33,34 +31,11 @@ function whyNotShared(uws: Uws | null): string | null {
   return process.platform === 'linux' ? null : 'only Linux divides the connections of a port'
 }
 
-/**
- * The library, if it has a binary for this Node; null if not. Without one it would complain on the
- * console and put its own JavaScript in place, which knows no query and loses last answers.
- */
+/** The library; null if it has no binary for this Node and system: then its import throws. */
 async function loadNative(): Promise<Uws | null> {
-  const { platform, arch, versions } = process
-  const file = `uws_${platform}_${arch}_${versions.modules}.node`
-  // Of the package that is installed, and of the author's own.
-  const places = [`uWebSockets.js/binaries/${file}`, `uWebSockets.js/${file}`]
-  if (!places.some(isInstalled)) return null
   try {
-    const { default: uws } = await import('uWebSockets.js')
-    return isNative(uws.App) ? uws : null
+    return await import('uWebSockets.js')
   } catch {
     return null
   }
-}
-
-const require = createRequire(import.meta.url)
-
-function isInstalled(path: string): boolean {
-  try {
-    return existsSync(require.resolve(path))
-  } catch {
-    return false
-  }
-}
-
-function isNative(something: unknown): boolean {
-  return String(something).includes('[native code]')
 }

@@ -3,7 +3,9 @@ import { type BalancePage, findBalances } from '../../../src/admin/balances/find
 import { RuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf, balanceObjectId } from '../../../src/catalog/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
+import { debtWhere } from '../../../src/recorder/gauges.ts'
 import { bucketOf } from '../../ledger/fixture.ts'
+import { commitOwner } from '../../recorder/accounts.ts'
 import { AID, NOW_MS, openScene, type Scene, SID, seedCatalogue } from './scene.ts'
 
 let scene: Scene
@@ -34,10 +36,10 @@ async function put(aid: number, sid: number, include: number, amount: number, mo
 
 const PAGE: BalancePage = { sort: {}, skip: 0, limit: 100 }
 
-/** Free amounts, which tell the buckets apart. */
+/** Credited amounts, which tell the buckets apart. */
 async function found(filter: Record<string, unknown>, page: Partial<BalancePage> = {}) {
   const { balances } = await findBalances(scene, filter, { ...PAGE, ...page })
-  return balances.map(({ free }) => free)
+  return balances.map(({ credited }) => credited)
 }
 
 describe('balances of', () => {
@@ -74,6 +76,53 @@ describe('balances of', () => {
   })
 })
 
+it('what has ended is not free, and comes back where it is prolonged', async () => {
+  const { balances } = await findBalances(scene, { sid: SID }, PAGE)
+  expect(balances).toMatchObject([
+    { free: 10, balance: { cost: -0.00001 } },
+    { free: 0, lapsed: 20, credited: 20, balance: { totals: { data: { usagev: 0 } } } },
+  ])
+  expect(balances[0]).not.toHaveProperty('lapsed')
+})
+
+describe('debt', () => {
+  /** Over-use that nobody paid, as settlement leaves it. */
+  async function owe(sid: number, micros: number) {
+    const state = await scene.owner(sid)
+    await commitOwner(scene.ledger, { ...state, owed: micros, version: state.version + 1 }, [])
+  }
+
+  it('is on each balance of the owner that owes it', async () => {
+    await owe(0, 600_000)
+    const { balances } = await findBalances(scene, { aid: AID }, PAGE)
+    expect(balances.map(({ sid, debt }) => [sid, debt])).toEqual([
+      [0, 0.6],
+      [SID, 0],
+      [SID, 0],
+      [19, 0],
+    ])
+  })
+
+  it('stands by itself where its owner has no balance', async () => {
+    await owe(20, 5)
+    await scene.project([AID, 20])
+    const place = { aid: AID, sid: 20, bucketId: 0 }
+    const shown = { ...{ sid: 20, bucket_id: 0, counter: 'debt' }, debt: 0.000005 }
+    for (const filter of [{ aid: AID, sid: 20 }, { _id: balanceObjectId(place) }, { sid: 20 }]) {
+      const { balances } = await findBalances(scene, filter, PAGE)
+      if ('sid' in filter && !('aid' in filter)) expect(balances).toEqual([])
+      else expect(balances).toMatchObject([shown])
+    }
+    const { balances } = await findBalances(scene, { counter: 'debt' }, PAGE)
+    expect(balances).toMatchObject([shown])
+    expect(await debtWhere(scene.catalog, { sid: { $gt: 0 } })).toMatchObject({
+      micros: 5,
+      owners: 1,
+    })
+    expect(await debtWhere(scene.catalog, { sid: 0 })).toEqual({ micros: 0, owners: 0 })
+  })
+})
+
 it('pages in the order that is asked for', async () => {
   const page = { sort: { pp_includes_name: -1, to: 1 }, skip: 1, limit: 2 } as const
   expect(await found({ aid: AID }, { sort: page.sort })).toEqual([30, 10, 40, 20])
@@ -103,7 +152,7 @@ describe('of anybody', () => {
     await creditBucket(scene.ledger, close, { attemptsMax: 8 }, NOW_MS)
     await put(AID, SID, 9, 1)
     const { balances } = await findBalances(scene, {}, PAGE)
-    expect(balances.map(({ free }) => free)).toEqual([40, 10, 20, 50])
+    expect(balances.map(({ credited }) => credited)).toEqual([40, 10, 20, 50])
     expect(balances[1]?.v).toBe(3)
     expect((await findBalances(scene, {}, { ...PAGE, limit: 2 })).hasMore).toBe(true)
     expect((await findBalances(scene, {}, { ...PAGE, limit: 4 })).hasMore).toBe(false)

@@ -22,6 +22,8 @@ export const settings: AnswerSettings = {
 export function service(given: Partial<ServiceOutcome> = {}): ServiceOutcome {
   return {
     ratingGroup: -1,
+    serviceIdentifier: '',
+    parts: null,
     usaget: 'data',
     reason: 'granted',
     granted: 0,

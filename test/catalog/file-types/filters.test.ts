@@ -54,7 +54,9 @@ describe('filters', () => {
     const list = [{ rg: 1 }, { rg: 2, to: 112, want: 3 }, { rg: 3 }]
     const { request, skipped, echo } = mapped(document, { ...UPDATE, list })
     expect(request?.services.map(({ ratingGroup }) => ratingGroup)).toEqual([1, 3])
-    expect(skipped).toEqual([{ index: 1, ratingGroup: 2, usaget: 'data', granted: 3 }])
+    expect(skipped).toMatchObject([
+      { index: 1, ratingGroup: 2, usaget: 'data', granted: 3, problem: null },
+    ])
     expect(echo.entries).toEqual(list)
   })
 

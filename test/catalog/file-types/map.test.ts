@@ -38,6 +38,7 @@ describe('a message', () => {
         services: [
           {
             ratingGroup: -1,
+            serviceIdentifier: '',
             usaget: 'data',
             requested: 10,
             used: 0,
@@ -46,6 +47,8 @@ describe('a message', () => {
             calledNumber: '',
             rateKey: '',
             untaxed: false,
+            checksCredit: false,
+            parts: null,
             fields: null,
           },
         ],

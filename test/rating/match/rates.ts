@@ -34,7 +34,7 @@ export function usageWith(
 ): UsageFields {
   return {
     ...{ usaget: 'call', ratingGroup: -1, calledNumber: '', plan: 'PLAN', play: '' },
-    ...{ timeZone: 'UTC', field: (name) => fields[name] },
+    ...{ serviceIdentifier: '', timeZone: 'UTC', field: (name) => fields[name] },
     ...more,
   }
 }

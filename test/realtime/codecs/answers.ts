@@ -9,6 +9,7 @@ import { plainOutcome, type ServiceOutcome } from '../../../src/domain/charge-ou
 const service: ServiceOutcome = {
   ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 5, validityMs: 1500 },
   ...{ tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
+  ...{ serviceIdentifier: '', parts: null },
 }
 
 /** An answer with so many services, the first granted 5, and each other one more. */

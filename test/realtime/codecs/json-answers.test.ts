@@ -19,6 +19,8 @@ const envelope = {
 }
 const granted: ServiceOutcome = {
   ratingGroup: 1,
+  serviceIdentifier: '',
+  parts: null,
   usaget: 'data',
   reason: 'granted',
   granted: 1000,

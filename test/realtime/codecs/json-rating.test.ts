@@ -106,7 +106,7 @@ it('an answer has the balances by their kind', () => {
     isServiceList: false,
     wantsCost: false,
   }
-  const balance = { prepaidIncludeId: 0, usaget: '', reserved: 0, toMs: 0 }
+  const balance = { prepaidIncludeId: 0, usaget: '', reserved: 0, toMs: 0, debt: 0 }
   const units = { ...balance, kind: 'units' as const, free: 5 }
   const money = { ...balance, kind: 'money' as const, free: 2_500_000 }
   const balances = [
@@ -114,6 +114,7 @@ it('an answer has the balances by their kind', () => {
     { ...units, counter: 'group/PLAN/0/MINUTES' },
     { ...money, counter: 'group/S1/4/Talk/More "x"' },
     { ...money, counter: 'credit' },
+    { ...money, free: 0, counter: 'account_debt', debt: 1_250_000 },
   ]
   const text = jsonCodec.encode(envelope, { ...plainOutcome('granted'), balances })
   const shown = { usaget: '', reserved: 0, to: '1970-01-01T00:00:00.000Z' }
@@ -122,5 +123,6 @@ it('an answer has the balances by their kind', () => {
     { ...shown, group: 'MINUTES', charging_by: 'usagev', balance: 5 },
     { ...shown, group: 'Talk/More "x"', charging_by: 'cost', balance: 2.5 },
     { ...shown, group: 'credit', charging_by: 'cost', balance: 2.5 },
+    { ...shown, group: 'account_debt', charging_by: 'cost', balance: 0, debt: 1.25 },
   ])
 })

@@ -99,7 +99,8 @@ function answered(
 }
 
 const skip = (index: number, units: number): SkippedService => ({
-  ...{ index, ratingGroup: index, usaget: 'free', granted: units },
+  ...{ index, ratingGroup: index, serviceIdentifier: '', usaget: 'free', granted: units },
+  problem: null,
 })
 
 describe('services of an answer', () => {

@@ -124,10 +124,10 @@ describe('a request', () => {
     node.onRequest(connectionOf(), ccr())
     const origin = 'diameter:a.test'
     expect(arrivals).toEqual([
-      { fileType: 'RO', origin, peer: 'pgw' },
-      { fileType: 'GY', origin, peer: 'pgw' },
-      { fileType: 'GY', origin, peer: 'pgw' },
-      { fileType: 'GY', origin, peer: '' },
+      { fileType: 'RO', origin, peer: 'pgw', overRate: null },
+      { fileType: 'GY', origin, peer: 'pgw', overRate: null },
+      { fileType: 'GY', origin, peer: 'pgw', overRate: null },
+      { fileType: 'GY', origin, peer: '', overRate: null },
     ])
   })
 

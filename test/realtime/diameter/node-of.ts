@@ -4,6 +4,7 @@ import { compilePeers, type Peers } from '../../../src/catalog/peers.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
+import type { Intake } from '../../../src/realtime/diameter/reading.ts'
 import {
   type Diameter,
   type DiameterOptions,
@@ -35,7 +36,10 @@ export interface NodeOptions {
   readonly peers?: readonly object[] | null
   readonly onRequest?: DiameterOptions['onRequest']
   readonly rateLimits?: RateLimits
+  readonly intake?: Intake
 }
+
+const KEEPS_UP: Intake = { isBehind: false, onCaughtUp: () => undefined }
 
 /** Short times, so that the tests need not wait; none of them is measured. */
 const SHORT = { capabilitiesTimeoutMs: 30_000, watchdogMs: 30_000, answerTimeoutMs: 2_000 }
@@ -46,7 +50,7 @@ export function settingsOf(settings: Partial<Config['diameter']> = {}): Config['
 
 /** A node that answers each credit-control request with 2001, at once unless told otherwise. */
 export async function nodeOf(options: NodeOptions = {}) {
-  const { settings = {}, peers = [], onRequest, rateLimits } = options
+  const { settings = {}, peers = [], onRequest, rateLimits, intake = KEEPS_UP } = options
   const lines: Line[] = []
   const write = (level: Line['level']) => (fields: object, text: string) => {
     lines.push({ level, fields: { ...fields }, text })
@@ -66,9 +70,14 @@ export async function nodeOf(options: NodeOptions = {}) {
     identity: IDENTITY,
     peers: () => stored,
     ...(rateLimits === undefined ? {} : { rateLimits }),
-    onRequest: (connection, bytes) => {
+    intake,
+    onRequest: (connection, bytes, overRate) => {
+      if (overRate !== undefined && onRequest === undefined) {
+        overRate()
+        return
+      }
       requests.push(Buffer.from(bytes))
-      ;(onRequest ?? answer)(connection, bytes)
+      ;(onRequest ?? answer)(connection, bytes, overRate)
     },
   })
   open.push(node)

@@ -331,7 +331,15 @@ describe('several ways to authenticate', () => {
 })
 
 function headOf(more: { authorization: string }) {
-  const framing = { lengths: 0, length: '', encodings: 0, encoding: '' }
+  const framing = { lengths: 0, length: '', encodings: 0, encoding: '', hosts: 1, isOld: false }
   const address = { method: 'POST', path: '/realtime', query: '', contentType: '' }
-  return { ...address, ...more, apiKey: null, host: '', isBrowser: false, framing }
+  return {
+    ...address,
+    ...more,
+    apiKey: null,
+    host: '',
+    isBrowser: false,
+    framing,
+    readsChunks: true,
+  }
 }

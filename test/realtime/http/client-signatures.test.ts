@@ -151,8 +151,14 @@ describe('a flood', () => {
 
   it('of bodies that cannot be read ends in refusals', async () => {
     const authenticator = accessOf({ callers: callersOf(), mustAuthenticate: true })
-    const framing = { lengths: 0, length: '', encodings: 0, encoding: '' }
-    const head = { method: 'POST', path: '/realtime', contentType: 'application/json', framing }
+    const framing = { lengths: 0, length: '', encodings: 0, encoding: '', hosts: 1, isOld: false }
+    const head = {
+      method: 'POST',
+      path: '/realtime',
+      contentType: 'application/json',
+      framing,
+      readsChunks: true,
+    }
     const none = { authorization: null, apiKey: null, host: '', isBrowser: false }
     const deep = `{"_sig_":"x","a":${'['.repeat(60_000)}${']'.repeat(60_000)}}`
     for (const [query, body] of [

@@ -101,7 +101,7 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
-  const arrivals: Omit<Arrival<string>, 'body' | 'codec'>[] = []
+  const arrivals: Omit<Arrival<string>, 'body' | 'codec' | 'overRate'>[] = []
   const refused: string[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',
@@ -114,7 +114,11 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     bodyBytesMax: BODY_BYTES_MAX,
     authenticator: accessOf(),
     dialects,
-    charge: ({ body, codec: _codec, ...rest }, answer) => {
+    charge: ({ body, codec: _codec, overRate, ...rest }, answer) => {
+      if (overRate !== null) {
+        overRate()
+        return
+      }
       const text = body.toString('utf8')
       bodies.push(text)
       arrivals.push(rest)

@@ -20,7 +20,10 @@ export function openSocket(port: number) {
     wakeUp()
   })
   // A reset is a way of closing here.
-  socket.on('error', () => {})
+  let error: Error | null = null
+  socket.on('error', (why) => {
+    error = why
+  })
   const change = () =>
     new Promise<void>((resolve) => {
       wake = resolve
@@ -44,6 +47,8 @@ export function openSocket(port: number) {
         await change()
       }
     },
+    /** What has gone wrong with the connection, such as a reset. */
+    error: (): Error | null => error,
     /** Resolves when the other side has ended the connection. */
     async closed(): Promise<void> {
       while (!isClosed) await change()

@@ -30,6 +30,8 @@ export interface WireForm {
   readonly requestNumber: number
   /** All `Proxy-Info`, as they came; null: none. */
   readonly proxies: Buffer | null
+  /** `Failed-AVP`s of the services that were refused alone. */
+  readonly failed: readonly Buffer[]
 }
 
 /** Writes into the same bytes again and again: one answer at a time. */
@@ -98,10 +100,21 @@ function writesOf(members: readonly Member[], identity: WireIdentity): readonly 
   for (const { rule, sources } of members) {
     if (rule === rules.sessionId) continue
     if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(known))
-    else writes.push(...sources.map(writeOf))
+    else if (rule !== rules.failedAvp) writes.push(...sources.map(writeOf))
   }
-  if (!known.has(rules.failedAvp)) writes.push(writeUnrated)
+  writes.push(failedOf((known.get(rules.failedAvp) ?? []).map(writeOf)))
   return writes
+}
+
+/** What the tree says is wrong; else which services cannot be read, and which have no rate. */
+function failedOf(told: readonly Write[]): Write {
+  return (bytes, answer, form) => {
+    const before = bytes.at
+    for (const write of told) write(bytes, answer, form)
+    if (bytes.at > before) return
+    for (const failed of form.failed) bytes.raw(failed)
+    writeUnrated(bytes, answer, form)
+  }
 }
 
 function writeOf(source: Source): Write {

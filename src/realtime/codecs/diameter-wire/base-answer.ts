@@ -1,7 +1,7 @@
 /** Answers that need the request alone: of the base protocol, and of errors in any command. */
 import { around } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
-import { application, avpCode, command, flags, isProtocolError } from './protocol.ts'
+import { application, avpCode, command, flags, HEADER_BYTES, isProtocolError } from './protocol.ts'
 import { type RequestTrace, traceOf } from './trace.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
@@ -69,4 +69,10 @@ const FAILED = avp(avpCode.failedAvp, Buffer.alloc(0))
 export function problemAvps({ why, failed }: Omit<Problem, 'resultCode'>): WireAvp[] {
   const message = avp(avpCode.errorMessage, Buffer.from(why, 'utf8'), 0, false)
   return failed == null ? [message] : [message, around(FAILED, failed)]
+}
+
+/** A whole Failed-AVP with this in it. */
+export function failedAvpBytes(failed: WireAvp): Buffer {
+  const header = { flags: 0, command: 0, application: 0, hopByHopId: 0, endToEndId: 0 }
+  return writeMessage({ ...header, avps: [around(FAILED, failed)] }).subarray(HEADER_BYTES)
 }

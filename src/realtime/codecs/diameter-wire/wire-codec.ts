@@ -1,12 +1,17 @@
 /** Credit-control messages in Diameter's own bytes, mapped by a file type of parser `diameter`. */
 import { createHash } from 'node:crypto'
-import type { Answer, FileType, MapContext } from '../../../catalog/file-types/file-type.ts'
+import type {
+  Answer,
+  FileType,
+  MapContext,
+  SkippedService,
+} from '../../../catalog/file-types/file-type.ts'
 import type { ServiceRequest } from '../../../domain/charge-request.ts'
 import type { DecodeContext, DecodeError, MessageCodec } from '../codec.ts'
 import { resultCodeOf } from '../diameter/encode-diameter.ts'
 import { type MappedEnvelope, withAllServices } from '../mapped.ts'
 import { createAnswerWriter, type WireForm } from './answer-writer.ts'
-import { problemAvps, tracedAnswer } from './base-answer.ts'
+import { failedAvpBytes, problemAvps, tracedAnswer } from './base-answer.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { failedAt } from './failed-avp.ts'
 import { type Header, padded, readAvps, readHeader } from './message.ts'
@@ -61,7 +66,8 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
       if ('why' in mapped) return refused(body, mappingProblem(body, mapped, malformed))
       const { echo, request, skipped } = mapped
       const services = request === null ? NO_SERVICES : request.services
-      const form = formOf(body, lastHeader, ids, reader.proxiesAt)
+      const failed = failedOf(body, skipped)
+      const form: WireForm = { ...formOf(body, lastHeader, ids, reader.proxiesAt), failed }
       return { ok: true, request, envelope: { echo, skipped, services, form } }
     },
     encode(envelope, outcome) {
@@ -94,9 +100,22 @@ function formOf(
   { flags, hopByHopId, endToEndId }: Header,
   { sessionId, requestType, requestNumber }: RequestIds,
   proxiesAt: readonly number[],
-): WireForm {
+): Omit<WireForm, 'failed'> {
   const proxies = proxiesAt.length === 0 ? null : copiesOf(body, proxiesAt)
   return { flags, hopByHopId, endToEndId, sessionId, requestType, requestNumber, proxies }
+}
+
+const NOTHING_FAILED: readonly Buffer[] = []
+
+/** `Failed-AVP`s of the services that are refused alone. */
+function failedOf(body: Buffer, skipped: readonly SkippedService[]): readonly Buffer[] {
+  const problems = skipped.map(({ problem }) => problem).filter((problem) => problem !== null)
+  if (problems.length === 0) return NOTHING_FAILED
+  const avps = readAvps(body.subarray(HEADER_BYTES))
+  return problems.flatMap(({ field }) => {
+    const failed = failedAt(avps, field)
+    return failed === null ? [] : [failedAvpBytes(failed)]
+  })
 }
 
 /** AVPs as they are, with their padding. */

@@ -164,6 +164,9 @@ describe('units', () => {
   })
 })
 
+/** Units as many as the file type grants by default. */
+const ASKING = { 'Requested-Service-Unit': {} }
+
 describe('called numbers', () => {
   const called = (base: object, information: object) =>
     requestOf({ ...base, 'Service-Information': information }).services[0]?.calledNumber
@@ -176,17 +179,17 @@ describe('called numbers', () => {
     ['44201234567', '44201234567'],
   ])('%s is %s', (uri, number) => {
     const information = { 'IMS-Information': { 'Called-Party-Address': uri } }
-    expect(called(ims, information)).toBe(number)
+    expect(called({ ...ims, ...ASKING }, information)).toBe(number)
   })
 
   it('of messages are those of the first recipient', () => {
-    const sms = { ...ccr, 'Service-Context-Id': '32274@3gpp.org' }
+    const sms = { ...ccr, ...ASKING, 'Service-Context-Id': '32274@3gpp.org' }
     const address = [{ 'Address-Data': '447700900001' }, { 'Address-Data': 'x' }]
     const recipients = [{ 'Recipient-Address': address }, { 'Recipient-Address': {} }]
     expect(called(sms, { 'SMS-Information': { 'Recipient-Info': recipients } })).toBe(
       '447700900001',
     )
-    const mms = { ...ccr, 'Service-Context-Id': '32270@3gpp.org' }
+    const mms = { ...ccr, ...ASKING, 'Service-Context-Id': '32270@3gpp.org' }
     expect(called(mms, { 'MMS-Information': { 'Recipient-Address': address } })).toBe(
       '447700900001',
     )

@@ -48,6 +48,8 @@ const nodes: ResponseNode[] = [
 
 const service = (ratingGroup: number, reason: Reason, granted: number): ServiceOutcome => ({
   ratingGroup,
+  serviceIdentifier: '',
+  parts: null,
   usaget: 'data',
   reason,
   granted,

@@ -1,0 +1,49 @@
+/**
+ * Debt: over-use that no bucket could pay, always money. It belongs to one of the two owners of a
+ * request, and is repaid by the next top-up of money of that owner (credit.ts).
+ */
+import { debtOf, type OwnerSlot, type OwnerState, type Payer } from './bucket.ts'
+import { findBucket, type Owners, ownOwner, type Work } from './copy-on-write.ts'
+import type { Segment } from './session.ts'
+
+/**
+ * Whose debt is what none of the payers could pay: the owner of the last one in order that has
+ * money, valid before ended; without money the owner of the last one that has units; without any
+ * the subscriber. `ended`: prepaid buckets that have ended, the last one ended last.
+ */
+export function debtorOf(
+  owners: Owners,
+  valid: readonly Payer[],
+  ended: readonly Payer[],
+): OwnerSlot {
+  const hasMoney = (payer: Payer) => isMoney(owners, payer)
+  const last = valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
+  return last?.owner ?? 0
+}
+
+/** Whether a payer has money: units never owe anything, so that debt goes where money comes. */
+export function isMoney(owners: Owners, payer: Payer): boolean {
+  const bucket = findBucket(owners, payer)
+  return bucket !== undefined && bucket.kind !== 'units'
+}
+
+/** Debt of a segment that one of the two owners incurred. */
+export function debtIn({ debt, accountDebt }: Segment, slot: OwnerSlot): number {
+  return slot === 0 ? debt - accountDebt : accountDebt
+}
+
+/** Takes back debt of a segment as far as its owner still owes it. Returns how much that was. */
+export function forgive(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
+  const owner = ownerAt(work, slot)
+  const forgiven = Math.min(micros, debtIn(segment, slot), owner === null ? 0 : debtOf(owner))
+  if (forgiven === 0) return 0
+  segment.debt -= forgiven
+  if (slot === 1) segment.accountDebt -= forgiven
+  ownOwner(work, slot).owed -= forgiven
+  return forgiven
+}
+
+/** An owner of a request, or null. */
+export function ownerAt(owners: Owners, slot: OwnerSlot): OwnerState | null {
+  return slot === 0 ? owners.subscriber : owners.account
+}

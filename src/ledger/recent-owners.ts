@@ -1,0 +1,33 @@
+/** Which owners were active last, by the indexes of open and of closed sessions. */
+import { parseMember } from './keys.ts'
+import type { Ledger, OwnerWanted } from './ledger.ts'
+
+/**
+ * Subscribers with sessions, about `countMax` in all: of each partition first those whose sessions
+ * expire last, which asked last, with these sessions, and then those whose sessions ended last.
+ * Throws `StoreDownError`.
+ */
+export async function* recentOwners(
+  { keys, redis }: Pick<Ledger, 'keys' | 'redis'>,
+  countMax: number,
+): AsyncGenerator<OwnerWanted[]> {
+  const count = Math.ceil(countMax / keys.partitions)
+  const newest = (index: string) => redis.client.zrevrange(index, 0, count - 1)
+  for (let partition = 0; partition < keys.partitions; partition += 1) {
+    const [open, closed] = await redis.guard(
+      Promise.all([newest(keys.expiry(partition)), newest(keys.tombstones(partition))]),
+    )
+    const owners = new Map<string, OwnerWanted & { sessionKeys: string[] }>()
+    for (const [at, member] of [...open, ...closed].entries()) {
+      const place = parseMember(member)
+      if (place === null) continue
+      const { aid, sid, sessionKey } = place
+      const name = `${aid}:${sid}`
+      const owner = owners.get(name) ?? { aid, sid, sessionKeys: [] }
+      if (owners.size >= count && !owners.has(name)) continue
+      owners.set(name, owner)
+      if (at < open.length) owner.sessionKeys.push(sessionKey)
+    }
+    if (owners.size > 0) yield [...owners.values()]
+  }
+}

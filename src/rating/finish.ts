@@ -1,0 +1,29 @@
+/** What a session remembers of a request that was processed, and what becomes of the session. */
+import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import { remember } from '../domain/replay.ts'
+import type { Session } from '../domain/session.ts'
+import type { ChargeContext, IdentifiedRequest } from './decision.ts'
+
+/** Changes the session. `refused`: a request that would have opened it was denied. */
+export function finishSession(
+  session: Session,
+  { request, digest }: IdentifiedRequest,
+  outcome: ChargeOutcome,
+  refused: boolean,
+  { settings, nowMs }: ChargeContext,
+): void {
+  const { kind, requestNumber } = request
+  session.processed += 1
+  if (requestNumber >= 0) session.lastNumber = requestNumber
+  session.answered = remember(session.answered, { requestNumber, digest, outcome })
+  if (refused) session.state = 'denied'
+  else if (kind === 'release' || kind === 'event') session.state = 'closed'
+  const open = session.state === 'open'
+  const livesUntilMs = nowMs + settings.validityMs + settings.graceMs
+  // A thread that began while the clock was set back must not cut short what was granted before.
+  if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
+  else session.expiresMs = nowMs + settings.replayMs
+  // What late usage, or the refund of an event, will need stays.
+  const isNeeded = open || session.state === 'expired' || kind === 'event'
+  if (!isNeeded || refused) session.services = []
+}

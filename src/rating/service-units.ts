@@ -1,0 +1,180 @@
+/**
+ * A service whose request names several kinds of units: which of them are charged, and the one
+ * answer for all of them.
+ */
+import type { PartGrant, ServiceOutcome } from '../domain/charge-outcome.ts'
+import { type ServicePart, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import { findService } from '../domain/reported.ts'
+import type { Session } from '../domain/session.ts'
+
+export interface ChosenUnits {
+  /** Each is a service of its own in the session. Never empty. */
+  charged: readonly ServiceRequest[]
+  /** Have no price, and are granted as they are asked for: a limit beside what is charged. */
+  free: readonly PartGrant[]
+}
+
+/** What the session has been granted before decides; of what is new, the prices do. */
+export function chooseUnits(
+  session: Session,
+  wanted: ServiceRequest,
+  hasPrice: (service: ServiceRequest) => boolean,
+): ChosenUnits {
+  const own = partRequest(wanted, wanted)
+  const of = (role: ServicePart['role']) =>
+    (wanted.parts ?? [])
+      .filter((part) => part.role === role)
+      .map((part) => partRequest(wanted, part))
+  const beside = of('beside')
+  const replacing = replacementOf(session, own, of('preferred'), of('held'), hasPrice)
+  const isOwnCharged =
+    replacing === null && (beside.length === 0 || isNeeded(session, own, hasPrice))
+  const main = replacing ?? (isOwnCharged ? [own] : [])
+  const charged = [...main]
+  const free: PartGrant[] = []
+  for (const each of beside) {
+    const isAsked = each.requested > 0 || main.length === 0
+    if (hasBegun(session, each) || (isAsked && hasPrice(each))) charged.push(each)
+    else if (each.requested > 0) free.push({ usaget: each.usaget, granted: each.requested })
+  }
+  const isOwnFree = main.every(({ usaget }) =>
+    of('preferred').every((one) => one.usaget !== usaget),
+  )
+  if (!isOwnCharged && isOwnFree && own.requested > 0 && charged.length > 0) {
+    free.push({ usaget: own.usaget, granted: own.requested })
+  }
+  return { charged: charged.length === 0 ? [own] : charged, free }
+}
+
+/** What is charged instead of the service's own units; null for nothing. */
+function replacementOf(
+  session: Session,
+  own: ServiceRequest,
+  preferred: readonly ServiceRequest[],
+  held: readonly ServiceRequest[],
+  hasPrice: (service: ServiceRequest) => boolean,
+): readonly ServiceRequest[] | null {
+  const isBegun = (service: ServiceRequest) => hasBegun(session, service)
+  const hasSwitched = preferred.some(isBegun)
+  if (!hasSwitched && isBegun(own)) return null
+  const begun = held.filter(isBegun)
+  if (!hasSwitched && begun.length > 0) return begun
+  const priced = preferred.filter((service) => isNeeded(session, service, hasPrice))
+  if (priced.length === 0) return null
+  // Of usage that is reported in its own units alone nobody knows what it was of.
+  const isTold = own.used === 0 || priced.some(({ used }) => used > 0)
+  return isTold ? priced : [...priced, own]
+}
+
+function isNeeded(
+  session: Session,
+  service: ServiceRequest,
+  hasPrice: (service: ServiceRequest) => boolean,
+): boolean {
+  if (hasBegun(session, service)) return true
+  return (service.requested >= 0 || service.used > 0) && hasPrice(service)
+}
+
+function hasBegun(session: Session, service: ServiceRequest): boolean {
+  const kept = findService(session, service)
+  return kept !== undefined && (kept.segment !== null || kept.segmentsEnded > 0)
+}
+
+/** A part, or the service's own units, as a service that has nothing else. */
+function partRequest(
+  wanted: ServiceRequest,
+  { usaget, requested, used, usedBefore }: Omit<ServicePart, 'role'>,
+): ServiceRequest {
+  const { calledNumber } = wanted
+  const service = withVolumes(wanted, requested, used, usedBefore, calledNumber)
+  service.usaget = usaget
+  service.parts = null
+  return service
+}
+
+/** Settles services one by one, and can go back. */
+export interface UnitWork<State> {
+  readonly session: Session
+  settle(service: ServiceRequest): ServiceOutcome
+  hasPrice(service: ServiceRequest): boolean
+  state(): State
+  restore(state: State): void
+}
+
+/** How often what is asked for is halved so that the same money pays for all kinds of units. */
+const HALVINGS_MAX = 40
+
+/**
+ * Settles all that is charged. Either all kinds of units are granted or none is, since the first
+ * that ends stops all of them. `isExact`: nothing less than what is asked for.
+ */
+export function settleUnits<State>(
+  work: UnitWork<State>,
+  wanted: ServiceRequest,
+  isExact: boolean,
+): ServiceOutcome {
+  const { charged, free } = chooseUnits(work.session, wanted, (service) => work.hasPrice(service))
+  const before = work.state()
+  let outcomes = charged.map((service) => work.settle(service))
+  for (let halvings = 1; isTorn(outcomes); halvings += 1) {
+    const denied = outcomes.find(({ reason }) => reason !== 'granted') as ServiceOutcome
+    const isLast = isExact || denied.reason !== 'noCredit' || halvings > HALVINGS_MAX
+    work.restore(before)
+    const divisor = isLast ? 0 : 2 ** halvings
+    outcomes = charged.map((service) => work.settle(asking(service, divisor)))
+    if (isLast) return joined(wanted, [{ ...denied, cost: 0 }, ...outcomes], [])
+  }
+  return joined(wanted, outcomes, free)
+}
+
+/** Whether some units are granted and others, which were asked for as well, are not. */
+function isTorn(outcomes: readonly ServiceOutcome[]): boolean {
+  const isDenied = outcomes.some(({ reason }) => reason !== 'granted')
+  return isDenied && outcomes.some(({ granted }) => granted > 0)
+}
+
+/** The service asking for less, or with a divisor of 0 for nothing. */
+function asking(service: ServiceRequest, divisor: number): ServiceRequest {
+  const { requested, used, usedBefore, calledNumber } = service
+  if (requested <= 0) return service
+  const less = divisor === 0 ? -1 : Math.max(1, Math.floor(requested / divisor))
+  return withVolumes(service, less, used, usedBefore, calledNumber)
+}
+
+/** One answer: that of the units that were denied, if any were. */
+function joined(
+  wanted: ServiceRequest,
+  outcomes: readonly ServiceOutcome[],
+  free: readonly PartGrant[],
+): ServiceOutcome {
+  const lead = outcomes.find(({ reason }) => reason !== 'granted') ?? outcomes[0]
+  const isGranted = lead?.reason === 'granted'
+  const charged = isGranted ? outcomes.filter(({ granted }) => granted > 0) : []
+  const grants: PartGrant[] = charged.length === 0 ? [] : [...charged, ...free]
+  const own = grants.find(({ usaget }) => usaget === wanted.usaget)
+  const parts = grants.filter((grant) => grant !== own)
+  let [validityMs, tariffChangeMs, cost] = [0, 0, 0]
+  for (const outcome of outcomes) {
+    validityMs = leastOf(validityMs, outcome.validityMs)
+    tariffChangeMs = leastOf(tariffChangeMs, outcome.tariffChangeMs)
+    cost += outcome.cost
+  }
+  return {
+    ratingGroup: wanted.ratingGroup,
+    serviceIdentifier: wanted.serviceIdentifier,
+    usaget: wanted.usaget,
+    reason: lead?.reason ?? 'granted',
+    granted: own?.granted ?? 0,
+    parts: parts.length === 0 ? null : parts.map(({ usaget, granted }) => ({ usaget, granted })),
+    validityMs: isGranted ? validityMs : 0,
+    tariffChangeMs: isGranted ? tariffChangeMs : 0,
+    finalUnit: outcomes.some(({ finalUnit }) => finalUnit),
+    cost,
+    quote: outcomes.find(({ quote }) => quote !== null)?.quote ?? null,
+  }
+}
+
+/** The lesser one; 0 stands for none. */
+function leastOf(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other)
+}

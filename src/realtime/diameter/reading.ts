@@ -1,0 +1,79 @@
+/** When a connection is not read from, so that the system of its peer has to wait. */
+import type { Socket } from 'node:net'
+import type { Admission } from '../admission.ts'
+
+/** What tells whether the node can keep up with its requests. */
+export type Intake = Pick<Admission, 'isBehind' | 'onCaughtUp'>
+
+export interface ReadingOptions {
+  readonly intake: Intake
+  readonly outputBytesMax: number
+  /** A peer that reads none of its answers for so long is cut. */
+  readonly stalledMs: number
+  /** Bytes that the peer has not taken yet. */
+  readonly waitingBytes: () => number
+}
+
+/** A peer with no more requests under way is read from, however far behind the node is. */
+export const HELD_REQUESTS_MIN = 64
+
+export class Reading {
+  readonly #socket: Socket
+  readonly #options: ReadingOptions
+  /** The peer has to read what it was sent first. */
+  #isPaused = false
+  /** The node has to catch up first. */
+  #isHeld = false
+
+  constructor(socket: Socket, options: ReadingOptions) {
+    this.#socket = socket
+    this.#options = options
+    socket.on('drain', () => this.#drained())
+  }
+
+  /** Whether the peer does not read its answers. */
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  /** Whether nothing can be heard of the peer. */
+  get isStopped(): boolean {
+    return this.#isPaused || this.#isHeld
+  }
+
+  /** To be called after each write: a peer that does not read is not read from. */
+  written(): void {
+    const { outputBytesMax, stalledMs, waitingBytes } = this.#options
+    if (this.#isPaused || waitingBytes() <= outputBytesMax) return
+    this.#isPaused = true
+    this.#socket.pause()
+    // The time of a socket begins anew with each part of a write that gets through.
+    this.#socket.setTimeout(stalledMs)
+  }
+
+  /**
+   * To be called when requests were taken: while the node is behind, what a peer sends beyond those
+   * under way waits on the way to the node, where no time-out runs.
+   */
+  taken(underWay: number): void {
+    const { intake } = this.#options
+    if (this.#isHeld || underWay <= HELD_REQUESTS_MIN || !intake.isBehind) return
+    this.#isHeld = true
+    this.#socket.pause()
+    intake.onCaughtUp(() => {
+      this.#isHeld = false
+      this.#resume()
+    })
+  }
+
+  #drained(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#socket.setTimeout(0)
+    this.#resume()
+  }
+
+  #resume(): void {
+    if (!this.isStopped && !this.#socket.destroyed) this.#socket.resume()
+  }
+}

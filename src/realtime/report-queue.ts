@@ -1,0 +1,176 @@
+/** Reports of usage and terminations that wait because too many requests are under way. */
+import { assert } from '../domain/assert.ts'
+import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
+import type { LoadClass } from './load-class.ts'
+
+/** A request as far as it counts for whether it is admitted. */
+export interface Entrant {
+  readonly request: ChargeRequest
+  readonly load: LoadClass
+  /** Size of its message. */
+  readonly bytes: number
+}
+
+/** A request that waits. One of its functions is called, once. */
+export interface Waiter extends Entrant {
+  /** It has a slot from now on. */
+  admitted(): void
+  /** It was not charged; `why` is for the answer. */
+  refused(why: string): void
+}
+
+interface Entry {
+  readonly waiter: Waiter
+  readonly queue: QueueName
+  readonly session: string
+  readonly deadlineMs: number
+  isOut: boolean
+}
+
+export type QueueName = 'report' | 'termination'
+
+/** Time over which the rate at which the queue empties is measured, ms. */
+const WINDOW_MS = 100
+const RATE_SHARE = 0.5
+
+/**
+ * Two queues, each in the order of arrival: reports of sessions that go on before terminations,
+ * whose users wait for nothing. Requests of one session never overtake each other: a later one
+ * waits in the queue of the earlier one, and is refused with it. All times are ms of one clock that
+ * never goes back.
+ */
+export class ReportQueue {
+  readonly #waitMsMax: number
+  readonly #queues = { report: new Fifo<Entry>(), termination: new Fifo<Entry>() }
+  /** Those that wait of each session, in order. */
+  readonly #sessions = new Map<string, Entry[]>()
+  #size = 0
+  #reports = 0
+  #windowMs = 0
+  #emptied = 0
+  /** Requests per ms that leave the queue for a slot; -1: not measured yet. */
+  #rate = -1
+
+  constructor(waitMsMax: number) {
+    this.#waitMsMax = waitMsMax
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** How many wait whose sessions go on. */
+  get reports(): number {
+    return this.#reports
+  }
+
+  /** Whether a request of the same session waits. */
+  has(request: ChargeRequest): boolean {
+    return this.#size > 0 && this.#sessions.has(sessionNameOf(request))
+  }
+
+  add(waiter: Waiter, nowMs: number): void {
+    if (this.#size === 0) {
+      this.#rate = -1
+      this.#beginWindow(nowMs)
+    }
+    const session = sessionNameOf(waiter.request)
+    const ofSession = this.#sessions.get(session)
+    const own = waiter.load === 'termination' ? 'termination' : 'report'
+    const queue = ofSession?.[0]?.queue ?? own
+    const deadlineMs = nowMs + this.#waitMsMax
+    const entry: Entry = { waiter, queue, session, deadlineMs, isOut: false }
+    if (ofSession === undefined) this.#sessions.set(session, [entry])
+    else ofSession.push(entry)
+    this.#queues[queue].push(entry)
+    this.#size += 1
+    if (waiter.load === 'report') this.#reports += 1
+  }
+
+  /** The one whose turn is next in a queue, which stays there; undefined: none waits in it. */
+  first(queue: QueueName): Waiter | undefined {
+    return this.#first(this.#queues[queue])?.waiter
+  }
+
+  /** Takes the first one out, because there is a slot for it. */
+  takeFirst(queue: QueueName): Waiter {
+    const entry = this.#first(this.#queues[queue])
+    assert(entry !== undefined, 'only what waits is taken')
+    this.#remove(entry)
+    this.#emptied += 1
+    return entry.waiter
+  }
+
+  /** Takes out those that have waited too long, and what is behind them in their sessions. */
+  takeLate(nowMs: number): Waiter[] {
+    this.#measure(nowMs)
+    const late: Waiter[] = []
+    for (const queue of [this.#queues.report, this.#queues.termination]) {
+      let entry = this.#first(queue)
+      while (entry !== undefined && entry.deadlineMs <= nowMs) {
+        for (const behind of [...(this.#sessions.get(entry.session) ?? [])]) {
+          this.#remove(behind)
+          late.push(behind.waiter)
+        }
+        entry = this.#first(queue)
+      }
+    }
+    return late
+  }
+
+  /** How long one that comes now would wait, ms, by the last window; at first by `rate` per ms. */
+  expectedMs(rate: number): number {
+    return this.#size === 0 ? 0 : this.#size / (this.#rate < 0 ? rate : this.#rate)
+  }
+
+  #first(queue: Fifo<Entry>): Entry | undefined {
+    while (queue.first?.isOut === true) queue.shift()
+    return queue.first
+  }
+
+  #remove(entry: Entry): void {
+    entry.isOut = true
+    this.#size -= 1
+    if (entry.waiter.load === 'report') this.#reports -= 1
+    const ofSession = this.#sessions.get(entry.session) ?? []
+    if (ofSession.length <= 1) this.#sessions.delete(entry.session)
+    else ofSession.splice(ofSession.indexOf(entry), 1)
+  }
+
+  #beginWindow(nowMs: number): void {
+    this.#windowMs = nowMs
+    this.#emptied = 0
+  }
+
+  #measure(nowMs: number): void {
+    const elapsedMs = nowMs - this.#windowMs
+    if (this.#size === 0 || elapsedMs < WINDOW_MS) return
+    const rate = this.#emptied / elapsedMs
+    this.#rate = this.#rate < 0 ? rate : this.#rate + (rate - this.#rate) * RATE_SHARE
+    this.#beginWindow(nowMs)
+  }
+}
+
+/** First in, first out, without moving the others at each step. */
+class Fifo<Member> {
+  #members: Member[] = []
+  #at = 0
+
+  get first(): Member | undefined {
+    return this.#members[this.#at]
+  }
+
+  push(member: Member): void {
+    this.#members.push(member)
+  }
+
+  shift(): void {
+    this.#at += 1
+    const isEmpty = this.#at === this.#members.length
+    if (!isEmpty && (this.#at < COMPACTED_AT || this.#at * 2 < this.#members.length)) return
+    this.#members = this.#members.slice(this.#at)
+    this.#at = 0
+  }
+}
+
+const COMPACTED_AT = 1_024

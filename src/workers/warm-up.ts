@@ -1,0 +1,87 @@
+/** Brings what was in use last into memory when a thread starts, so that it need not be asked for. */
+import type { Ledger, OwnerWanted } from '../ledger/ledger.ts'
+import { recentOwners } from '../ledger/recent-owners.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { OwnerCache } from './owner-cache.ts'
+import type { ProfileQuery, Profiles, SeenFences } from './profiles.ts'
+
+export interface WarmUpSources {
+  ledger: Ledger
+  owners: OwnerCache
+  profiles: Pick<Profiles, 'lookUp'>
+  clock: Clock
+}
+
+export interface WarmUpOptions {
+  /** Subscribers at most. */
+  ownersMax: number
+  /** Nothing more is begun after this time. */
+  timeMs: number
+  /** The identifiers by which requests may name these subscribers. */
+  queriesOf: (sids: readonly number[], atMs: number) => Promise<readonly SubscriberNamed[]>
+}
+
+/** One of the ways in which a subscriber is found. */
+export interface SubscriberNamed {
+  sid: number
+  query: ProfileQuery
+}
+
+/**
+ * Owners, their open sessions and their profiles, a part at a time beside what is charged
+ * meanwhile. Gives how many subscribers were read. Rejects if a store is away.
+ */
+export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Promise<number> {
+  const { ledger, clock } = sources
+  const { ownersMax, timeMs } = options
+  const endMs = clock.nowMs() + timeMs
+  let read = 0
+  for await (const wanted of recentOwners(ledger, ownersMax)) {
+    if (read >= ownersMax || clock.nowMs() >= endMs) break
+    const part = wanted.slice(0, ownersMax - read)
+    await warmProfiles(sources, options, await warmOwners(sources, part))
+    read += part.length
+  }
+  return read
+}
+
+/** Takes owners that memory does not have: what it has may be newer. Gives their fences. */
+async function warmOwners(
+  { ledger, owners }: WarmUpSources,
+  wanted: readonly OwnerWanted[],
+): Promise<Map<number, SeenFences | null>> {
+  const aids = [...new Set(wanted.map(({ aid }) => aid))]
+  const shared = aids.map((aid) => ({ aid, sid: 0, sessionKeys: [] }))
+  const all = [...shared, ...wanted]
+  const replies = await ledger.loadEach(all)
+  const seen = new Map<number, SeenFences | null>()
+  for (const [index, { aid, sid, sessionKeys }] of all.entries()) {
+    const loaded = replies[index]
+    if (loaded === undefined || loaded instanceof Error) continue
+    if (owners.get(aid, sid) === undefined) owners.take(loaded, sessionKeys)
+    if (sid === 0) continue
+    const account = owners.get(aid, 0)
+    const isClean = account !== undefined && !account.fence.dirty && !loaded.fence.dirty
+    const fences = {
+      aid,
+      sid,
+      subscriber: loaded.fence.number,
+      account: account?.fence.number ?? -1,
+    }
+    seen.set(sid, isClean ? fences : null)
+  }
+  return seen
+}
+
+/** What is damaged is found out by the request that needs it. */
+async function warmProfiles(
+  { profiles, clock }: WarmUpSources,
+  { queriesOf }: WarmUpOptions,
+  seen: ReadonlyMap<number, SeenFences | null>,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  const named = await queriesOf([...seen.keys()], nowMs)
+  await Promise.allSettled(
+    named.map(({ sid, query }) => profiles.lookUp(query, nowMs, seen.get(sid) ?? null)),
+  )
+}

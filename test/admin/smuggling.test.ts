@@ -1,0 +1,93 @@
+/** Requests behind a request that could end elsewhere: none of them reaches a route. */
+import { describe, expect, it } from 'vitest'
+import { openSocket } from '../realtime/http/socket.ts'
+import { REFUSALS, smuggledRequests } from '../support/smuggling.ts'
+import { bareServer } from './bare.ts'
+
+const HEADERS = 'Content-Type: application/json\r\n'
+const hidden = '{"hidden":1}'
+const HIDDEN = [
+  `POST /hidden HTTP/1.1\r\nHost: t\r\n${HEADERS}`,
+  `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+].join('')
+const ROWS = smuggledRequests({ line: 'POST /here', headers: HEADERS }, HIDDEN)
+/** Connections at once where a row is cut at every byte. */
+const AT_ONCE = 16
+
+async function world() {
+  const ran: string[] = []
+  const { port } = await bareServer((server) => {
+    for (const path of ['/here', '/hidden']) {
+      server.post(path, async () => {
+        ran.push(path)
+        return { status: 1 }
+      })
+    }
+  })
+  return { port, ran }
+}
+
+async function exchange(port: number, parts: readonly string[]) {
+  const socket = openSocket(port)
+  await socket.connected
+  for (const part of parts) {
+    await socket.send(Buffer.from(part, 'latin1'))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const first = await socket.answer()
+  const second = await socket.answer()
+  await socket.closed()
+  return { first, second }
+}
+
+describe('the control plane', () => {
+  it.each(ROWS)('$name: refused, and nothing behind it runs', async ({ name, text }) => {
+    const { port, ran } = await world()
+    const { first, second } = await exchange(port, [text])
+    expect(second).toBeNull()
+    expect(ran).toEqual([])
+    // Of HTTP/1.0 Node itself ends a connection with anything behind the first request.
+    if (first === null) return expect(name).toBe('chunks in HTTP/1.0')
+    expect(REFUSALS).toContain(first.status)
+    expect(first.headers.get('connection')).toBe('close')
+    expect(JSON.parse(first.body)).toMatchObject({ status: 0, code: first.status })
+  })
+
+  it('nothing behind runs where TCP cuts at any byte', { timeout: 240_000 }, async () => {
+    const { port, ran } = await world()
+    for (const { name, text } of ROWS) {
+      const cuts = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
+      for (let from = 0; from < cuts.length; from += AT_ONCE) {
+        await Promise.all(
+          cuts.slice(from, from + AT_ONCE).map(async (cut) => {
+            const { second } = await exchange(port, [text.slice(0, cut), text.slice(cut)])
+            expect(second, `${name} at ${cut}`).toBeNull()
+          }),
+        )
+      }
+      expect(ran, name).toEqual([])
+    }
+  })
+
+  it.each([
+    ['announced', (size: number) => `Content-Length: ${size}\r\n\r\n`, ''],
+    ['in chunks', (size: number) => chunkHead(size), '\r\n0\r\n\r\n'],
+  ])('10 MB %s: 413 can be read, and the connection ends', async (_how, headOf, end) => {
+    const { port, ran } = await world()
+    const body = 'x'.repeat(10 * 1024 * 1024)
+    const socket = openSocket(port)
+    await socket.connected
+    const head = `POST /here HTTP/1.1\r\nHost: t\r\n${HEADERS}${headOf(body.length)}`
+    void socket.send(`${head}${body}${end}`)
+    const answer = await socket.answer()
+    expect(answer).toMatchObject({ status: 413 })
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code: 413 })
+    await socket.closed()
+    expect(socket.error()).toBeNull()
+    expect(ran).toEqual([])
+  })
+})
+
+function chunkHead(size: number): string {
+  return `Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n`
+}

@@ -1,0 +1,176 @@
+/** Requests behind a request that could end elsewhere: they never run, wherever TCP cuts. */
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { REFUSALS, smuggledRequests } from '../../support/smuggling.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { KINDS, serverOf } from './server-of.ts'
+import { openSocket, post, type RawAnswer } from './socket.ts'
+
+const HIDDEN = post('{"hidden":1}')
+const ROWS = smuggledRequests({ line: 'POST /realtime', headers: '' }, HIDDEN)
+/** Connections at once where a row is cut at every byte. */
+const AT_ONCE = 16
+
+/** What a connection said after these parts, each read by itself, until it ended. */
+async function exchange(port: number, parts: readonly string[], isSilent: boolean) {
+  const socket = openSocket(port)
+  await socket.connected
+  for (const part of parts) {
+    await socket.send(Buffer.from(part, 'latin1'))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  if (isSilent) {
+    // It ends with the idle connections.
+    socket.destroy()
+    return { first: null, second: null }
+  }
+  const first = await socket.answer()
+  const second = await socket.answer()
+  await socket.closed()
+  return { first, second }
+}
+
+/**
+ * Behind an answer that ends the connection uWebSockets.js may still say what it thinks of the
+ * bytes that follow; it never is the answer to a request.
+ */
+function expectNoAnswer(answer: RawAnswer | null, where = ''): void {
+  if (answer === null) return
+  expect([400, 505], where).toContain(answer.status)
+  expect(answer.headers.get('connection'), where).toBe('close')
+}
+
+describe.each(KINDS)('%s', (kind) => {
+  it.each(ROWS)('$name: refused, and nothing behind it runs', async (row) => {
+    const { port, bodies } = await serverOf(kind)
+    const isSilent = kind === 'native' && row.isSilent
+    const { first, second } = await exchange(port, [row.text], isSilent)
+    expectNoAnswer(second)
+    if (!isSilent) {
+      expect(REFUSALS).toContain(first?.status)
+      expect(first?.headers.get('connection')).toBe('close')
+    }
+    expect(bodies).toEqual([])
+  })
+
+  it('nothing behind runs where TCP cuts at any byte', { timeout: 240_000 }, async () => {
+    const { port, bodies } = await serverOf(kind)
+    for (const row of ROWS) {
+      const isSilent = kind === 'native' && row.isSilent
+      const cuts = Array.from({ length: row.text.length - 1 }, (_, index) => index + 1)
+      for (let from = 0; from < cuts.length; from += AT_ONCE) {
+        await Promise.all(
+          cuts.slice(from, from + AT_ONCE).map(async (cut) => {
+            const parts = [row.text.slice(0, cut), row.text.slice(cut)]
+            const { first, second } = await exchange(port, parts, isSilent)
+            // What comes after the end may reset the connection before its answer is read.
+            const where = `${row.name} at ${cut}`
+            expectNoAnswer(second, where)
+            if (first !== null) expect(REFUSALS, where).toContain(first.status)
+          }),
+        )
+      }
+      expect(
+        bodies.filter((body) => body.includes('hidden')),
+        row.name,
+      ).toEqual([])
+    }
+  })
+
+  it('a body of a method without one is no request', async () => {
+    const { port, bodies } = await serverOf(kind)
+    const head = `GET /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: ${HIDDEN.length}\r\n\r\n`
+    const socket = openSocket(port)
+    await socket.send(`${head}${HIDDEN}`)
+    expect((await socket.answer())?.status).toBe(405)
+    await socket.send(post('{}'))
+    expect((await socket.answer())?.status).toBe(200)
+    expect(bodies).toEqual(['{}'])
+    socket.destroy()
+  })
+
+  it('an address with another host is not served', async () => {
+    const { port, bodies } = await serverOf(kind)
+    const socket = openSocket(port)
+    await socket.send(`${post('{}').replace('/realtime', 'http://other/realtime')}`)
+    expect([400, 505]).toContain((await socket.answer())?.status)
+    expect(bodies).toEqual([])
+    socket.destroy()
+  })
+
+  it.each(['t', 't:8080', '127.0.0.1:1', '[::1]:1', '[::1]', 'b-c_d~x', ''])(
+    'the host "%s" is one',
+    async (host) => {
+      const { port } = await serverOf(kind)
+      const socket = openSocket(port)
+      await socket.send(post('{}').replace('Host: t', `Host: ${host}`))
+      expect((await socket.answer())?.status).toBe(200)
+      socket.destroy()
+    },
+  )
+})
+
+describe('chunks', () => {
+  const HEAD = 'POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+  it('are refused with 411 by the native server, before and after they have come', async () => {
+    const { port, bodies } = await serverOf('native')
+    for (const body of ['', '2\r\n{}\r\n', '2\r\n{}\r\n0\r\n\r\n', `0\r\n\r\n${HIDDEN}`]) {
+      const socket = openSocket(port)
+      await socket.send(`${HEAD}${body}`)
+      const answer = await socket.answer()
+      expect(answer).toMatchObject({ status: 411 })
+      expect(answer?.headers.get('connection')).toBe('close')
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ returnCode: -20 })
+      socket.destroy()
+    }
+    expect(bodies).toEqual([])
+  })
+
+  it.each(KINDS)('of 10 MB: the answer can be read, then the connection ends: %s', async (kind) => {
+    const { port, bodies } = await serverOf(kind)
+    const socket = connect({ port, host: '127.0.0.1' })
+    let received = ''
+    let hasEnded = false
+    const errors: Error[] = []
+    socket.on('data', (bytes) => {
+      received += bytes
+    })
+    socket.on('close', () => {
+      hasEnded = true
+    })
+    socket.on('error', (error) => errors.push(error))
+    socket.write(HEAD)
+    const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
+    for (let index = 0; index < 10; index += 1) socket.write(chunk)
+    socket.write('0\r\n\r\n')
+    await waitUntil('the end', () => hasEnded)
+    // Whoever has been told of the end sends no more, and the connection is not reset.
+    expect(errors).toEqual([])
+    expect(received).toMatch(kind === 'native' ? /^HTTP\/1.1 411 / : /^HTTP\/1.1 413 /)
+    expect(received).toMatch(/\r\nConnection: close\r\n/i)
+    expect(bodies).toEqual([])
+    socket.destroy()
+  })
+
+  it('that never end lose their connection', { timeout: 60_000 }, async () => {
+    for (const kind of KINDS) {
+      const { port } = await serverOf(kind)
+      const socket = connect({ port, host: '127.0.0.1' })
+      let hasEnded = false
+      socket.on('error', () => undefined)
+      socket.on('data', () => undefined)
+      socket.on('close', () => {
+        hasEnded = true
+      })
+      const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
+      const more = () => {
+        while (!hasEnded && socket.write(chunk));
+      }
+      socket.on('drain', more)
+      socket.write(HEAD)
+      more()
+      await waitUntil('the end', () => hasEnded)
+    }
+  })
+})

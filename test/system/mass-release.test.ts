@@ -1,0 +1,82 @@
+/** Ten thousand sessions that end at once: none of their reports is refused, all are settled. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  grantedBy,
+  openSessions,
+  type ReleaseProtocol,
+  releaseAll,
+  startUpdates,
+  USED,
+} from '../../bench/mass-release.ts'
+import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { type Books, openBooks } from './exchange.ts'
+
+const SESSIONS = 10_000
+const SUBSCRIBERS = 500
+const PER_ACCOUNT = 4
+const BESIDE = 8
+const GIB = 1024 ** 3
+
+let product: Product
+let books: Books
+
+beforeAll(async () => {
+  product = await startProduct({
+    // As it is by default: what a node admits is bounded by what it answers in 20 ms.
+    queueMsMax: loadConfig({ env: {} }).realtime.queueMsMax,
+    // The machine of a test may be slow; nothing here is about time.
+    environment: {
+      TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '60000',
+      TOLLGATE_SHUTDOWN_TIMEOUT_MS: '180000',
+    },
+  })
+  const credits = [
+    { prepaidIncludeId: 1, amount: 1_000_000_000_000 },
+    { prepaidIncludeId: 2, amount: 1000 * GIB },
+  ]
+  const sizes = { subscribers: SUBSCRIBERS, subscribersPerAccount: PER_ACCOUNT }
+  await populate({ ...product, ...sizes, credits })
+  await product.start('realtime')
+  books = await openBooks(product.redisUrl)
+})
+afterAll(async () => {
+  await books?.close()
+  await product?.stop()
+})
+
+/** Of all subscribers, what is spent and reserved of their data, bytes. */
+async function dataBooks() {
+  let [spent, reserved] = [0, 0]
+  for (let index = 0; index < SUBSCRIBERS; index += 1) {
+    const { buckets } = await books.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
+    for (const bucket of buckets) {
+      if (bucket.prepaidIncludeId !== 2) continue
+      spent += bucket.spent
+      reserved += bucket.reserved
+    }
+  }
+  return { spent, reserved }
+}
+
+it.each<[ReleaseProtocol, number, number]>([
+  ['diameter', 2, 2],
+  ['json', 1_000, 1],
+  ['keyValue', 1_000, 1],
+])('over %s', async (protocol, connections, services) => {
+  const before = await dataBooks()
+  const mass = { protocol, run: `mass-${protocol}`, sessions: SESSIONS, connections }
+  const releases = { ...mass, subscribers: SUBSCRIBERS }
+  await openSessions(product, { ...releases, connections: Math.min(connections, 64) })
+  expect((await dataBooks()).reserved).toBeGreaterThan(before.reserved)
+  const updates = await startUpdates(product, `beside-${protocol}`, BESIDE)
+  const { answers } = await releaseAll(product, releases)
+  await updates.stop()
+  expect(answers).toEqual({ [grantedBy(protocol)]: SESSIONS })
+  const beside = updates.figures().answers
+  expect(Object.keys(beside)).toEqual([grantedBy('json')])
+  const after = await dataBooks()
+  const used = SESSIONS * services * USED + (beside['200 1'] ?? 0) * USED
+  expect(after.spent - before.spent).toBe(used)
+})

@@ -1,0 +1,110 @@
+/** What is in memory before the first request asks for it. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { recentOwners } from '../../src/ledger/recent-owners.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import {
+  aidOf,
+  MONEY,
+  NOW_MS,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from './scene.ts'
+
+let redis: TestRedis
+let first: Scene
+let second: Scene
+/** What the node that starts has read of profiles. */
+let reads: string[]
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+})
+afterAll(() => redis.close())
+beforeEach(async () => {
+  reads = []
+  first = await openScene(redis.url)
+  second = await openScene(redis.url, {
+    async read({ key, value }) {
+      reads.push(`${key}:${value}`)
+      const found = profileOf(Number(value.slice(-4)))
+      return found === null ? null : { found, validUntilMs: found.toMs }
+    },
+  })
+  await emptyLedger(first.ledger)
+  return async () => {
+    expect([...first.defects, ...second.defects]).toEqual([])
+    await Promise.all([first.close(), second.close()])
+  }
+})
+
+const sids = [1, 2, 101, 201]
+const msisdnOf = (sid: number) => `49${String(sid).padStart(4, '0')}`
+
+async function warmUp(ownersMax = 1_000, timeMs = 60_000) {
+  return second.processor.warmUp({
+    ...{ ownersMax, timeMs },
+    queriesOf: async (wanted, atMs) =>
+      wanted.map((sid) => ({ sid, query: { key: 'msisdn', value: msisdnOf(sid), atMs } })),
+  })
+}
+
+/** From memory alone, and of Redis only what commits. */
+async function fast(kind: 'start' | 'update', sid: number, number: number, sessionId: string) {
+  const services = [service(1_000, kind === 'start' ? 0 : 1_000)]
+  const named = { subscriberKey: 'msisdn', subscriberValue: msisdnOf(sid), sessionId } as const
+  return second.processor.process({
+    requests: [request(kind, sid, number, services, kind === 'start' ? named : { sessionId })],
+    ...{ mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY },
+  })
+}
+
+it('a node that starts has what another used last: owners, open sessions, profiles', async () => {
+  for (const sid of sids) {
+    await first.credit(sid, MONEY, 1_000_000)
+    await first.charge(request('start', sid, 0, [service(1_000)]))
+  }
+  await first.charge(request('release', 201, 1, [service(-1, 500)]))
+  expect(await warmUp()).toBe(sids.length)
+  expect(reads.sort()).toEqual(sids.map((sid) => `msisdn:${msisdnOf(sid)}`).sort())
+  for (const sid of sids) {
+    const { outcomes, stats } = await fast('start', sid, 0, `new-${sid}`)
+    expect([outcomes[0]?.reason, stats['loads']]).toEqual(['granted', 0])
+  }
+  for (const sid of [1, 2, 101]) {
+    const { outcomes, stats } = await fast('update', sid, 1, `session-${sid}`)
+    expect([outcomes[0]?.reason, stats['loads']]).toEqual(['granted', 0])
+  }
+  expect(reads).toHaveLength(sids.length)
+})
+
+it('does not replace what memory has, and is bounded in number and time', async () => {
+  for (const sid of sids) {
+    await first.credit(sid, MONEY, 1_000_000)
+    await first.charge(request('start', sid, 0, [service(1_000)]))
+  }
+  const { outcomes } = await fast('start', 1, 0, 'cold')
+  expect(outcomes).toEqual([null])
+  expect(await warmUp(1_000, 0)).toBe(0)
+  expect(await warmUp(2)).toBe(2)
+  expect(reads).toHaveLength(2)
+})
+
+it('gives those that asked last of each partition', async () => {
+  const { partitions } = first.ledger.keys
+  // Accounts of one partition.
+  const far = [1, 1 + partitions * 100, 2]
+  for (const [index, sid] of far.entries()) {
+    await first.credit(sid, MONEY, 1_000_000)
+    first.clock.set(NOW_MS + index * 1_000)
+    await first.charge(request('start', sid, 0, [service(1_000)]))
+  }
+  const found = []
+  for await (const part of recentOwners(first.ledger, 2 * partitions)) found.push(...part)
+  expect(found.map(({ aid, sid }) => [aid, sid])).toEqual(
+    [far[2], far[1]].map((sid) => [aidOf(sid as number), sid]),
+  )
+})
