@@ -21,6 +21,8 @@ export interface HealthOptions {
   canRedisWrite: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
+  /** False until it is known that somebody can log in, where somebody has to. */
+  hasUsers: () => boolean
   access: Access
   /** For what names entities. */
   catalogueAccess: Access
@@ -33,12 +35,14 @@ type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
  * refusing every write because its disk is full (`cannot_write`), or
  * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
- * done, because a process has died and nobody has looked since (`unfinished`). `catalogue` does not
+ * done, because a process has died and nobody has looked since (`unfinished`). `users` is in the
+ * answer while it is not known that there is one (`none`). `catalogue` does not
  * decide: `incomplete` if a charging process leaves out stored entities because they cannot be
  * used, `unknown` if none has told. `/health/catalogue` names them.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, areChangesFinished, access, catalogueAccess } = options
+  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
+  const { access, catalogueAccess } = options
   const config = { access }
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
@@ -49,7 +53,8 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
       checkCatalogue(redis),
     ])
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
-    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const checks = hasUsers() ? stores : { ...stores, users: 'none' }
     const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply
       .code(isReady ? 200 : 503)

@@ -30,7 +30,10 @@ export interface RouteParts {
   readonly audit: Audit
   readonly auth: Auth
   readonly entityApi: EntityApi
-  readonly health: Pick<HealthOptions, 'isRedisFit' | 'canRedisWrite' | 'areChangesFinished'>
+  readonly health: Pick<
+    HealthOptions,
+    'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
+  >
 }
 
 export function addRoutes(server: FastifyInstance, parts: RouteParts): void {

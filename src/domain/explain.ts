@@ -257,9 +257,10 @@ function rounded(over: bigint, under: bigint, mode: RoundingMode): bigint {
 
 function paymentStep(payment: Payment, unit: Exact): PaymentStep {
   const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
+  const isUnits = kind === 'units' || kind === 'creditedUnits'
   const shown = (count: number) =>
-    kind === 'units' ? exactText(product(wholeOf(count), unit)) : microsText(count)
-  const paid = kind === 'units' ? { units: Number(shown(amount)) } : { money: shown(amount) }
+    isUnits ? exactText(product(wholeOf(count), unit)) : microsText(count)
+  const paid = isUnits ? { units: Number(shown(amount)) } : { money: shown(amount) }
   const from = { owner: owner === 0 ? 'subscriber' : 'account', bucket } as const
   const group = parseGroupCounter(payment.counter)
   if (group !== null) {

@@ -4,6 +4,7 @@
  */
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
+import type { Client } from './charge-request.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -39,13 +40,14 @@ export interface Reservation {
 
 /**
  * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself.
+ * beside the payment itself. `creditedUnits`, `creditedMoney`: not paid, but credited to the bucket
+ * by a refund of no earlier event, and so below 0.
  */
 export interface Payment {
   owner: OwnerSlot
   bucketId: number
   prepaidIncludeId: number
-  kind: 'units' | 'money' | 'limit'
+  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
   amount: number
   /** The counter that it is; empty for prepaid credit. */
   counter: string
@@ -162,6 +164,8 @@ export interface Session {
   sessionId: string
   state: SessionState
   openedMs: number
+  /** Of the last request that told of it; null if none has. */
+  client: Client | null
   /** When an open session expires, or a tombstone is dropped; by the node's clock. */
   expiresMs: number
   /** Highest request number so far; -1 if none. */
@@ -182,6 +186,7 @@ export function withServices(session: Session, services: ServiceSession[]): Sess
     sessionId: session.sessionId,
     state: session.state,
     openedMs: session.openedMs,
+    client: session.client,
     expiresMs: session.expiresMs,
     lastNumber: session.lastNumber,
     processed: session.processed,

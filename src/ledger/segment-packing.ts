@@ -28,7 +28,12 @@ const PAYERS = 8
 const RARE = 16
 const ACCOUNT_DEBT = 32
 
-const PAYMENT_KINDS: readonly Payment['kind'][] = ['units', 'money', 'limit']
+const PAYMENT_KINDS: readonly Payment['kind'][] = [
+  ...(['units', 'money', 'limit', 'creditedUnits', 'creditedMoney'] as const),
+]
+/** The lower bits of a kind, and the flag that stands for the next one. */
+const PAYMENT_KIND_BITS = 3
+const PAYMENT_KIND_HIGH = 16
 const PAYMENT_OF_ACCOUNT = 4
 const PAYMENT_OF_COUNTER = 8
 
@@ -264,7 +269,9 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
 
 function writePayment(writer: Writer, payment: Payment): void {
   const isOfCounter = payment.counter !== '' || payment.left !== 0 || payment.total !== 0
-  let flags = PAYMENT_KINDS.indexOf(payment.kind)
+  const kind = PAYMENT_KINDS.indexOf(payment.kind)
+  let flags = kind & PAYMENT_KIND_BITS
+  if (kind > PAYMENT_KIND_BITS) flags |= PAYMENT_KIND_HIGH
   if (payment.owner === 1) flags |= PAYMENT_OF_ACCOUNT
   if (isOfCounter) flags |= PAYMENT_OF_COUNTER
   writer.u8(flags)
@@ -286,11 +293,13 @@ function readPayments(reader: Reader): Payment[] {
 function readPayment(reader: Reader): Payment {
   const flags = reader.u8()
   const isOfCounter = (flags & PAYMENT_OF_COUNTER) !== 0
+  const high = flags & PAYMENT_KIND_HIGH ? PAYMENT_KIND_BITS + 1 : 0
+  const kind = high + (flags & PAYMENT_KIND_BITS)
   return {
     owner: flags & PAYMENT_OF_ACCOUNT ? 1 : 0,
     bucketId: reader.number(),
     prepaidIncludeId: reader.number(),
-    kind: present(PAYMENT_KINDS[flags & 3], 'kind of a payment'),
+    kind: present(PAYMENT_KINDS[kind], 'kind of a payment'),
     amount: reader.number(),
     counter: isOfCounter ? reader.word() : '',
     left: isOfCounter ? reader.number() : 0,

@@ -91,6 +91,7 @@ function openSession(view: ChargeView, request: ChargeRequest, context: ChargeCo
     sessionId: request.sessionId,
     state: 'open',
     openedMs: context.nowMs,
+    client: null,
     expiresMs: 0,
     lastNumber: -1,
     processed: 0,

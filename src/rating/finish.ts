@@ -1,5 +1,6 @@
 /** What a session remembers of a request that was processed, and what becomes of the session. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import type { Client } from '../domain/charge-request.ts'
 import { remember } from '../domain/replay.ts'
 import type { Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
@@ -14,6 +15,7 @@ export function finishSession(
 ): void {
   const { kind, requestNumber } = request
   session.processed += 1
+  session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
   session.answered = remember(session.answered, { requestNumber, digest, outcome })
   if (refused) session.state = 'denied'
@@ -26,4 +28,11 @@ export function finishSession(
   // What late usage, or the refund of an event, will need stays.
   const isNeeded = open || session.state === 'expired' || kind === 'event'
   if (!isNeeded || refused) session.services = []
+}
+
+/** One that came late does not take back what its client has said of its state since. */
+function latestClient(known: Client | null, client: Client | null | undefined): Client | null {
+  if (client === null || client === undefined) return known
+  const isOlder = known?.name === client.name && known.stateId > client.stateId
+  return isOlder ? known : client
 }

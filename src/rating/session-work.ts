@@ -104,7 +104,8 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** A start that names no service opens the session all the same: its updates will. */
   private hasTrace(services: readonly ServiceOutcome[]): boolean {
-    const { kind } = this.request
+    const { kind, refund } = this.request
+    if (refund) return services.some(({ reason }) => reason === 'granted')
     if (!opens(kind) || (kind === 'start' && services.length === 0)) return true
     return services.some(leavesTrace)
   }
@@ -369,14 +370,15 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Gives back what the event took. */
   private refund(): ServiceOutcome[] {
     const { subscriber, account, session } = this
     session.services = session.services.slice()
-    const refunded = refundSession({ subscriber, account, session }, this.request)
+    const state = { subscriber, account, session }
+    const hasPrice = (service: ServiceRequest) => this.hasPrice(service)
+    const refunded = refundSession(state, this.identified, this.context, hasPrice)
     this.subscriber = refunded.subscriber
     this.account = refunded.account
-    for (const [service, change] of refunded.changes) this.line(service, change)
+    this.lines = refunded.lines
     return refunded.services
   }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -73,6 +76,22 @@ describe('health', () => {
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  })
+})
+
+describe('where everybody has to log in', () => {
+  it('is not ready until the first user is there', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tg-first-'))
+    await proxy.cut()
+    const closed = { TOLLGATE_ADMIN_OPEN_TO: 'nobody', TOLLGATE_DATA_DIR: dataDir }
+    const { get } = await start(closed)
+    expect(JSON.parse((await get('/health/ready')).body)).toMatchObject({ users: 'none' })
+    await proxy.restore()
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    const password = readFileSync(join(dataDir, 'admin-password'), 'utf8')
+    expect(password).not.toBe('')
+    expect(JSON.parse((await get('/health/ready')).body)).not.toHaveProperty('users')
+    rmSync(dataDir, { recursive: true })
   })
 })
 

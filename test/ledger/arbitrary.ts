@@ -180,6 +180,7 @@ export const session: fc.Arbitrary<Session> = fc.record({
   ...{ aid: amount, sid: amount, origin: text, sessionId: text },
   state: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const, 'denied' as const),
   ...{ openedMs: instant, expiresMs: instant, processed: amount },
+  client: fc.option(fc.record({ name: fc.string(), stateId: fc.nat() })),
   lastNumber: fc.integer({ min: -1, max: 2 ** 50 }),
   answered: fc.array(
     fc.record({ requestNumber: fc.integer({ min: -1 }), digest: amount, outcome }),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Payment, Session } from '../../src/domain/session.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
@@ -70,6 +70,22 @@ describe(`packed values (seed ${SEED})`, () => {
     )
     const result = operationOf('b', 2 ** 50)
     expect(unpackResult(packResult(result))).toEqual(result)
+  })
+
+  it('come back as they were where a refund has credited something', () => {
+    const kinds = ['creditedUnits', 'creditedMoney', 'limit', 'money', 'units'] as const
+    const payment = { prepaidIncludeId: 3, counter: '', left: 0, total: 0 }
+    fc.assert(
+      fc.property(line, (one) => {
+        const payments = kinds.map((kind, bucketId) => ({
+          ...payment,
+          ...{ kind, bucketId, amount: -bucketId - 1, owner: bucketId % 2 === 0 ? 0 : 1 },
+        })) as Payment[]
+        const record = { lines: [{ ...one, payments }], operations: [] }
+        expect(unpackRecord(packRecord(record))).toEqual(record)
+      }),
+      RUNS,
+    )
   })
 
   it('come back as they were where an answer says what the session does', () => {

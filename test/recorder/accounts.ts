@@ -157,7 +157,7 @@ function sessionOf(
   reservation: Reservation,
 ): Session {
   return {
-    ...{ ...identity, state: 'open', openedMs: NOW_MS, expiresMs },
+    ...{ ...identity, state: 'open', openedMs: NOW_MS, client: null, expiresMs },
     ...{ lastNumber: 0, processed: 1, answered: [] },
     services: [
       {
