@@ -31,7 +31,8 @@ export class AccountSweep {
   private readonly lines: Line[] = []
 
   /**
-   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the open
+   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
+   * open
    * sessions expire; without it, those that are due.
    */
   constructor(
