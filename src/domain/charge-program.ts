@@ -36,6 +36,8 @@ export interface ChargeProgram {
    * `expired`: its segment stays, and usage with it is late.
    */
   end: 'none' | 'ended' | 'closed' | 'expired'
+  /** A service that was never used ends, and has a line all the same: `next` begins for it. */
+  isUnused?: boolean
   /** What the segments before the last boundary of time reserved, and usage after it may take. */
   held?: Reservation
   /** Usage after the boundary follows: what prepaid buckets hold for it stays held (`kept`). */

@@ -121,6 +121,11 @@ export function costOf({ endedMicros, segment }: ServiceSession): number {
   return segment === null ? endedMicros : endedMicros + segment.charged
 }
 
+/** Whether nothing was ever granted to it or used of it, and no line of it has ended. */
+export function isUntouched({ segment, usedTotal, segmentsEnded }: ServiceSession): boolean {
+  return segment === null && usedTotal === 0 && segmentsEnded === 0
+}
+
 /** The service of an event with its segment. */
 export function reopened({ service, changes }: Settlement): ServiceSession {
   const segment = changes.at(-1)?.segment ?? null
@@ -213,9 +218,10 @@ export function endSegment(work: Work, segment: Segment, state: Line['state']): 
   reportEnd(work, segment, state)
 }
 
-/** A segment that nothing came of has no line. */
+/** A segment that nothing came of has no line, but for one of a service that was never used. */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
-  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
+  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
+  if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
   for (const change of work.changes) {
     if (change.segment !== segment) continue
     change.state = state

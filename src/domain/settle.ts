@@ -49,7 +49,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
   }
   const { service } = work
   assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
-  if (program.used > 0) openForUse(work, program)
+  if (program.used > 0 || program.isUnused) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) reserveNext(work, segmentForGrant(work, program), program)
   noteReport(work, program)

@@ -12,7 +12,7 @@ import {
 } from '../domain/catalogue.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeProgram } from '../domain/charge-program.ts'
-import type { ServiceRequest } from '../domain/charge-request.ts'
+import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoney } from '../domain/debt.ts'
@@ -275,11 +275,23 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
   return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
+/** Whether a service ends that nothing was used of or granted to: its line needs a rate. */
+export function endsUnused(
+  kind: RequestKind,
+  requested: number,
+  used: number,
+  { segment, usedTotal }: ServiceSession,
+): boolean {
+  if (kind !== 'release' && kind !== 'event') return false
+  return requested === 0 && used === 0 && usedTotal === 0 && segment === null
+}
+
 /**
  * Whether the catalogue is needed at all for the units asked for and used: what was granted keeps
  * its own price, and so does what is reported late.
  */
 export function needsRating(
+  kind: RequestKind,
   requested: number,
   used: number,
   service: ServiceSession,
@@ -287,7 +299,7 @@ export function needsRating(
   atMs: number,
 ): boolean {
   if (requested > 0) return true
-  if (used <= 0) return false
+  if (used <= 0) return !isLate && endsUnused(kind, requested, used, service)
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false

@@ -1,5 +1,4 @@
 /** The states of one request while its services are settled one after the other. */
-import { present } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type {
@@ -12,12 +11,20 @@ import {
   type ChargeRequest,
   opens,
   type ServiceRequest,
+  serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
-import { appended, costOf, NOTHING_HELD, reopened, startedService } from '../domain/segment.ts'
+import {
+  appended,
+  costOf,
+  isUntouched,
+  NOTHING_HELD,
+  reopened,
+  startedService,
+} from '../domain/segment.ts'
 import {
   type Reservation,
   type SegmentStart,
@@ -34,9 +41,10 @@ import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './d
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
-import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
+import { buildProgram, endsUnused, needsRating, type RatedService } from './program.ts'
 import { refundSession } from './refund.ts'
-import { settleUnits, type UnitWork } from './service-units.ts'
+import { ServiceRates } from './service-rates.ts'
+import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
 /** What holds for a service from now on. */
 interface Rated {
@@ -46,19 +54,11 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after'>>
+type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
 
 const NO_MORE: SettleMore = {}
 
-/** What settling a service changes. */
-interface WorkState {
-  subscriber: OwnerState
-  account: OwnerState | null
-  services: ServiceSession[]
-  lines: Line[]
-}
-
-export class SessionWork implements UnitWork<WorkState> {
+export class SessionWork implements UnitWork {
   private subscriber: OwnerState
   private account: OwnerState | null
   /** A copy, whose list of services is replaced and never changed in place. */
@@ -67,6 +67,7 @@ export class SessionWork implements UnitWork<WorkState> {
   private readonly request: ChargeRequest
   private readonly identified: IdentifiedRequest
   private readonly context: ChargeContext
+  private readonly rates: ServiceRates
   /** The session has expired: what is reported is settled, and nothing is granted. */
   private readonly isLate: boolean
 
@@ -82,6 +83,7 @@ export class SessionWork implements UnitWork<WorkState> {
     this.identified = identified
     this.request = identified.request
     this.context = context
+    this.rates = new ServiceRates(identified.request, context)
     this.isLate = session.state === 'expired'
   }
 
@@ -131,12 +133,17 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   settle(wanted: ServiceRequest): ServiceOutcome {
+    const { services } = this.session
     const kept = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, kept)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+    // What was refused at first is none of the session's.
+    if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
+      this.session.services = services
+    }
     if (wanted.checksCredit && wanted.requested === 0) this.checkCredit(wanted, outcome)
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
@@ -156,10 +163,7 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   hasPrice(service: ServiceRequest): boolean {
-    const { profile } = this.context
-    if (profile === null) return false
-    const usage = this.usage(service, this.request.eventTimeMs)
-    return rateService(this.context, profile, usage) !== 'noRate'
+    return this.rates.hasPrice(service)
   }
 
   state(): WorkState {
@@ -198,7 +202,8 @@ export class SessionWork implements UnitWork<WorkState> {
       return denied(asked, rated)
     }
     this.settleOne(service, left.used, 0, null, 'none', { held })
-    return asked.requested === 0 ? this.settledOnly(asked) : denied(asked, rated)
+    const isSettled = asked.requested === 0 && this.request.kind !== 'event'
+    return isSettled ? this.settledOnly(asked) : denied(asked, rated)
   }
 
   /**
@@ -209,7 +214,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const { segment } = kept
     const { eventTimeMs } = this.request
     if (segment === null || asked.used <= 0 || this.isLate) return unsettled(kept, asked)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.rateAt(asked, atMs))
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.rates.find(asked, atMs))
     if (boundaries.length === 0) return unsettled(kept, asked)
     const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
     const split = unsettled(kept, asked)
@@ -235,9 +240,13 @@ export class SessionWork implements UnitWork<WorkState> {
   ): ServiceOutcome {
     const { kind, pretend } = this.request
     const { used, requested } = asked
-    const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
+    const isUnused = !this.isLate && endsUnused(kind, requested, used, service)
+    const ends = kind === 'release' || isUnused
+    const end = this.isLate ? 'expired' : ends ? 'closed' : 'none'
     const after = requested === 0 ? null : this.after(asked, rated.start)
-    const settled = this.settleOne(service, used, requested, rated.start, end, { held, after })
+    const more = { held, after, isUnused }
+    const settled = this.settleOne(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.keep(reopened(settled))
     if (asked.requested === 0) return this.settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
@@ -271,7 +280,7 @@ export class SessionWork implements UnitWork<WorkState> {
   private after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
     const { kind, eventTimeMs } = this.request
     if (kind === 'event' || granting === null) return null
-    const rateAt = (atMs: number) => this.rateAt(asked, atMs)
+    const rateAt = (atMs: number) => this.rates.find(asked, atMs)
     return afterBoundary(this.context, this.owners(), granting, eventTimeMs, rateAt)
   }
 
@@ -299,33 +308,19 @@ export class SessionWork implements UnitWork<WorkState> {
   private rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.request
     const { requested, used } = asked
-    if (!needsRating(requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
-    const { profile } = this.context
-    if (profile === null) return 'unknownSubscriber'
-    const rated = rateService(this.context, profile, this.usage(asked, eventTimeMs))
+    const { kind } = this.request
+    if (!needsRating(kind, requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
+    const rated = this.rates.at(asked, eventTimeMs)
     if (typeof rated === 'string' || wantsNone(rated.wanted)) return rated
     return { start: this.opened(rated), untilMs: rated.untilMs }
   }
 
   /** The start of a segment, with the counters that pay for it open. */
   private opened(rated: RatedService): SegmentStart {
-    const profile = present(this.context.profile, 'profile that it was rated with')
-    const { owners, start } = openPayers(this.owners(), rated, profile)
+    const { owners, start } = openPayers(this.owners(), rated, this.rates.profile)
     this.subscriber = owners.subscriber
     this.account = owners.account
     return start
-  }
-
-  /** Null if it cannot be rated then. */
-  private rateAt(asked: ServiceRequest, atMs: number): RatedService | null {
-    const { profile } = this.context
-    if (profile === null) return null
-    const rated = rateService(this.context, profile, this.usage(asked, atMs))
-    return typeof rated === 'string' ? null : rated
-  }
-
-  private usage(service: ServiceRequest, atMs: number) {
-    return { service, fields: this.request.fields, atMs, nowMs: this.context.nowMs }
   }
 
   private settleOne(
@@ -339,13 +334,14 @@ export class SessionWork implements UnitWork<WorkState> {
     const { subscriber, account } = this
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
-    const { atMs = this.request.eventTimeMs, held, keeps, after } = more
+    const { atMs = this.request.eventTimeMs, held, keeps, after, isUnused } = more
     const exact = this.request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
     const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
     if (held !== undefined && held !== NOTHING_HELD) program.held = held
     if (keeps === true) program.keeps = true
     if (after) program.after = after
+    if (isUnused) program.isUnused = true
     const settled = settle(state, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
@@ -372,7 +368,17 @@ export class SessionWork implements UnitWork<WorkState> {
   private closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.settleOne(service, 0, 0, null, 'closed')
+      else if (isUntouched(service)) this.closeUntouched(service)
     }
+  }
+
+  /** What cannot be rated has no line. */
+  private closeUntouched(service: ServiceSession): void {
+    const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
+    const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
+    const asked = serviceRequest({ ...named, requested: 0 })
+    const rated = this.rate(asked, service)
+    if (typeof rated !== 'string') this.settleRated(service, asked, rated, NOTHING_HELD)
   }
 
   private refund(): ServiceOutcome[] {

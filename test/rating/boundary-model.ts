@@ -51,8 +51,8 @@ function begin({ tiers }: ModelTariff, position: bigint): { units: bigint; price
       continue
     }
     if (!ceil) return { units: 1n, price: fraction(price.over, price.under * interval) }
-    const end = to === null ? position + interval : to
-    return { units: end - position < interval ? end - position : interval, price }
+    if (to !== null && to - position < interval) return { units: to - position, price }
+    return { units: interval, price }
   }
   return { units: 1n, price: fraction(0) }
 }
