@@ -232,8 +232,6 @@ describe('services', () => {
     [[data, { ...data, rating_group: '1' }], 'services.1.usaget'],
     [[{ ...data, rating_group: -1 }], 'services.0.rating_group'],
     [[{ ...data, rating_group: 2 ** 32 }], 'services.0.rating_group'],
-    [[{ ...data, service_identifier: 'x' }], 'services.0.service_identifier'],
-    [[{ ...data, service_identifier: [2 ** 32] }], 'services.0.service_identifier'],
     [[{ ...data, called_number: '' }], 'services.0.called_number'],
     [[{ ...data, called_number: {} }], 'services.0.called_number'],
   ])('refuses %j', (services, field) => expect(fieldOf({ ...update, services })).toBe(field))
@@ -241,18 +239,6 @@ describe('services', () => {
   it('takes the same usage type for different rating groups', () => {
     const services = [data, { ...data, rating_group: 2 }]
     expect(requestOf({ ...update, services }).services).toHaveLength(2)
-  })
-
-  it('takes the same rating group for different service identifiers, in any order of them', () => {
-    const services = [data, 7, [9, 8, 9]].map((service_identifier) =>
-      service_identifier === data ? data : { ...data, service_identifier },
-    )
-    const names = requestOf({ ...update, services }).services.map((one) => one.serviceIdentifier)
-    expect(names).toEqual(['', '7', '8,9'])
-    const twice = [{ ...data, service_identifier: [8, 9] }, services[2]]
-    expect(fieldOf({ ...update, services: twice })).toBe('services.1.usaget')
-    const single = requestOf({ ...update, usaget: 'data', service_identifier: 7 }).services
-    expect(single).toMatchObject([{ serviceIdentifier: '7' }])
   })
 
   it('stands in place of the single fields', () => {

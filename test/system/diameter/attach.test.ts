@@ -53,7 +53,7 @@ describe('a session without services', () => {
   const first = (name: string, sid: number) =>
     creditControl(name, 'initial', 0, { ...MSI, ...subscription(sid) })
 
-  it('is open without money, for its services, and ends without a line', async () => {
+  it('is open without money, for its services, and pays for what they used', async () => {
     const rich = dataSession('attach;rich', 0)
     expect(await ask(rich.initial(2 * ALL))).toMatchObject({ 'Result-Code': 2001 })
     const begin = first('attach;poor', poor)
@@ -76,7 +76,9 @@ describe('a session without services', () => {
     const end = { ...creditControl('attach;poor', 'termination', 3, { 'Termination-Cause': 1 }) }
     expect(await ask(end)).toMatchObject({ 'Result-Code': 2001 })
     expect(await node.moneyOf(poor)).toEqual(money(0, 0))
-    expect(await linesOf('attach;poor')).toEqual([])
+    // It was granted something, and has used none of it.
+    await waitUntil('its line', async () => (await linesOf('attach;poor')).length === 1)
+    expect(await linesOf('attach;poor')).toMatchObject([{ usagev: 0, aprice: 0 }])
   })
 
   it('is asked to authorize anew, and to end', async () => {

@@ -2,12 +2,9 @@
 import { Scene } from '../../../rating/scene.ts'
 import { builtIn, context as decoding, dialectOf } from './file-type.ts'
 
-type Avps = Record<string, unknown>
+export type Avps = Record<string, unknown>
 
 const TYPES = ['', 'start', 'update', 'release', 'event']
-
-/** Parsed JSON: tests read it by the names of its AVPs. */
-export type Answer = ReturnType<typeof JSON.parse>
 
 const codec = dialectOf(builtIn())
 
@@ -20,13 +17,13 @@ export class Gateway {
   }
 
   /** The answer to a CCR with the next number. */
-  send(type: 'I' | 'U' | 'T' | 'E', avps: Avps = {}): Answer {
+  send(type: 'I' | 'U' | 'T' | 'E', avps: Avps = {}): Avps {
     const number = this.#number
     this.#number += 1
     return this.sendAs(number, type, avps)
   }
 
-  sendAs(number: number, type: 'I' | 'U' | 'T' | 'E', avps: Avps): Answer {
+  sendAs(number: number, type: 'I' | 'U' | 'T' | 'E', avps: Avps): Avps {
     const message = {
       'Session-Id': 's',
       'CC-Request-Type': ['', 'I', 'U', 'T', 'E'].indexOf(type),
@@ -45,9 +42,13 @@ export class Gateway {
   }
 
   /** The answers to several services of a message, in the order of the answer. */
-  ask(type: 'I' | 'U' | 'T', services: readonly Avps[]): Answer[] {
-    return this.send(type, { 'Multiple-Services-Credit-Control': services })[
-      'Multiple-Services-Credit-Control'
-    ]
+  ask(
+    type: 'I' | 'U' | 'T',
+    services: readonly Avps[],
+    more: Avps = {},
+  ): readonly [Avps, ...Avps[]] {
+    const list = { 'Multiple-Services-Credit-Control': services }
+    const answer = this.send(type, { ...list, ...more })
+    return answer['Multiple-Services-Credit-Control'] as readonly [Avps, ...Avps[]]
   }
 }
