@@ -31,8 +31,8 @@ export class AccountSweep {
   private readonly lines: Line[] = []
 
   /**
-   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the open
-   * sessions expire; without it, those that are due.
+   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
+   * open sessions expire; without it, those that are due.
    */
   constructor(
     due: DueSession[],

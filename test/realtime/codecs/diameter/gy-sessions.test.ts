@@ -164,7 +164,7 @@ describe('services of one rating group', () => {
     const gateway = new Gateway(withMoney(1000))
     const units = { 'CC-Total-Octets': 10 }
     const answers = gateway.ask('I', [
-      service(1, asked({ 'CC-Total-Octets': '18446744073709551615' })),
+      service(1, asked({ 'CC-Total-Octets': '-1' })),
       service(2, asked(units)),
       service(3, asked({ 'CC-Money': { 'Unit-Value': { 'Value-Digits': -1 } } })),
       { 'Rating-Group': 20, ...asked({ 'CC-Money': { 'Unit-Value': { 'Value-Digits': 1 } } }) },
