@@ -60,7 +60,8 @@ export interface ServiceRequest {
 
 /**
  * The network element that sent a request, which may be behind a relay. A `stateId` that grows
- * tells that it has lost its sessions (RFC 6733 section 8.16).
+ * tells
+ * that it has lost its sessions (RFC 6733 section 8.16).
  */
 export interface Client {
   name: string

@@ -38,7 +38,8 @@ interface Continued {
 }
 
 /**
- * What a new segment goes on from. Another rate begins anew. `othersBorne`: whether the access price
+ * What a new segment goes on from. Another rate begins anew. `othersBorne`: whether the access
+ * price
  * of other categories was due before.
  */
 export function continued(
@@ -101,7 +102,9 @@ function otherAfter(
   return { other, course: courseAfter(last.tariff, course, used, access, other.tariff) }
 }
 
-/** `units` of a segment were priced, and what comes next is priced at another tariff or the same. */
+/**
+ * `units` of a segment were priced, and what comes next is priced at another tariff or the same.
+ */
 function courseAfter(
   tariff: Tariff,
   course: Course,

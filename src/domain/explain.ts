@@ -41,7 +41,8 @@ export interface TierStep {
 
 /**
  * What changes the sum of the tiers, in this order; `amount` is added, or the price from here.
- * `begun`: units of an interval that began before, at another price. `credited`: of a minimum charge
+ * `begun`: units of an interval that began before, at another price. `credited`: of a minimum
+ * charge
  * that was paid before. `earlier`: the units before these in the session, and what they cost.
  */
 export type ChangeStep =

@@ -32,7 +32,8 @@ export class AccountSweep {
 
   /**
    * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
-   * open sessions expire; without it, those that are due.
+   * open
+   * sessions expire; without it, those that are due.
    */
   constructor(
     due: DueSession[],

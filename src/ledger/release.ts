@@ -16,8 +16,8 @@ const BUSY_PAUSE_MS = 2
 /**
  * What it holds goes back, and its lines end; usage that is reported late is still settled. Gives
  * the session as it was; null if it is not open any more, or not `isMeant`: then nothing moves.
- * Throws `ContentionError`, `CorruptValueError` or `StoreDownError`: after the last it may have
- * ended.
+ * Throws
+ * `ContentionError`, `CorruptValueError` or `StoreDownError`: after the last it may have ended.
  */
 export async function releaseSession(
   ledger: Ledger,

@@ -1,4 +1,6 @@
-/** Ends the sessions that restarted clients have lost (RFC 6733 section 8.16). */
+/**
+ * Ends the sessions that restarted clients have lost (RFC 6733 section 8.16), as the sweep would.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '../domain/session.ts'
 import { forgetRestarts, pendingRestarts, type Restarts } from '../store/client-states.ts'
@@ -21,9 +23,11 @@ export interface RestartOptions {
 }
 
 /**
- * Looks through all open sessions once, if any client has restarted; gives how many have ended. A
- * session that is contended or damaged is left to its validity. Throws `StoreDownError`: then all
- * is looked through again the next time.
+ * Looks through all open sessions once, if any client has restarted; gives how many have ended.
+ * What
+ * holds up a session, or damages it, leaves it to its validity. Throws `StoreDownError`: then all
+ * is
+ * looked through again the next time.
  */
 export async function endLostSessions(ledger: Ledger, options: RestartOptions): Promise<number> {
   const restarts = await pendingRestarts(ledger.redis)

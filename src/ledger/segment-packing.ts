@@ -4,7 +4,8 @@
  *
  *   segment      pricing | u8 flags | payers | end | number | counts
  *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
- *                debt, lapsed units and micros | debt of the account | payments (payment-packing.ts) |
+ *                debt, lapsed units and micros | debt of the account | payments (payment-
+ *                packing.ts) |
  *                first and last time | what it goes on from (carried-packing.ts)
  *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
  *   payer        u8 flags | bucket | the bucket that it also counts in

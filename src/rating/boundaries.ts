@@ -1,4 +1,6 @@
-/** Boundaries of time: ends of billing cycles, and edges of time bands where another price begins. */
+/**
+ * Boundaries of time: ends of billing cycles, and edges of time bands where another price begins.
+ */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
@@ -44,7 +46,9 @@ export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt):
   return found
 }
 
-/** Usage by the boundaries: at the first one as the network element says, if it does, else by time. */
+/**
+ * Usage by the boundaries: at the first one as the network element says, if it does, else by time.
+ */
 export function sharesOf(
   { used, usedBefore }: ServiceRequest,
   { reportedMs }: ServiceSession,

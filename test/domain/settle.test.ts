@@ -212,7 +212,7 @@ describe('usage', () => {
 })
 
 describe('a segment', () => {
-  it('ends when a grant is asked for under another key, and the next one begins the next interval', () => {
+  it('ends when a grant is asked for under another key; the next begins a new interval', () => {
     const scene = new Scene('10/10', 'money 100')
     scene.step({ requested: 5 })
     const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })

@@ -1,4 +1,6 @@
-/** Prices over ends of cycles and edges of bands, against an exact model, however it is reported. */
+/**
+ * Prices over ends of cycles and edges of bands, against an exact model, however it is reported.
+ */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'

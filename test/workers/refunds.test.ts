@@ -91,7 +91,7 @@ describe('a refund', () => {
     ])
   })
 
-  it('of no event is refused beyond the limit, and under the session of another', async () => {
+  it('of no event is refused beyond the limit, and under another session', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.credit(2, MONEY, 1_000_000)
     expect((await scene.charge(standalone(1, 0, 1_000_001)))[0]?.reason).toBe('refundLimit')

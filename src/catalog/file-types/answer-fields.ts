@@ -94,7 +94,9 @@ const readers = {
     const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
     return ratingGroup < 0 ? undefined : ratingGroup
   },
-  /** What tells services of one rating group apart, a number or several; if the request named any. */
+  /**
+   * What tells services of one rating group apart, a number or several; if the request named any.
+   */
   service_identifier: ({ outcome }, service) => {
     const { serviceIdentifier } = service ?? outcome.services[0] ?? NO_SERVICE
     return identifierValue(serviceIdentifier) ?? undefined
@@ -263,7 +265,9 @@ function grantedVolume(answer: Answer, service: ServiceOutcome | null): AnswerVa
   return grantOf(answer, service)?.granted
 }
 
-/** Only a grant is valid for some time: where none was asked for it is 0 units, which may be told. */
+/**
+ * Only a grant is valid for some time: where none was asked for it is 0 units, which may be told.
+ */
 function hasGrant(answer: Answer, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false

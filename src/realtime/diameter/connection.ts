@@ -24,7 +24,7 @@ import {
 } from './peer-machine.ts'
 import { Reading } from './reading.ts'
 import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
-import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage } from './sort-message.ts'
+import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage, whyOf } from './sort-message.ts'
 import type { DiameterConnection, Surroundings } from './surroundings.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
@@ -392,9 +392,3 @@ export class PeerConnection implements DiameterConnection {
     if (this.#why === '') this.#why = why
   }
 }
-
-const whyOf = {
-  unsupportedCommand: 'the command is not supported',
-  unsupportedApplication: 'the application is not supported',
-  invalidBits: 'the flags of the header are wrong',
-} as const

@@ -31,7 +31,9 @@ export interface DiameterServiceOptions {
   readonly dialects: Dialects
   readonly charge: Charge
   readonly rateLimits: RateLimits
-  /** Where the states of clients are kept for all nodes; without it no restart is noticed. */
+  /**
+   * Where the states of clients are kept for all nodes; without it nothing is inferred from them.
+   */
   readonly openStates?: () => Promise<ClientStates>
   readonly intake: Intake
 }
