@@ -49,6 +49,9 @@ export function misfit(
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 
+/** The answer to a subscriber who asks for a refund of what another subscriber has paid. */
+export const OTHERS_EVENT = { reason: 'unknownSession', detail: '' } as const
+
 /** Only a closed event that still has something to give back can be refunded. */
 function refundMisfit({ state, services }: Session): { reason: Reason; detail: string } | null {
   // Of a session that was closed no services stay.

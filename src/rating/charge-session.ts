@@ -4,7 +4,7 @@
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
-import { findAnswer, misfit } from '../domain/replay.ts'
+import { findAnswer, misfit, OTHERS_EVENT } from '../domain/replay.ts'
 import { newlyUsed, serviceOf } from '../domain/reported.ts'
 import { isUntouched } from '../domain/segment.ts'
 import type { Session } from '../domain/session.ts'
@@ -63,7 +63,8 @@ export function chargeSession(
     if (answer !== null) return { outcome: answer, commit: null }
   }
   const { aid, sid } = view.subscriber
-  const problem = misfit(known, request)
+  const isOthers = request.refund && known !== null && known.sid !== sid
+  const problem = isOthers ? OTHERS_EVENT : misfit(known, request)
   if (problem !== null) {
     return { outcome: plainOutcome(problem.reason, problem.detail, aid, sid), commit: null }
   }

@@ -1,7 +1,7 @@
 /** Session ids that turn out to be at home already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, isAmountRefund, opens } from '../domain/charge-request.ts'
-import { findAnswer, misfit } from '../domain/replay.ts'
+import { findAnswer, misfit, OTHERS_EVENT } from '../domain/replay.ts'
 import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
@@ -77,9 +77,6 @@ async function resolveOne(
     items.splice(items.indexOf(item), 1)
   }
 }
-
-/** Of a subscriber who wants to be given back what another one has paid. */
-const OTHERS_EVENT = { reason: 'unknownSession', detail: '' } as const
 
 async function loadSession(ledger: Ledger, home: Home, sessionKey: string) {
   const [loaded] = await ledger.load([{ ...home, sessionKeys: [sessionKey] }])

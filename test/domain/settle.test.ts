@@ -258,10 +258,11 @@ describe('a segment', () => {
     ])
   })
 
-  it('without usage leaves no line', () => {
+  it('without usage leaves a line of nothing when the service closes', () => {
     const scene = new Scene('1/1', 'units 100')
     scene.step({ requested: 10 })
-    expect(scene.step({ end: 'closed' }).changes).toEqual([])
+    const { changes } = scene.step({ end: 'closed' })
+    expect(changes).toMatchObject([{ segment: { used: 0, charged: 0 }, state: 'closed' }])
     expect(scene.column('free')).toBe('100')
   })
 

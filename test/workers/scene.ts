@@ -172,7 +172,7 @@ const readProfile: ProfileReader = async ({ value }) => {
   return found === null ? null : { found, validUntilMs: found.toMs }
 }
 
-const SETTINGS = {
+const CHARGE_SETTINGS = {
   ...{ validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
   ...{ refundMicrosMax: 1_000_000, refundUnitsMax: 10_000_000 },
 }
@@ -221,7 +221,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
       ...{ defaultTax: 'DEFAULT_VAT', mapTax: () => null, isFreeNumber: () => false },
       finder,
       profile: null,
-      settings: SETTINGS,
+      settings: CHARGE_SETTINGS,
       nowMs,
     }),
     isCatalogueLoaded: () => true,
