@@ -173,11 +173,9 @@ export class PeerConnection implements DiameterConnection {
         const checked = checkedAvps(bytes, REQUIRED[kind])
         const { problem } = checked
         const why = this.state === 'waitCer' ? 'no CER' : 'DPR of the peer'
-        if (problem !== null) this.#step('request', { why, bytes, problem })
-        else {
-          this.#step(kind, { why, bytes })
-          if (this.#isUp) this.#noteState(uint32Of(checked.avps, avpCode.originStateId))
-        }
+        this.#step(problem === null ? kind : 'request', { why, bytes, problem })
+        if (checked.problem !== null || !this.#isUp) break
+        this.#noteState(uint32Of(checked.avps, avpCode.originStateId) ?? 0)
         break
       }
       case 'dwa':
@@ -218,8 +216,8 @@ export class PeerConnection implements DiameterConnection {
     this.#step('cerRefused', { why: `refused: ${why}`, bytes: answer })
   }
 
-  #noteState(stateId: number | undefined): void {
-    if (stateId === undefined || stateId === 0 || stateId === this.stateId) return
+  #noteState(stateId: number): void {
+    if (stateId === 0 || stateId === this.stateId) return
     this.stateId = stateId
     this.#around.onState(this)
   }

@@ -38,8 +38,14 @@ describe('what a CER says', () => {
     ['and what a vendor made', [...cerAvps(), avp(1, Buffer.from('x'), 9, false)], false],
   ])('%s', (_what, avps, isVendorSpecific) => {
     expect(readCapabilities(cer(avps))).toEqual({
-      capabilities: { originHost: HOST, originRealm: REALM, isVendorSpecific },
+      capabilities: { originHost: HOST, originRealm: REALM, isVendorSpecific, stateId: 0 },
       problem: null,
+    })
+  })
+
+  it('of its state', () => {
+    expect(readCapabilities(cer([...cerAvps(), uint32Avp(278, 77)]))).toMatchObject({
+      capabilities: { stateId: 77 },
     })
   })
 })
