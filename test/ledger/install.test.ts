@@ -55,15 +55,15 @@ it('takes over a ledger of an older format, and leaves a newer one alone', async
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   const { meta } = createKeys(partitions)
-  for (const older of ['1', '2', '3', '4']) {
+  for (const older of ['1', '2', '3', '4', '5']) {
     await redis.client.hset(meta, 'format', older)
     expect(await ensureLedger(redis, partitions, record)).toEqual([])
     // Of sessions, which older processes cannot read.
-    expect(await redis.client.hget(meta, 'format')).toBe('5')
+    expect(await redis.client.hget(meta, 'format')).toBe('6')
   }
-  await redis.client.hset(meta, 'format', '6')
+  await redis.client.hset(meta, 'format', '7')
   await expect(ensureLedger(redis, partitions, record)).rejects.toThrow(
-    'ledger format is 5, but this ledger was installed with 6',
+    'ledger format is 6, but this ledger was installed with 7',
   )
 })
 
