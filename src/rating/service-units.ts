@@ -2,10 +2,12 @@
  * A service whose request names several kinds of units: which of them are charged, and the one
  * answer for all of them.
  */
+import type { OwnerState } from '../domain/bucket.ts'
 import type { PartGrant, ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ServicePart, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import type { Line } from '../domain/line.ts'
 import { findService } from '../domain/reported.ts'
-import type { Session } from '../domain/session.ts'
+import type { ServiceSession, Session } from '../domain/session.ts'
 
 export interface ChosenUnits {
   /** Each is a service of its own in the session. Never empty. */
@@ -92,13 +94,21 @@ function partRequest(
   return service
 }
 
+/** What settling a service changes. */
+export interface WorkState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceSession[]
+  lines: Line[]
+}
+
 /** Settles services one by one, and can go back. */
-export interface UnitWork<State> {
+export interface UnitWork {
   readonly session: Session
   settle(service: ServiceRequest): ServiceOutcome
   hasPrice(service: ServiceRequest): boolean
-  state(): State
-  restore(state: State): void
+  state(): WorkState
+  restore(state: WorkState): void
 }
 
 /** How often what is asked for is halved so that the same money pays for all kinds of units. */
@@ -108,8 +118,8 @@ const HALVINGS_MAX = 40
  * Settles all that is charged. Either all kinds of units are granted or none is, since the first
  * that ends stops all of them. `isExact`: nothing less than what is asked for.
  */
-export function settleUnits<State>(
-  work: UnitWork<State>,
+export function settleUnits(
+  work: UnitWork,
   wanted: ServiceRequest,
   isExact: boolean,
 ): ServiceOutcome {

@@ -36,6 +36,7 @@ const line: Line = {
     tiers: [{ units: UNLIMITED, interval: 1_000_000, price: 600_000, ceil: true }],
     ...{ access: 34_567, extraDigits: 0, terms: null },
   },
+  carried: null,
   lapsedUnits: 4,
   lapsedMicros: 5,
   payments: [

@@ -216,7 +216,10 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
       ...{ defaultTax: 'DEFAULT_VAT', mapTax: () => null, isFreeNumber: () => false },
       finder,
       profile: null,
-      settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
+      settings: {
+        ...{ validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
+        ...{ refundMicrosMax: 1_000_000, refundUnitsMax: 10_000_000 },
+      },
       nowMs,
     }),
     isCatalogueLoaded: () => true,

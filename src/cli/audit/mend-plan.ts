@@ -5,7 +5,7 @@
  */
 
 import { projectedBuckets } from '../../catalog/balance-document.ts'
-import { amountTaken, debtsOfLine } from '../../catalog/line-document.ts'
+import { amountsOfPayment, debtsOfLine } from '../../catalog/line-document.ts'
 import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
@@ -200,7 +200,8 @@ class Deltas {
       if (isOurs(owner === 1)) add(bucketId, -amount)
     }
     for (const payment of recorded?.payments ?? []) {
-      if (isOurs(payment.owner === 'account')) add(payment.bucket_id, amountTaken(payment))
+      if (isOurs(payment.owner === 'account'))
+        add(payment.bucket_id, amountsOfPayment(payment).spent)
     }
     for (const [id, amount] of paid) {
       const { lost, all } = this.of(id)
