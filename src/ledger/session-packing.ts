@@ -4,8 +4,8 @@
  *   session  u8 6 | u8 state, with 80 added before a client | name and state of the client | origin |
  *            session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
- *   service  rating group | usage type | u8 flags | service identifier | called number | last report | units of all
- *            reports, what the ended segments cost, their number | segment | reservation
+ *   service  rating group | usage type | u8 flags | service identifier | called number | last
+ *            report | units of all reports, what the ended segments cost, their number | segment | reservation
  *
  * Format 5 has no clients, debt of accounts, service identifiers or parts of grants; the rest is
  * the same.
