@@ -194,7 +194,7 @@ function rateUses(step: RatingStep): RateUse[] {
   ]
 }
 
-function paymentDocument(payment: Payment): PaymentDocument {
+export function paymentDocument(payment: Payment): PaymentDocument {
   const { owner, bucketId, prepaidIncludeId, counter } = payment
   return {
     owner: owner === 0 ? 'subscriber' : 'account',

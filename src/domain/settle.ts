@@ -213,7 +213,7 @@ function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, unit
   const held = program.held ?? NOTHING_HELD
   const plan = allocateUsed(work, segment, order, units, held)
   const heldBack = releaseHeld(work, held)
-  debitPlan(work, segment, order, plan, units)
+  debitPlan(work, segment, order, plan, units, program.ended)
   for (const hold of heldBack) returnHeld(work, segment, program, hold)
 }
 
@@ -223,6 +223,7 @@ function debitPlan(
   order: readonly Payer[],
   plan: Allocation,
   units: number,
+  ended: readonly Payer[] = [],
 ): void {
   for (const slice of plan.slices) {
     if (slice.bucket === null) {
@@ -244,7 +245,7 @@ function debitPlan(
   const payers = payersOf(segment, order)
   const carrier = payers.find((payer) => carriesOverUse(work, payer))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
-  if (cost > 0) owe(work, segment, debtorOf(work, payers, program.ended ?? []), cost)
+  if (cost > 0) owe(work, segment, debtorOf(work, payers, ended), cost)
 }
 
 function owe(work: Work, segment: Segment, debtor: OwnerSlot, micros: number): void {

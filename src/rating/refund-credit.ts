@@ -73,7 +73,7 @@ export function creditRefund(
 
 /** Infinity: more than can be counted. */
 function priceOfAll({ tariff, others, payers, isPrepaid }: SegmentStart, units: number): number {
-  const used = { used: 0, covered: 0, priced: 0, charged: 0 }
+  const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
   try {
     return priceOf({ tariff, others, access: true, payers, isPrepaid, ...used }, units, units)
   } catch (error) {

@@ -103,12 +103,12 @@ export interface WorkState {
 }
 
 /** Settles services one by one, and can go back. */
-export interface UnitWork {
+export interface UnitWork<State> {
   readonly session: Session
   settle(service: ServiceRequest): ServiceOutcome
   hasPrice(service: ServiceRequest): boolean
-  state(): WorkState
-  restore(state: WorkState): void
+  state(): State
+  restore(state: State): void
 }
 
 /** How often what is asked for is halved so that the same money pays for all kinds of units. */
@@ -118,8 +118,8 @@ const HALVINGS_MAX = 40
  * Settles all that is charged. Either all kinds of units are granted or none is, since the first
  * that ends stops all of them. `isExact`: nothing less than what is asked for.
  */
-export function settleUnits(
-  work: UnitWork,
+export function settleUnits<State>(
+  work: UnitWork<State>,
   wanted: ServiceRequest,
   isExact: boolean,
 ): ServiceOutcome {

@@ -56,9 +56,7 @@ const UNRATED: Rated = { start: null, untilMs: 0 }
 
 type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
 
-const NO_MORE: SettleMore = {}
-
-export class SessionWork implements UnitWork {
+export class SessionWork implements UnitWork<WorkState> {
   private subscriber: OwnerState
   private account: OwnerState | null
   /** A copy, whose list of services is replaced and never changed in place. */
@@ -329,7 +327,7 @@ export class SessionWork implements UnitWork {
     requested: number,
     next: SegmentStart | null,
     end: ChargeProgram['end'],
-    more: SettleMore = NO_MORE,
+    more: SettleMore = {},
   ): Settlement {
     const { subscriber, account } = this
     const state = { subscriber, account, service }

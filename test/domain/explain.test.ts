@@ -198,7 +198,14 @@ const course: fc.Arbitrary<Course> = fc.record({
   ...{ at: units, ahead: fc.constantFrom(0, 0, 7, 200), before: fc.constantFrom(0, 1, 30) },
   ...{ access: fc.boolean(), credit: fc.constantFrom(0, 0, 500, 20_000) },
 })
-const NOTHING_CARRIED = { others: [], pricedSold: 0, coveredSold: 0, payments: [], debt: 0 }
+const NOTHING_CARRIED = {
+  others: [],
+  pricedSold: 0,
+  coveredSold: 0,
+  payments: [],
+  debt: 0,
+  accountDebt: 0,
+}
 const line = fc
   .record({
     tariff,

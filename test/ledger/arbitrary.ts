@@ -88,7 +88,7 @@ const course: fc.Arbitrary<Course> = fc.record({
 const carried: fc.Arbitrary<Carried | null> = fc.option(
   fc.record({
     ...{ priced: course, covered: course, others: fc.array(course, { maxLength: 2 }) },
-    ...{ pricedSold: amount, coveredSold: amount, debt: amount },
+    ...{ pricedSold: amount, coveredSold: amount, debt: amount, accountDebt: amount },
     payments: fc.array(payment, { maxLength: 2 }),
   }),
 )

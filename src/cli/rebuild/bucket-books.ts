@@ -81,7 +81,7 @@ export class BucketBooks {
       spent: line.repaid + (line.counted ?? 0),
     }
     this.#paid += spent
-    this.#creditedByLines += line.amount
+    this.#creditedByLines += credited
     this.#isCounter ||= line.counter !== undefined
     // The projection of a version has all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
