@@ -298,8 +298,9 @@ describe('is refused', () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 2_000 })
     const { client } = stores.ledger.redis
-    const lock = stores.ledger.keys.rebuildLock
-    await waitUntil('it has the lock', async () => (await client.exists(lock)) === 1)
+    const { meta } = stores.ledger.keys
+    // The last that it writes before it waits for recorders.
+    await waitUntil('it waits', async () => (await client.hexists(meta, 'format')) === 1)
     const failed = expect(slow).rejects.toThrow('redis went away meanwhile')
     await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => undefined)
     await failed
