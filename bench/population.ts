@@ -99,6 +99,7 @@ function subscriberDocument(index: number, perAccount: number, more: Fields = {}
     sid,
     aid: aidOf(index, perAccount),
     plan: 'DEMO_PREPAID',
+    plan_activation: SINCE,
     msisdn: `88800${String(sid).padStart(9, '0')}`,
     imsi: [`00102${String(sid).padStart(10, '0')}`],
     from: SINCE,

@@ -1,7 +1,12 @@
-/** Whether this process runs, whether the stores answer, and whether what they say is whole. */
+/**
+ * Whether this process runs, whether the stores answer, and whether what they say is whole and can
+ * be used.
+ */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
+import { SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
+import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import type { Access } from './auth/access.ts'
 
@@ -16,7 +21,11 @@ export interface HealthOptions {
   canRedisWrite: () => boolean
   /** False until what dead processes had begun was looked for, and finished. */
   areChangesFinished: () => boolean
+  /** False until it is known that somebody can log in, where somebody has to. */
+  hasUsers: () => boolean
   access: Access
+  /** For what names entities. */
+  catalogueAccess: Access
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
@@ -26,25 +35,68 @@ type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
  * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
  * refusing every write because its disk is full (`cannot_write`), or
  * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
- * done, because a process has died and nobody has looked since (`unfinished`).
+ * done, because a process has died and nobody has looked since (`unfinished`). `users` is in the
+ * answer while it is not known that there is one (`none`). `catalogue` does not
+ * decide: `incomplete` if a charging process leaves out stored entities because they cannot be
+ * used, `unknown` if none has told. `/health/catalogue` names them.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, areChangesFinished, access } = options
+  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
+  const { access, catalogueAccess } = options
   const config = { access }
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
-    const [redisCheck, mongoCheck, ledgerCheck] = await Promise.all([
+    const [redisCheck, mongoCheck, ledgerCheck, catalogue] = await Promise.all([
       checkRedis(options),
       checkOf(catalog.ping()),
       checkLedger(redis, partitions),
+      checkCatalogue(redis),
     ])
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
-    const checks = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
+    const checks = hasUsers() ? stores : { ...stores, users: 'none' }
     const isReady = Object.values(checks).every((check) => check === 'ok')
     return reply
       .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'unavailable', ...checks })
+      .send({ status: isReady ? 'ready' : 'unavailable', ...checks, catalogue })
   })
+  server.get('/health/catalogue', { config: { access: catalogueAccess } }, async (_, reply) => {
+    const figures = await readSkipped(redis).catch(() => null)
+    if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
+    return { status: stateOf(figures), skipped: figures.entities }
+  })
+}
+
+type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
+
+interface SkippedNow {
+  /** How many each charging node leaves out. */
+  counts: readonly number[]
+  /** The first ones, each as often as there are nodes that tell. */
+  entities: readonly Readonly<Record<string, string | number>>[]
+}
+
+/** As charging nodes published it within the last seconds. */
+async function readSkipped(redis: RedisConnection): Promise<SkippedNow> {
+  const counts: number[] = []
+  const entities: Record<string, string | number>[] = []
+  for (const { node, role, metrics } of await readSnapshots(redis)) {
+    for (const { name, values } of metrics) {
+      if (name === SKIPPED) counts.push(...values.map(({ value }) => value))
+      if (name !== SKIPPED_ENTITY) continue
+      for (const { labels } of values) entities.push({ node, role, ...labels })
+    }
+  }
+  return { counts, entities }
+}
+
+function stateOf({ counts }: SkippedNow): CatalogueCheck {
+  if (counts.length === 0) return 'unknown'
+  return counts.some((count) => count > 0) ? 'incomplete' : 'ok'
+}
+
+function checkCatalogue(redis: RedisConnection): Promise<CatalogueCheck> {
+  return readSkipped(redis).then(stateOf, () => 'unknown')
 }
 
 async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {

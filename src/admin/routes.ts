@@ -30,7 +30,10 @@ export interface RouteParts {
   readonly audit: Audit
   readonly auth: Auth
   readonly entityApi: EntityApi
-  readonly health: Pick<HealthOptions, 'isRedisFit' | 'canRedisWrite' | 'areChangesFinished'>
+  readonly health: Pick<
+    HealthOptions,
+    'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
+  >
 }
 
 export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
@@ -40,7 +43,8 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   addHeartbeat(server, { redis, catalog, access: accessTo('heartbeat') })
   const { partitions } = config.ledger
   const health = { ...parts.health, redis, catalog, partitions }
-  addHealth(server, { ...health, access: accessTo('health') })
+  const catalogueAccess = NODE_ENDPOINTS.catalogue.access
+  addHealth(server, { ...health, access: accessTo('health'), catalogueAccess })
   addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
   const { fields } = entityApi
   addApiPages(server, { fields, access: accessTo('docs'), isKnown: auth.isKnown }, log)

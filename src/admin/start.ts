@@ -65,6 +65,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const ends: { stop(): Promise<void> | void }[] = []
   let repairs: Repairs | undefined
   let recorder: Recorder | undefined
+  // Where nobody has to log in nobody has to be made for it.
+  let hasUsers = () => auth.gate.isOpen
   const server = createServer(config.admin, log)
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
@@ -76,17 +78,17 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     auth.gate.guard(server)
     refuseOtherSites(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => repairs?.hasRun() === true
-    const health = { isRedisFit, canRedisWrite, areChangesFinished }
+    const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
       ...{ config, catalog, redis, clock, metrics, log, audit },
       auth,
       entityApi,
       health,
     })
-    // Where nobody has to log in nobody has to be made for it.
     if (!auth.gate.isOpen) {
       const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
       ends.push(first)
+      hasUsers = first.isThere
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)

@@ -26,7 +26,10 @@ export interface BalanceAmounts {
   groups?: Record<string, GroupAmounts>
 }
 
-/** Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner; the highest is the truth. */
+/**
+ * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner;
+ * the highest is the truth.
+ */
 export interface BalanceDocument {
   aid: number
   sid: number
@@ -136,6 +139,11 @@ export function debtBucket(owner: OwnerState): Bucket {
     ...{ fromMs: 0, toMs: FOREVER_MS, credited: 0, spent: debt, reserved: 0, free: 0 - debt },
     ...{ limit: 0, counter: OWN_DEBT },
   }
+}
+
+/** What is recorded of an owner: its buckets, and its debt if there ever was any. */
+export function projectedBuckets(owner: OwnerState): Bucket[] {
+  return owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
 }
 
 function groupFields({ counter }: Bucket): Partial<BalanceDocument> {

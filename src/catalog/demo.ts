@@ -37,6 +37,7 @@ const subscriber = (sid: number, more: Record<string, unknown> = {}): DemoEntity
     aid: DEMO_ACCOUNT,
     from: SINCE,
     plan: 'DEMO_PREPAID',
+    plan_activation: SINCE,
     firstname: 'Demo',
     lastname: `Subscriber ${sid}`,
     // Numbers that no network gives out: the drama range, and the test network 001-01.

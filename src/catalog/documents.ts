@@ -1,6 +1,6 @@
 /** Records of top-ups and adjustments, and what all kinds of lines are. */
 import { flipCreditSign } from '../domain/balance-sign.ts'
-import type { OperationLine } from '../domain/line.ts'
+import type { MendedSums, OperationLine } from '../domain/line.ts'
 import { TOTAL_COST } from './balance-document.ts'
 import { balanceIdOf } from './balance-id.ts'
 import type { RealtimeLineDocument } from './line-document.ts'
@@ -47,6 +47,8 @@ export interface BalanceLineDocument {
   limit?: number
   counted?: number
   additional?: Readonly<Record<string, unknown>>
+  /** Of a correction by the audit: what it adds to the sums of lines. */
+  mended?: MendedSums
   /** Version of the owner and terms of the bucket after it: for rebuilding a lost ledger. */
   owner_v: number
   priority: number
@@ -98,11 +100,12 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
 }
 
 function rarelyUsed(line: OperationLine): Partial<BalanceLineDocument> {
-  const { asked, counter, limit, counted, additional } = line
+  const { asked, counter, limit, counted, additional, mended } = line
   return {
     ...(asked === undefined ? {} : { asked }),
     ...(counter === undefined ? {} : { counter, limit: limit ?? 0, counted: counted ?? 0 }),
     ...(additional === undefined ? {} : { additional }),
+    ...(mended === undefined ? {} : { mended }),
   }
 }
 

@@ -85,22 +85,49 @@ export function amountAt(value: unknown, path: string): ExactDecimal {
   const decimal = decimalOf(value)
   if (decimal === null) throw new CompileError(path, 'must be a number or decimal text')
   if (decimal.digits < 0n) throw new CompileError(path, `must not be negative, is ${value}`)
-  if (decimal.scale > PRICE_DIGITS_MAX) {
-    throw new CompileError(path, `has more than ${PRICE_DIGITS_MAX} decimals`)
-  }
+  atMostDecimals(value, decimal, path, PRICE_DIGITS_MAX)
   return decimal
+}
+
+/** Throws `CompileError` with the value. */
+export function atMostDecimals(
+  value: unknown,
+  { scale }: ExactDecimal,
+  path: string,
+  max: number,
+): void {
+  if (scale <= max) return
+  throw new CompileError(path, `has more than ${max} decimals: ${shortened(value)}`)
+}
+
+const SHOWN_CHARACTERS_MAX = 40
+
+/** For error texts: what was given, cut where it is long. */
+export function shortened(value: unknown): string {
+  const text = String(value)
+  if (text.length <= SHOWN_CHARACTERS_MAX) return text
+  return `${text.slice(0, SHOWN_CHARACTERS_MAX)}…`
 }
 
 /** Money in micros. */
 export function microsAt(value: unknown, path: string): number {
   const micros = toScale(amountAt(value, path), MICROS_DIGITS)
-  if (micros === null)
-    throw new CompileError(path, 'must have at most 6 decimals and be below 2^53 micros')
-  return micros
+  if (micros !== null) return micros
+  const why = 'must have at most 6 decimals and be below 2^53 micros'
+  throw new CompileError(path, `${why}, is ${shortened(value)}`)
 }
 
-function decimalOf(value: unknown): ExactDecimal | null {
-  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+/** Null if it is no number: one of JSON, of a decimal text, or of the store (`Decimal128`). */
+export function decimalOf(value: unknown): ExactDecimal | null {
+  if (typeof value === 'number' || typeof value === 'string') return parseDecimal(value)
+  return isStoredNumber(value) ? parseDecimal(String(value)) : null
+}
+
+const STORED_NUMBERS: readonly unknown[] = ['Decimal128', 'Long']
+
+function isStoredNumber(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return false
+  return STORED_NUMBERS.includes(value._bsontype)
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Catalog } from './connection.ts'
 import type { AccountDocument } from './entities/account.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
 import { CompileError, PoolTooLargeError } from './errors.ts'
+import { planBegins } from './plan-begins.ts'
 import {
   beginsAfter,
   earliestOf,
@@ -56,7 +57,8 @@ export async function findProfile(
 }
 
 /**
- * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its place.
+ * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its
+ * place.
  */
 export async function findProfiles(
   catalog: Catalog,
@@ -66,11 +68,15 @@ export async function findProfiles(
   const revisions = await findRevisions(catalog, queries)
   const held = revisions.filter(isHeld)
   const places = held.map(({ found, query }) => ({ aid: found.aid, atMs: query.atMs }))
-  const [nextMs, accounts] = await Promise.all([
+  const [nextMs, planFromMs, accounts] = await Promise.all([
     nextBegins(catalog, held),
+    planBegins(catalog, held),
     accountsAt(catalog, places),
   ])
-  const joined = held.map((revision, index) => joinedWith(revision, nextMs[index], accounts[index]))
+  const joined = held.map((revision, index) => {
+    const found = { ...revision.found, planFromMs: planFromMs[index] ?? revision.found.planFromMs }
+    return joinedWith({ ...revision, found }, nextMs[index], accounts[index])
+  })
   const isPooled = (index: number) => {
     const profile = joined[index]
     return profile !== undefined && !(profile instanceof Error) && needsPool(profile.found)
@@ -198,7 +204,8 @@ function poolAt(
   for (const document of bySid.values()) {
     const member = memberOf(document)
     if (member === null) continue
-    members.push({ plan: member.plan, services: member.services })
+    const { plan, planFromMs, services, timeZone } = member
+    members.push({ plan, planFromMs, services, timeZone })
     untilMs = Math.min(untilMs, member.toMs)
   }
   return { part: members, untilMs }

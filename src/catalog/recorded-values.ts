@@ -68,7 +68,8 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
 
 /** A repeated operation is given its result as it was. */
 function rarelyUsed(document: BalanceLineDocument, isUnits: boolean): Partial<OperationLine> {
-  const { asked, counter, limit, counted, source, source_ref, parent_ref, additional } = document
+  const { asked, counter, limit, counted, source, source_ref, parent_ref } = document
+  const { additional, mended } = document
   const normalized = Math.round(document.balance_normalized * (isUnits ? 1 : MICROS_PER_UNIT))
   const isApi = source === 'billapi'
   return {
@@ -79,5 +80,6 @@ function rarelyUsed(document: BalanceLineDocument, isUnits: boolean): Partial<Op
     ...(source_ref === undefined ? {} : { sourceRef: source_ref }),
     ...(parent_ref === undefined ? {} : { parentRef: parent_ref }),
     ...(additional === undefined ? {} : { additional }),
+    ...(mended === undefined ? {} : { mended }),
   }
 }

@@ -6,6 +6,7 @@ import { compileSubscriber } from './compile/profile.ts'
 import type { Catalog } from './connection.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
 import { CompileError } from './errors.ts'
+import { isUnset } from './field.ts'
 import { identifiersIn, storedAs } from './identifiers.ts'
 
 export interface SubscriberQuery {
@@ -41,6 +42,8 @@ export async function findSubscriber(
 /** A subscriber whose later revisions under other identifiers are not looked for yet. */
 export interface HeldRevision extends FoundSubscriber {
   query: SubscriberQuery
+  /** Whether it says since when it has its plan; else earlier revisions do (plan-begins.ts). */
+  hasPlanBegin: boolean
 }
 
 /**
@@ -131,7 +134,8 @@ function heldAt(
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
     const found = compileSubscriber(current as RawDocument & SubscriberDocument)
-    return { query, found, validUntilMs: Math.min(found.toMs, ...later) }
+    const hasPlanBegin = !isUnset(current.plan_activation)
+    return { query, found, hasPlanBegin, validUntilMs: Math.min(found.toMs, ...later) }
   } catch (error) {
     if (error instanceof CompileError) return error
     throw error

@@ -1,11 +1,14 @@
 /** `tollgate audit`: whether every unit is accounted for, while everything runs. */
 import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
-import { findAccounts } from './audit/accounts.ts'
+import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
+import { type Explanation, explanationLines } from './audit/explain.ts'
+import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { watchRecording } from './audit/recording.ts'
-import { CommandError } from './errors.ts'
+import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
@@ -26,32 +29,110 @@ export interface AuditReport {
   notRecorded: number[]
   /** Owners that cannot be read. */
   damaged: string[]
+  /** What is behind the differences, where that was asked for. */
+  explained?: Explained[]
 }
 
 const LISTED_MAX = 1_000
 
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const wanted = wantedOf(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const report = await withStores(config, ({ ledger, catalog, lost }) => {
+  const report = await withStores(config, async ({ ledger, catalog, lost }) => {
     // An empty Redis has nothing that could be wrong.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    return auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+    const stores = { ledger, catalog, recording: watchRecording(ledger) }
+    const different: FoundAccount[] = []
+    const first = await auditStores(stores, (account) => different.push(account))
+    if (!wanted.explain && !wanted.mend) return first
+    const settings = {
+      operationKeepMs: config.ledger.operationKeepMs,
+      nowMs: systemClock.nowMs(),
+    }
+    if (!wanted.mend || wanted.isDryRun) {
+      return { ...first, explained: await explainAll(stores, different, settings, wanted) }
+    }
+    if (!wanted.json) for (const line of reportLines(first)) print(line)
+    const explained = await mendAll(stores, different, settings, wanted)
+    return { ...(await auditStores(stores)), explained }
   })
-  if (options['json'] === true) print(JSON.stringify(report))
+  if (wanted.json) print(JSON.stringify(report))
   else for (const line of reportLines(report)) print(line)
   return report.ok ? 0 : 1
+}
+
+interface Wanted {
+  explain: boolean
+  mend: boolean
+  isDryRun: boolean
+  json: boolean
+}
+
+function wantedOf(options: OptionValues): Wanted {
+  const [explain, mend] = [options['explain'] === true, options['mend'] === true]
+  const isDryRun = options['dry-run'] === true
+  if (isDryRun && !mend) throw new UsageError('--dry-run belongs to --mend')
+  return { explain, mend, isDryRun, json: options['json'] === true }
+}
+
+/** An account that was explained, and what became of it if it was to be mended. */
+type Explained = Explanation & { result?: MendResult }
+
+async function explainAll(
+  stores: AuditStores,
+  accounts: readonly FoundAccount[],
+  settings: MendSettings,
+  { json }: Wanted,
+): Promise<Explained[]> {
+  const all: Explained[] = []
+  for (const account of accounts) {
+    const explanation = await explainAccount(stores, account, settings)
+    if (explanation === null) continue
+    if (json) list(all, explanation)
+    else for (const line of explanationLines(explanation)) print(line)
+  }
+  return all
+}
+
+async function mendAll(
+  stores: AuditStores,
+  accounts: readonly FoundAccount[],
+  settings: MendSettings,
+  { json }: Wanted,
+): Promise<Explained[]> {
+  const all: Explained[] = []
+  for (const account of accounts) {
+    let explained: Explanation = { aid: account.aid, causes: [], mends: [], unsettled: [] }
+    const result = await mend(stores, account, settings, (explanation) => {
+      explained = explanation
+      if (!json) for (const line of explanationLines(explanation)) print(line)
+    })
+    if (json) list(all, { ...explained, result })
+    else print(`account ${account.aid}: ${RESULT_TEXTS[result]}`)
+  }
+  return all
+}
+
+const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
+  mended: 'mended',
+  nothing: 'nothing to mend',
+  contended: 'not mended, for it kept changing: do it again',
+  unreadable: 'not mended, for it cannot be read or is not recorded yet',
 }
 
 /**
  * Checks all accounts, one after the other. Throws `StoreDownError` or
  * `CatalogUnavailableError`.
  */
-export async function auditStores(stores: AuditStores): Promise<AuditReport> {
+export async function auditStores(
+  stores: AuditStores,
+  onDifferent: (account: FoundAccount) => void = () => undefined,
+): Promise<AuditReport> {
   const report: AuditReport = {
     ...{ ok: true, accounts: 0, owners: 0, buckets: 0, sessions: 0, lines: 0 },
     ...{ differences: [], differencesLeftOut: 0, moving: [], notRecorded: [], damaged: [] },
   }
-  for await (const account of findAccounts(stores.ledger)) {
+  for await (const account of findAccounts(stores)) {
     report.accounts += 1
     const findings = await checkAccount(stores, account)
     report.owners += findings.owners
@@ -62,6 +143,7 @@ export async function auditStores(stores: AuditStores): Promise<AuditReport> {
     if (!findings.isRecorded) list(report.notRecorded, account.aid)
     if (findings.isMoving) list(report.moving, account.aid)
     else for (const difference of findings.differences) add(report, difference)
+    if (findings.differences.length > 0 && !findings.isMoving) onDifferent(account)
   }
   const { differences, moving, notRecorded, damaged } = report
   report.ok = [differences, moving, notRecorded, damaged].every(({ length }) => length === 0)

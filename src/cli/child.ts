@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CommandError } from './errors.ts'
-import { isChildMessage, type TakenPorts } from './ipc.ts'
+import { isChildMessage, STANDBY, TAKE_OVER, type TakenPorts } from './ipc.ts'
 import type { Running } from './keeper.ts'
 
 export interface ChildOptions {
@@ -23,12 +23,58 @@ export interface Child extends Running {
   readonly ports: TakenPorts
 }
 
+/** A process that has, or soon will have, everything but its sockets. */
+export interface Standby {
+  readonly exited: Promise<string>
+  /** At once: it has nothing to lose. */
+  stop(): Promise<void>
+  /** Opens its sockets. Rejects with `CommandError` if it cannot; it has ended then. */
+  takeOver(): Promise<Child>
+}
+
 /**
- * Resolves when the process says that it is ready. Throws `CommandError` with what it says
- * else.
+ * Resolves when the process says that it is ready. Throws `CommandError` with what it says else.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
-  const { name, file, args, env, onLine, startTimeoutMs, stopTimeoutMs } = options
+  const started = forkChild(options, options.args)
+  return childOf(started, await started.says('ready'))
+}
+
+/** If it cannot be prepared it ends. */
+export function startStandby(options: ChildOptions): Standby {
+  const started = forkChild(options, [...options.args, STANDBY])
+  const { process, exited } = started
+  const prepared = started.says('prepared')
+  prepared.catch(() => undefined)
+  return {
+    exited,
+    async stop() {
+      process.kill('SIGKILL')
+      await exited
+    },
+    async takeOver() {
+      await prepared
+      const ready = started.says('ready')
+      process.send(TAKE_OVER)
+      return childOf(started, await ready)
+    },
+  }
+}
+
+function childOf({ process, exited, stop }: Forked, ports: TakenPorts): Child {
+  return { pid: process.pid, ports, exited, stop }
+}
+
+interface Forked {
+  readonly process: ChildProcess
+  readonly exited: Promise<string>
+  stop(): Promise<void>
+  /** Resolves when it says this. If it does not, it is ended before this rejects. */
+  says(what: 'ready' | 'prepared'): Promise<TakenPorts>
+}
+
+function forkChild(options: ChildOptions, args: readonly string[]): Forked {
+  const { name, file, env, onLine, startTimeoutMs, stopTimeoutMs } = options
   // A process group of its own: Ctrl-C reaches this process only, which ends the others in order.
   const child = fork(fileURLToPath(file), [...args], {
     env,
@@ -46,30 +92,41 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     await exited
     clearTimeout(timer)
   }
-  try {
-    const ports = await readiness(child, exited, name, startTimeoutMs)
-    return { pid: child.pid, ports, exited, stop }
-  } catch (error) {
-    await stop()
-    throw error
+  return {
+    process: child,
+    exited,
+    stop,
+    async says(what) {
+      try {
+        return await messageOf(child, exited, what, name, startTimeoutMs)
+      } catch (error) {
+        await stop()
+        throw error
+      }
+    },
   }
 }
 
-function readiness(
+function messageOf(
   child: ChildProcess,
   exited: Promise<string>,
+  awaited: 'ready' | 'prepared',
   name: string,
   timeoutMs: number,
 ): Promise<TakenPorts> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => reject(new CommandError(`${name}: ${reason}`))
-    const timer = setTimeout(() => fail(`not ready within ${timeoutMs} ms`), timeoutMs)
-    child.on('message', (message) => {
+    const timer = setTimeout(() => fail(`not ${awaited} within ${timeoutMs} ms`), timeoutMs)
+    const take = (message: unknown) => {
       if (!isChildMessage(message)) return
+      if (message.type === 'failed') fail(message.reason)
+      else if (message.type === awaited) {
+        resolve(message.type === 'ready' ? (message.ports ?? {}) : {})
+      } else return
       clearTimeout(timer)
-      if (message.type === 'ready') resolve(message.ports ?? {})
-      else fail(message.reason)
-    })
+      child.off('message', take)
+    }
+    child.on('message', take)
     void exited.then((how) => {
       clearTimeout(timer)
       fail(`ended at start, ${how}`)

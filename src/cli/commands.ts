@@ -224,7 +224,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'audit',
     help: 'Check that every unit is accounted for, in the ledger and in what is recorded.',
-    options: { json, ...common },
+    options: {
+      explain: toggle('name the sessions, lines and operations behind each difference'),
+      mend: toggle('settle differences after Redis has lost its last writes; records each'),
+      'dry-run': toggle('with --mend: show what it would do, and write nothing'),
+      json,
+      ...common,
+    },
   },
   {
     name: 'ledger rebuild',

@@ -10,6 +10,12 @@ export interface Running {
   stop(): Promise<void>
 }
 
+/** What is prepared to run in place of what may end, or is being prepared. */
+export interface Spare extends Pick<Running, 'exited' | 'stop'> {
+  /** Rejects if it cannot; it has ended then. */
+  takeOver(): Promise<Running>
+}
+
 export interface Keeper {
   /** Rejects if the first start fails, or `stop` was called. */
   start(): Promise<void>
@@ -17,58 +23,142 @@ export interface Keeper {
   stop(): Promise<void>
 }
 
-const PAUSE_MS_MIN = 200
+export interface KeeperOptions {
+  readonly name: string
+  readonly begin: () => Promise<Running>
+  /** Prepares a spare, of which there is always one then; without it there is none. */
+  readonly prepare?: (() => Spare) | undefined
+  readonly log: Pick<Logger, 'warn' | 'error'>
+}
+
+const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
 /** What ran for so long is started again without a pause that has grown. */
-const STEADY_MS = 30_000
+const STEADY_MS = 5_000
+/** A spare is prepared when what it stands by for has got going. */
+const SPARE_AFTER_MS = 500
 
-export function createKeeper(
-  name: string,
-  begin: () => Promise<Running>,
-  log: Pick<Logger, 'warn' | 'error'>,
-): Keeper {
-  let isStopping = false
-  let starting: Promise<Running> | undefined
-  let running: Running | undefined
-  let pauseMs = PAUSE_MS_MIN
-  let timer: NodeJS.Timeout | undefined
+export function createKeeper(options: KeeperOptions): Keeper {
+  return new ProcessKeeper(options)
+}
 
-  const startOnce = async (): Promise<void> => {
-    if (isStopping) throw new Error(`${name} is not started: everything stops`)
-    const startedMs = monotonicMs()
-    starting = begin()
+class ProcessKeeper implements Keeper {
+  readonly #options: KeeperOptions
+  readonly #spares: SpareKeeper | null
+  #isStopping = false
+  #starting: Promise<Running> | undefined
+  #running: Running | undefined
+  #startedMs = 0
+  #pauseMs = PAUSE_MS_MIN
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    const { prepare, log, name } = options
+    this.#spares = prepare === undefined ? null : new SpareKeeper(name, prepare, log)
+  }
+
+  start(): Promise<void> {
+    return this.#begin(this.#options.begin)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    const spareStopped = this.#spares?.stop()
+    const late = await this.#starting?.catch(() => undefined)
+    await (this.#running ?? late)?.stop()
+    await spareStopped
+  }
+
+  async #begin(begin: () => Promise<Running>): Promise<void> {
+    const { name } = this.#options
+    if (this.#isStopping) throw new Error(`${name} is not started: everything stops`)
+    this.#startedMs = monotonicMs()
+    this.#starting = begin()
     try {
-      running = await starting
+      this.#running = await this.#starting
     } finally {
-      starting = undefined
+      this.#starting = undefined
     }
-    void running.exited.then((how) => {
-      running = undefined
-      if (isStopping) return
-      if (monotonicMs() - startedMs > STEADY_MS) pauseMs = PAUSE_MS_MIN
-      log.error({ part: name, how }, `${name} ended unasked and is started again`)
-      startAgainLater()
+    this.#spares?.wish()
+    void this.#running.exited.then((how) => this.#ended(how))
+  }
+
+  #ended(how: string): void {
+    this.#running = undefined
+    if (this.#isStopping) return
+    const { name, log } = this.#options
+    if (monotonicMs() - this.#startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
+    log.error({ part: name, how }, `${name} ended unasked and is started again`)
+    const spare = this.#spares?.take()
+    if (spare === undefined) this.#beginLater()
+    else this.#attempt(() => spare.takeOver())
+  }
+
+  #beginLater(): void {
+    this.#timer = setTimeout(() => this.#attempt(this.#options.begin), this.#pauseMs)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)
+  }
+
+  #attempt(begin: () => Promise<Running>): void {
+    const { name, log } = this.#options
+    this.#begin(begin).catch((error: unknown) => {
+      if (this.#isStopping) return
+      log.error({ part: name, err: error }, `${name} does not start and is tried again`)
+      this.#beginLater()
     })
   }
+}
 
-  const startAgainLater = (): void => {
-    timer = setTimeout(() => {
-      startOnce().catch((error: unknown) => {
-        if (isStopping) return
-        log.error({ part: name, err: error }, `${name} does not start and is tried again`)
-        startAgainLater()
-      })
-    }, pauseMs)
-    pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)
+/** Keeps one spare, from the first time that there is a wish for one. */
+class SpareKeeper {
+  readonly #name: string
+  readonly #prepare: () => Spare
+  readonly #log: Pick<Logger, 'warn'>
+  #isStopping = false
+  #spare: Spare | undefined
+  #pauseMs = PAUSE_MS_MIN
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(name: string, prepare: () => Spare, log: Pick<Logger, 'warn'>) {
+    this.#name = name
+    this.#prepare = prepare
+    this.#log = log
   }
 
-  return {
-    start: startOnce,
-    async stop() {
-      isStopping = true
-      clearTimeout(timer)
-      const late = await starting?.catch(() => undefined)
-      await (running ?? late)?.stop()
-    },
+  /** There shall be one, soon. */
+  wish(afterMs = SPARE_AFTER_MS): void {
+    clearTimeout(this.#timer)
+    if (this.#isStopping || this.#spare !== undefined) return
+    this.#timer = setTimeout(() => this.#begin(), afterMs)
+  }
+
+  /** Undefined: there is none. */
+  take(): Spare | undefined {
+    clearTimeout(this.#timer)
+    const taken = this.#spare
+    this.#spare = undefined
+    return taken
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.take()?.stop()
+  }
+
+  #begin(): void {
+    const startedMs = monotonicMs()
+    const spare = this.#prepare()
+    this.#spare = spare
+    void spare.exited.then((how) => {
+      // Taken, it is no spare any more.
+      if (this.#isStopping || this.#spare !== spare) return
+      this.#spare = undefined
+      this.#log.warn({ part: this.#name, how }, 'a standby has ended and is prepared again')
+      if (monotonicMs() - startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
+      this.wish(this.#pauseMs)
+      this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)
+    })
   }
 }

@@ -13,7 +13,7 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { endWithParent, type TakenPorts, tellParent } from './ipc.ts'
+import { endWithParent, mayListen, type TakenPorts, tellParent } from './ipc.ts'
 import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -32,6 +32,8 @@ export interface RoleContext {
   readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
+  /** Resolves when the role may open its sockets, which a standby does later. */
+  mayListen(): Promise<void>
   /** A part of the role has failed for good: ends the process in order, with code 1. */
   fail(error: Error, what: string): void
 }
@@ -99,7 +101,7 @@ async function startInOrder(
     const isLedgerThere = () => watch.isThere()
     const fitness = { isRedisFit, canRedisWrite, isLedgerThere }
     const role = await startRole({
-      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs },
+      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs, mayListen },
       fail: shutdown.fail,
     })
     if (name !== 'admin') {

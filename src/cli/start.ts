@@ -8,11 +8,11 @@ import { systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createShutdown } from '../runtime/shutdown.ts'
 import { print, printError } from '../runtime/terminal.ts'
-import { startChild } from './child.ts'
+import { type Child, type ChildOptions, startChild, startStandby } from './child.ts'
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
 import { demoLines, greetingLines, loginLines, lostLines } from './greeting.ts'
-import { createKeeper, type Keeper } from './keeper.ts'
+import { createKeeper, type Keeper, type Spare } from './keeper.ts'
 import { type Logs, openLogs } from './logs.ts'
 import { RedisLeftError } from './redis-left.ts'
 import { seedStores } from './seed.ts'
@@ -118,7 +118,7 @@ function storeKeepers(supervisor: Supervisor): Named[] {
     const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
     const onLine = logs.sink(name)
     const options = { config, dataDir, runDir, log, onLine, stopTimeoutMs }
-    return [name, createKeeper(name, () => begin(options), log)]
+    return [name, createKeeper({ name, begin: () => begin(options), log })]
   }
   return [
     ...(config.redis.url === 'embedded' ? [keeperOf('redis', startRedisStore)] : []),
@@ -129,17 +129,51 @@ function storeKeepers(supervisor: Supervisor): Named[] {
 /** In the order in which they start; they end the other way round, charging first. */
 function roleKeepers(supervisor: Supervisor): Named[] {
   return (['admin', 'realtime'] as const).map((name) => {
-    const onLine = supervisor.logs.sink(name)
+    const { config, log, logs } = supervisor
+    const onLine = logs.sink(name)
     const begin = () => startRole(supervisor, name, onLine)
-    return [name, createKeeper(name, begin, supervisor.log)]
+    const prepare = () => prepareRole(supervisor, name, onLine)
+    const hasStandby = name === 'realtime' && config.realtime.standby
+    return [name, createKeeper({ name, begin, prepare: hasStandby ? prepare : undefined, log })]
   })
 }
 
 async function startRole(
+  supervisor: Supervisor,
+  name: RoleStarted,
+  onLine: (line: string) => void,
+): Promise<Child> {
+  const child = await startChild(childOptions(supervisor, name, onLine))
+  keepPorts(supervisor, child)
+  return child
+}
+
+/** Another process of a role, which has loaded everything and can take over at once. */
+function prepareRole(
+  supervisor: Supervisor,
+  name: RoleStarted,
+  onLine: (line: string) => void,
+): Spare {
+  const standby = startStandby(childOptions(supervisor, name, onLine))
+  return {
+    ...standby,
+    async takeOver() {
+      const child = await standby.takeOver()
+      keepPorts(supervisor, child)
+      return child
+    },
+  }
+}
+
+function keepPorts({ ports }: Supervisor, child: Child): void {
+  for (const [setting, port] of Object.entries(child.ports)) ports.set(setting, port)
+}
+
+function childOptions(
   { config, file, ports }: Supervisor,
   name: RoleStarted,
   onLine: (line: string) => void,
-) {
+): ChildOptions {
   const { redis, mongo } = withStoreUrls(config)
   const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
   const settings = {
@@ -148,7 +182,7 @@ async function startRole(
     ...Object.fromEntries(ports),
     'shutdown.timeoutMs': Math.max(SHUTDOWN_MS_MIN, Math.floor(stopTimeoutMs * ORDERLY)),
   }
-  const child = await startChild({
+  return {
     name,
     file: new URL('./role-process.js', import.meta.url),
     args: [name],
@@ -156,9 +190,7 @@ async function startRole(
     onLine,
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
-  })
-  for (const [setting, port] of Object.entries(child.ports)) ports.set(setting, port)
-  return child
+  }
 }
 
 /** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */

@@ -34,7 +34,7 @@ export interface Bucket {
   limit: number
   /**
    * Empty for prepaid credit. Else it counts what a cycle includes or owes, from 0 downwards:
-   * `credit`, or `group/HOLDER/SERVICE_ID/NAME` (counters.ts).
+   * `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…` (counters.ts).
    */
   counter: string
 }

@@ -119,10 +119,16 @@ export interface PlanRevision extends Revision, Offer {
   facts: Facts
 }
 
-export interface ServiceRevision extends Revision, Offer {
-  name: string
+/** How long whoever begins to hold a service under a revision of it holds it. */
+export interface ServiceTerms {
   /** Null: counters follow the billing cycle. */
   period: ServicePeriod | null
+  /** Months after which it ends (`limit_cycles`, or the end of its last price); null: never. */
+  limitMonths: number | null
+}
+
+export interface ServiceRevision extends Revision, Offer, ServiceTerms {
+  name: string
   facts: Facts
 }
 
@@ -212,10 +218,7 @@ export function isPattern(value: unknown): value is Pattern {
 }
 
 /** What one subscriber of the account holds, for pooled groups. */
-export interface PoolMember {
-  plan: string
-  services: readonly HeldService[]
-}
+export type PoolMember = Pick<SubscriberProfile, 'plan' | 'planFromMs' | 'services' | 'timeZone'>
 
 /** What charging needs to know of an account at an instant. */
 export interface AccountProfile extends Revision {
@@ -235,7 +238,7 @@ export interface SubscriberProfile extends Revision {
   /** May use anything in [activeFromMs, activeToMs). */
   activeFromMs: number
   activeToMs: number
-  /** When its plan began, with what comes with it; revisions of one plan agree on it. */
+  /** When its plan began, with the services that it includes; revisions of one plan agree on it. */
   planFromMs: number
   /** Its own services, and those of its account. */
   services: readonly HeldService[]

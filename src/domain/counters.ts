@@ -1,7 +1,8 @@
 /**
  * Counters: buckets without credit that count what a cycle includes (groups of units or money) and
  * what a postpaid subscriber owes. They begin with the first event of their period, and are dropped
- * when the cycles that can still receive events have passed them.
+ * when the cycles that can still receive events have passed them; those of a period that is not the
+ * billing cycle are kept longer, for usage that is reported late belongs to no other period.
  */
 import {
   type Bucket,
@@ -45,14 +46,24 @@ export interface CountedOwners {
   account: OwnerState | null
 }
 
-export function groupCounter({ holder, serviceId, name }: GroupCounter): string {
-  return `group/${holder}/${serviceId}/${name}`
+/** `group` by billing cycle; `term` by a period that began with its service. */
+const KINDS = ['group', 'term'] as const
+
+export function groupCounter(
+  { holder, serviceId, name }: GroupCounter,
+  kind: (typeof KINDS)[number],
+): string {
+  return `${kind}/${holder}/${serviceId}/${name}`
+}
+
+export function isGroupCounter(counter: string): boolean {
+  return KINDS.some((kind) => counter.startsWith(`${kind}/`))
 }
 
 /** Null for a counter that is no group's. */
 export function parseGroupCounter(counter: string): GroupCounter | null {
-  const [kind, holder = '', serviceId, ...name] = counter.split('/')
-  if (kind !== 'group') return null
+  if (!isGroupCounter(counter)) return null
+  const [, holder = '', serviceId, ...name] = counter.split('/')
   return { holder, serviceId: Number(serviceId), name: name.join('/') }
 }
 
@@ -103,8 +114,20 @@ function openCounter(
   return { owner: withBuckets(owner, buckets), id }
 }
 
-function isPast({ counter, toMs, reserved }: Bucket, oldestMs: number): boolean {
-  return counter !== '' && toMs <= oldestMs && reserved === 0
+function isPast(bucket: Bucket, oldestMs: number): boolean {
+  return bucket.reserved === 0 && isClosed(bucket, oldestMs)
+}
+
+/** How long after the oldest open cycle began the counter of a period of its own is still kept. */
+const TERM_KEPT_MS = 93 * 86_400_000
+
+/** Whether a counter receives no events any more; credit that is not counted is never closed. */
+export function isClosed(
+  { counter, toMs }: Pick<Bucket, 'counter' | 'toMs'>,
+  oldestMs: number,
+): boolean {
+  if (counter === '') return false
+  return toMs <= (counter.startsWith('term/') ? oldestMs - TERM_KEPT_MS : oldestMs)
 }
 
 function newCounter(id: number, wanted: CounterWanted, limit: number): Bucket {

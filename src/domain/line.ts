@@ -1,7 +1,7 @@
 /**
  * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
  */
-import type { CategoryPrice, Payment } from './session.ts'
+import type { Carried, CategoryPrice, Payment } from './session.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -38,6 +38,7 @@ export interface Line {
   hasGroups: boolean
   /** How the price came about (SegmentStart): enough to compute it again by hand. */
   tariff: Tariff
+  carried: Carried | null
   access: boolean
   priceOf: string
   band: string
@@ -70,6 +71,15 @@ export interface OperationNote {
   additional?: Readonly<Record<string, unknown>>
 }
 
+/** Units or micros by which a correction makes the lines even with the ledger; of either sign. */
+export interface MendedSums {
+  credited: number
+  spent: number
+  /** Debt of the owner, micros. */
+  owed: number
+  repaid: number
+}
+
 /** The record of a balance operation (top-up, adjustment). Optional fields are absent if unused. */
 export interface OperationLine extends OperationNote {
   stamp: string
@@ -93,6 +103,8 @@ export interface OperationLine extends OperationNote {
   counter?: string
   limit?: number
   counted?: number
+  /** Of a correction: what it adds to the sums of lines, which its amount says of all others. */
+  mended?: MendedSums
   before: number
   after: number
   /** Part of the amount that repaid debt, micros. */

@@ -15,12 +15,44 @@ export interface ExactDecimal {
   scale: number
 }
 
+/** A decimal of so many digits is still the same after it was a double. */
+const DOUBLE_DIGITS = 15
+
 /**
- * Reads a decimal from its text (or a JSON number's shortest text) without a binary float in
- * between. Null if the text is not a finite decimal number.
+ * Reads a number or a decimal text. A text is exact. A double is the decimal of at most 15 digits
+ * that it stands for: 0.1 * 3 is 0.3. So is the text of a double, which programs write with 16 or
+ * 17 digits, where it has more decimals than a price may have. Null if it is no finite decimal
+ * number.
  */
 export function parseDecimal(value: string | number): ExactDecimal | null {
-  const match = DECIMAL.exec(typeof value === 'number' ? String(value) : value.trim())
+  if (typeof value === 'number') return exactDecimal(doubleText(value))
+  const text = value.trim()
+  const decimal = exactDecimal(text)
+  if (decimal === null || decimal.scale <= PRICE_DIGITS_MAX) return decimal
+  const double = text.length <= DOUBLE_TEXT_MAX ? Number(text) : Number.NaN
+  const isOfDouble = isSame(exactDecimal(String(double)), decimal)
+  return isOfDouble ? exactDecimal(doubleText(double)) : decimal
+}
+
+/** `-1.2345678901234567e-300`, with room for zeros. */
+const DOUBLE_TEXT_MAX = 40
+
+/** Whole numbers and whole micros are exactly what they show; anything else may have noise. */
+function doubleText(value: number): string {
+  const text = String(value)
+  if (!Number.isFinite(value) || Number.isInteger(value)) return text
+  const point = text.indexOf('.')
+  const isWholeMicros = !text.includes('e') && text.length - point - 1 <= MICROS_DIGITS
+  return isWholeMicros ? text : value.toPrecision(DOUBLE_DIGITS)
+}
+
+function isSame(one: ExactDecimal | null, other: ExactDecimal): boolean {
+  return one !== null && one.digits === other.digits && one.scale === other.scale
+}
+
+/** A decimal text without a binary fraction in between; null if it is none. */
+export function exactDecimal(text: string): ExactDecimal | null {
+  const match = DECIMAL.exec(text)
   if (match === null) return null
   const [, sign, whole = '', decimals = '', exponent = '0'] = match
   const fraction = withoutTrailingZeros(decimals)

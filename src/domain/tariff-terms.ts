@@ -47,11 +47,8 @@ export function withRateTerms(tariff: Tariff, { method, rounding }: RateTerms): 
   return withTerms(tariff, { ...terms, method, rounding: priceRounding(rounding) })
 }
 
-/**
- * Rounding of the price itself, in micros. Rules for after tax do not touch it, nor do those finer
- * than the micro, to which it is rounded anyhow.
- */
+/** Rounding of the price itself, in micros. Rules for after tax do not touch it. */
 export function priceRounding(rules: RoundingRules | null): PriceRounding | null {
-  if (rules === null || rules.stage === 'after_tax' || rules.decimals > MICROS_DIGITS) return null
+  if (rules === null || rules.stage === 'after_tax') return null
   return { mode: rules.mode, step: 10 ** (MICROS_DIGITS - rules.decimals) }
 }

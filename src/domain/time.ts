@@ -9,6 +9,9 @@
  */
 export const FOREVER_MS = Date.UTC(2170, 0, 1)
 
+/** Begin of what has always been there: a document that names no begin, as in a case of quotes. */
+export const EVER_MS = 0
+
 /** Wall-clock parts of an instant; month 1 to 12. */
 export interface LocalTime {
   year: number

@@ -34,6 +34,17 @@ export interface SkippedNews {
   kind: 'skipped'
   /** Documents of the catalogue that cannot be used and are left out, by collection. */
   catalogueSkipped: Record<string, number>
+  /** The first of them. */
+  entities: readonly SkippedEntity[]
+}
+
+/** A document of the catalogue that cannot be used, and why. */
+export interface SkippedEntity {
+  collection: string
+  name: string
+  /** Dotted path of the field. */
+  path: string
+  reason: string
 }
 
 /**

@@ -3,9 +3,11 @@
  *
  *   record  u8 4 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state, with 80 added before a service identifier | what it has of its segment (segment-packing.ts)
+ *           number | u8 state, with 80 added before a service identifier | what it has of its
+ *           segment (segment-packing.ts)
  *
- * Format 3 has no debt of accounts and no service identifiers in lines; the rest is the same.
+ * Format 3 has no debt of accounts, no service identifiers and no credit of refunds in lines; the
+ * rest is the same.
  * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'
@@ -15,7 +17,7 @@ import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
-import type { Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 4
 /** Formats in this layout. */
@@ -40,6 +42,15 @@ export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
   writeRecord(writer, record)
   writer.closeLength(openedAt)
 }
+
+export function packRecord(record: StreamRecord): Buffer {
+  const writer = new Writer(RECORD_BYTES)
+  writeRecord(writer, record)
+  return writer.take()
+}
+
+/** What a record of some operations usually takes. */
+const RECORD_BYTES = 1024
 
 function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
   writer.u8(RECORD_FORMAT)

@@ -160,6 +160,46 @@ export const restoreOwnersScript = defineScript<
   reply: readCount,
 })
 
+interface StoredResult {
+  key: string
+  ttlMs: number
+  result: Buffer
+}
+
+export const mendOwnersScript = defineScript<
+  {
+    epoch: Epoch
+    stream: string
+    operation: StoredResult
+    record: Buffer
+    owners: {
+      key: string
+      name: string
+      before: number
+      state: Buffer
+      sessions: { sessionKey: string; packed: Buffer }[]
+    }[]
+    kept: StoredResult[]
+  },
+  number
+>({
+  name: 'mend_owners',
+  isDurable: true,
+  keys: ({ epoch, stream, operation, owners, kept }) => [
+    ...[epoch.key, stream, operation.key],
+    ...[...owners, ...kept].map(({ key }) => key),
+  ],
+  args: ({ epoch, operation, record, owners, kept }) => [
+    ...[epoch.text, owners.length, operation.ttlMs, operation.result, record],
+    ...owners.flatMap(({ name, before, state, sessions }) => [
+      ...[name, before, state, sessions.length],
+      ...sessions.flatMap(({ sessionKey, packed }) => [sessionKey, packed]),
+    ]),
+    ...kept.flatMap(({ ttlMs, result }) => [ttlMs, result]),
+  ],
+  reply: readCount,
+})
+
 export const keepLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>({
   name: 'keep_lock',
   keys: (call) => [call.lock],
@@ -199,6 +239,7 @@ export const allScripts = [
   reindexScript,
   fenceScript,
   restoreOwnersScript,
+  mendOwnersScript,
   keepLockScript,
   keepApartScript,
 ]

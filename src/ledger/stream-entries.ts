@@ -266,12 +266,14 @@ function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
 }
 
 /** The lines of the segments that stand in a session: whole, and as the record has them. */
-function standingLines(session: Session, sessionKey: string): Line[] {
+export function standingLines(session: Session, sessionKey: string): Line[] {
   // An event that is over keeps its segments, so that it can be refunded.
   const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []
+    // What refunds have left of an event: its line is recorded, and stays as it is.
+    if (segment.number < service.segmentsEnded) return []
     const tag = serviceTagOf(sessionKey, session, index)
     return [lineOf(session, service, { segment, state }, tag)]
   })

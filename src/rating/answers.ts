@@ -89,7 +89,11 @@ export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
 export function balanceReports(owners: Owners, request: ChargeRequest): BalanceReport[] {
   const { subscriber, account } = owners
   const refs: BucketRef[] = []
-  const usagets = new Set(['', ...request.services.map((service) => service.usaget)])
+  const usagets = new Set([''])
+  for (const { usaget, parts } of request.services) {
+    usagets.add(usaget)
+    for (const part of parts ?? []) usagets.add(part.usaget)
+  }
   const at = request.eventTimeMs
   for (const usaget of usagets) {
     for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at)) {

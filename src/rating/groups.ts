@@ -2,17 +2,26 @@
 import type { OwnerSlot } from '../domain/bucket.ts'
 import {
   type Catalogue,
+  type HeldService,
   type IncludedGroup,
   type PoolMember,
   revisionAt,
   type SubscriberProfile,
 } from '../domain/catalogue.ts'
-import { type CounterWanted, groupCounter, UNLIMITED_TOTAL } from '../domain/counters.ts'
+import { type CounterWanted, groupCounter, isClosed, UNLIMITED_TOTAL } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
-import type { HeldOffer, Holdings } from './holdings.ts'
+import {
+  calendarOf,
+  type HeldOffer,
+  type Holdings,
+  type InstallationCalendar,
+  includedService,
+} from './holdings.ts'
+import { endOfService, termsSince } from './periods.ts'
 
 export interface GroupQuery {
   catalogue: Catalogue
+  calendar: InstallationCalendar
   profile: SubscriberProfile
   holdings: Holdings
   rateKey: string
@@ -40,10 +49,13 @@ export function includedFor(query: GroupQuery): IncludedUsage {
     const groups = strongest(offer.groups, query)
     if (groups.length === 0) continue
     hasGroups = true
+    if (!offer.isActive) continue
     const period = periodOf(offer, query)
-    // What ended before the oldest open cycle is counted no more: its counter is gone.
-    if (!offer.isActive || period.toMs <= query.oldestMs) continue
-    found.push({ offer, counters: groups.map((group) => counterOf(group, offer, period, query)) })
+    const counters = groups
+      .map((group) => counterOf(group, offer, period, query))
+      // What is closed is counted no more: its counter is gone.
+      .filter((counter) => !isClosed(counter, query.oldestMs))
+    if (counters.length > 0) found.push({ offer, counters })
   }
   // The plan comes first; of the services what ends first.
   const rank = ({ offer, counters }: (typeof found)[number]) =>
@@ -97,7 +109,8 @@ function counterOf(
   const isOwn = group.sharing === 'none'
   const owner: OwnerSlot = isOwn ? offer.slot : 1
   const serviceId = isOwn ? offer.serviceId : 0
-  const counter = groupCounter({ holder: offer.name, serviceId, name: group.name })
+  const named = { holder: offer.name, serviceId, name: group.name }
+  const counter = groupCounter(named, offer.period === null ? 'group' : 'term')
   const total =
     group.total >= UNLIMITED_TOTAL ? group.total : group.total * sharesOf(group, offer, query)
   return { owner, counter, kind: group.kind, fromMs, toMs, total: Math.min(total, UNLIMITED_TOTAL) }
@@ -111,21 +124,24 @@ function sharesOf(group: IncludedGroup, offer: HeldOffer, query: GroupQuery): nu
 }
 
 function sharesOfMember(
-  { plan, services }: PoolMember,
+  member: PoolMember,
   group: IncludedGroup,
   offer: HeldOffer,
-  { catalogue, profile, atMs }: GroupQuery,
+  { catalogue, calendar, profile, atMs }: GroupQuery,
 ): number {
+  const { plan, services } = member
   if (offer.kind === 'plan') return plan === offer.name ? 1 : 0
   let shares = 0
+  const add = (held: HeldService, slot: OwnerSlot) => {
+    if (held.name !== offer.name || atMs < held.fromMs || atMs >= held.toMs) return
+    const terms = termsSince(catalogue.services.get(held.name) ?? [], held.fromMs)
+    if (atMs >= endOfService(terms, held, calendarOf(member, slot, calendar))) return
+    shares += group.isPerQuantity ? held.quantity : 1
+  }
   // What comes with a plan comes to everybody who has the plan, and what the account has to all.
   const itsPlan = revisionAt(catalogue.plans.get(plan), atMs)
-  if (itsPlan?.services.includes(offer.name) === true) shares += 1
-  for (const held of [services, profile.accountServices]) {
-    for (const { name, fromMs, toMs, quantity } of held) {
-      if (name !== offer.name || atMs < fromMs || atMs >= toMs) continue
-      shares += group.isPerQuantity ? quantity : 1
-    }
-  }
+  if (itsPlan?.services.includes(offer.name) === true) add(includedService(offer.name, member), 0)
+  for (const held of services) add(held, 0)
+  for (const held of profile.accountServices) add(held, 1)
   return shares
 }

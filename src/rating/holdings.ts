@@ -18,7 +18,7 @@ import {
 import { FOREVER_MS } from '../domain/time.ts'
 import { meets } from './conditions.ts'
 import { KnownServices } from './known-services.ts'
-import { endOf } from './periods.ts'
+import { endOfService, type HolderCalendar, termsSince } from './periods.ts'
 
 /** A plan or a service instance with what it brings. */
 export interface HeldOffer {
@@ -52,9 +52,17 @@ export interface Holdings {
   readonly known: KnownServices
 }
 
+/** By which accounts hold their services, and subscribers without a time zone of their own. */
+export interface InstallationCalendar {
+  /** IANA zone. */
+  zone: string
+  /** Day of the month on which the billing cycle begins. */
+  cycleDay: number
+}
+
 interface KnownHoldings {
   holdings: Holdings
-  zone: string
+  calendar: InstallationCalendar
 }
 
 /**
@@ -83,7 +91,7 @@ export function holdingsAt(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
-  zone: string,
+  calendar: InstallationCalendar,
 ): Holdings | null {
   if (remembered.catalogue !== catalogue) remembered = new Remembered(catalogue)
   if (isPlain(profile)) {
@@ -92,13 +100,17 @@ export function holdingsAt(
     if (plan.services.length === 0) return holdingsOfPlan(plan)
   }
   const last = remembered.ofProfile.get(profile)
-  if (last !== undefined && last.zone === zone) {
+  if (last !== undefined && isSame(last.calendar, calendar)) {
     const { holdings } = last
     if (atMs >= holdings.sinceMs && atMs < holdings.untilMs) return holdings
   }
-  const holdings = findHoldings(catalogue, profile, atMs, zone)
-  if (holdings !== null) remembered.ofProfile.set(profile, { holdings, zone })
+  const holdings = findHoldings(catalogue, profile, atMs, calendar)
+  if (holdings !== null) remembered.ofProfile.set(profile, { holdings, calendar })
   return holdings
+}
+
+function isSame(one: InstallationCalendar, other: InstallationCalendar): boolean {
+  return one.zone === other.zone && one.cycleDay === other.cycleDay
 }
 
 /** Whether it holds nothing of its own, or of its account, that could change what it pays. */
@@ -138,7 +150,7 @@ function findHoldings(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
-  zone: string,
+  calendar: InstallationCalendar,
 ): Holdings | null {
   const plan = revisionAt(catalogue.plans.get(profile.plan), atMs)
   if (plan === null) return null
@@ -152,7 +164,7 @@ function findHoldings(
     untilMs: Math.min(plan.toMs, profile.toMs),
     known: new KnownServices(),
   }
-  addServices(holdings, catalogue, profile, atMs, zone)
+  addServices(holdings, catalogue, profile, atMs, calendar)
   return holdings
 }
 
@@ -161,25 +173,24 @@ function addServices(
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
-  zone: string,
+  calendar: InstallationCalendar,
 ): void {
   const { plan, offers } = holdings
   const seen = new Map<string, number>()
   const add = (entry: HeldService, slot: OwnerSlot) => {
     const revisions = catalogue.services.get(entry.name)
     const service = revisionAt(revisions, atMs) ?? revisions?.at(-1)
-    if (service === undefined) return
-    const held = { ...entry, toMs: endOfService(service, entry, zone) }
+    if (revisions === undefined || service === undefined) return
+    const terms = termsSince(revisions, entry.fromMs)
+    const toMs = endOfService(terms, entry, calendarOf(profile, slot, calendar))
+    const held = { ...entry, toMs, period: terms.period }
     boundBy(holdings, held, atMs)
     // Another revision than this one may hold before and after it.
-    for (const revision of revisions ?? []) boundBy(holdings, revision, atMs)
+    for (const revision of revisions) boundBy(holdings, revision, atMs)
     const serviceId = instanceOf(held, slot, seen)
     offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
   }
-  for (const name of plan.services) {
-    const { planFromMs: fromMs, toMs } = profile
-    add({ name, serviceId: 0, fromMs, toMs: Math.min(toMs, FOREVER_MS), quantity: 1 }, 0)
-  }
+  for (const name of plan.services) add(includedService(name, profile), 0)
   for (const held of profile.services) add(held, 0)
   for (const held of profile.accountServices) add(held, 1)
 }
@@ -192,9 +203,22 @@ function boundBy(holdings: Holdings, span: { fromMs: number; toMs: number }, atM
   }
 }
 
-/** A service with a period of its own ends with it. */
-function endOfService({ period }: ServiceRevision, { fromMs, toMs }: HeldService, zone: string) {
-  return period === null ? toMs : Math.min(toMs, endOf(period, fromMs, zone))
+/** A service that the plan includes is held since the plan is. */
+export function includedService(
+  name: string,
+  { planFromMs: fromMs }: Pick<SubscriberProfile, 'planFromMs'>,
+): HeldService {
+  return { name, serviceId: 0, fromMs, toMs: FOREVER_MS, quantity: 1 }
+}
+
+/** The calendar by which a subscriber, or (slot 1) its account, holds services. */
+export function calendarOf(
+  { timeZone }: Pick<SubscriberProfile, 'timeZone'>,
+  slot: OwnerSlot,
+  { zone, cycleDay }: InstallationCalendar,
+): HolderCalendar {
+  if (slot === 1) return { zone, cycleDay }
+  return { zone: timeZone === '' ? zone : timeZone, cycleDay: null }
 }
 
 /**
@@ -215,7 +239,7 @@ function instanceOf(
 
 function offerOf(
   profile: SubscriberProfile,
-  held: HeldService,
+  held: HeldService & { period: ServicePeriod | null },
   service: ServiceRevision,
   serviceId: number,
   slot: OwnerSlot,
@@ -232,7 +256,7 @@ function offerOf(
     slot,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
-    period: service.period,
+    period: held.period,
     fromMs: held.fromMs,
     toMs: held.toMs,
     quantity: held.quantity,

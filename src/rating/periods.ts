@@ -1,6 +1,64 @@
-/** Periods that begin with a service (`balance_period`, spec/entity-api.md 4.4). */
-import type { ServicePeriod } from '../domain/catalogue.ts'
-import { instantOf, localTime } from '../domain/time.ts'
+/** How long a service is held: `balance_period`, `limit_cycles` (spec/entity-api.md 3.2, 4.4). */
+import type { ServicePeriod, ServiceRevision, ServiceTerms } from '../domain/catalogue.ts'
+import { cycleAt } from '../domain/cycle.ts'
+import { EVER_MS, instantOf, localTime } from '../domain/time.ts'
+
+/** By whose calendar a service ends. */
+export interface HolderCalendar {
+  /** IANA zone. */
+  zone: string
+  /**
+   * Of an account, which is charged whole cycles: months count from the begin of the billing cycle
+   * that begins on this day of the month. Null: from the begin of the service itself.
+   */
+  cycleDay: number | null
+}
+
+interface Span {
+  fromMs: number
+  toMs: number
+}
+
+/** Without a limit, and by billing cycle. */
+const ENDLESS: ServiceTerms = { period: null, limitMonths: null }
+
+/**
+ * The terms of a service that is held since an instant: those of the revision of that time, or of
+ * the first one if there was none yet. What has no begin has nothing to count from.
+ */
+export function termsSince(revisions: readonly ServiceRevision[], fromMs: number): ServiceTerms {
+  if (fromMs <= EVER_MS) return ENDLESS
+  return revisions.find(({ toMs }) => fromMs < toMs) ?? revisions.at(-1) ?? ENDLESS
+}
+
+/** When a service that is held so long at most ends: everything that asks this asks here. */
+export function endOfService(
+  { period, limitMonths }: ServiceTerms,
+  { fromMs, toMs }: Span,
+  { zone, cycleDay }: HolderCalendar,
+): number {
+  if (period !== null) return Math.min(toMs, rememberedEnd(period, fromMs, zone))
+  if (limitMonths === null) return toMs
+  const beginMs = cycleDay === null ? fromMs : cycleAt(fromMs, zone, cycleDay).fromMs
+  const months = { months: limitMonths, days: 0, hours: 0, untilMidnight: false }
+  return Math.min(toMs, rememberedEnd(months, beginMs, zone))
+}
+
+/** Each request for what is pooled asks this of every subscriber of the account. */
+const ENDS_MAX = 20_000
+const ends = new Map<string, number>()
+
+function rememberedEnd(period: ServicePeriod, fromMs: number, zone: string): number {
+  const { months, days, hours, untilMidnight } = period
+  const key = `${months} ${days} ${hours} ${untilMidnight} ${fromMs} ${zone}`
+  let end = ends.get(key)
+  if (end === undefined) {
+    end = endOf(period, fromMs, zone)
+    if (ends.size >= ENDS_MAX) ends.clear()
+    ends.set(key, end)
+  }
+  return end
+}
 
 /** By the calendar: a month later is the same day, or the last one of a shorter month. */
 export function endOf(period: ServicePeriod, fromMs: number, zone: string): number {

@@ -10,6 +10,7 @@ import {
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import { codecOf, parserOf } from './codecs/codec-of.ts'
+import { unescapedValues } from './codecs/unescaped.ts'
 
 export interface CheckParts {
   fileType: FileType
@@ -33,6 +34,7 @@ export function checkMessage(
   const parsed = parserOf(parser).parse(body)
   if (parsed.ok) {
     steps.push({ step: 'message', ok: true, result: parsed.message })
+    steps.push(...unescapedWarning(body, parser))
     steps.push(...parts.explainMessage(parsed.message))
   }
   const decoded = codec.decode(body, context)
@@ -52,6 +54,13 @@ export function checkMessage(
     steps.push(answer('answer if denied', codec.encode(envelope, denied)))
   }
   return { ok: true, steps }
+}
+
+/** A number that begins with + is another one where that is a blank. */
+function unescapedWarning(body: Buffer, parser: FileType['parser']): CheckStep[] {
+  const changed = parser.type === 'key_value' ? unescapedValues(body, parser) : new Map()
+  if (changed.size === 0) return []
+  return [{ step: 'warning: unescaped values', ok: true, result: Object.fromEntries(changed) }]
 }
 
 /** The report of a document that cannot be used, or of one whose dialect is not there. */

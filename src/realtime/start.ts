@@ -8,8 +8,9 @@ import type { SessionNews } from '../domain/worker-task.ts'
 import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { type ClientStates, openClientStates } from '../store/client-states.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
-import { openRedis } from '../store/redis.ts'
+import { openRedis, type RedisConnection } from '../store/redis.ts'
 import { createTokens } from '../store/tokens.ts'
 import { type Admission, type AdmissionOptions, BEAT_MS, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
@@ -41,6 +42,8 @@ export interface RealtimeOptions {
   readonly rules?: RequestRules
   /** Tells of file types and peers as they are stored; without it there are none. */
   readonly follow?: FollowStored
+  /** Resolves when the sockets may be opened; without it, at once. */
+  readonly mayListen?: () => Promise<void>
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
@@ -106,15 +109,19 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let stored: Stored
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
+  const clientStates = createClientStateStore(options.config, options.log)
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
+    await options.mayListen?.()
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
     server = await startHttp(options, parts, door)
+    const openStates = () => clientStates.open()
     const intake = admission
-    diameter = await startDiameterService({ ...options, ...parts, ...stored, intake })
+    const diameterParts = { ...options, ...parts, ...stored, intake, openStates }
+    diameter = await startDiameterService(diameterParts)
   } catch (error) {
     server?.close()
     await pool?.close()
@@ -141,7 +148,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       clearInterval(beating)
       await diameter?.close()
       await pool.close()
-      await stored.close()
+      await Promise.all([stored.close(), clientStates.close()])
       server.close()
     },
     abandon: () => server.close(),
@@ -185,7 +192,7 @@ function startWorkers(
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
     onNews: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news.catalogueSkipped)
+      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
       else onSessionNews(news)
     },
   })
@@ -235,6 +242,19 @@ async function openCallerStore({ redis }: Config, log: Logger): Promise<CallerSt
   await connection.untilReady(redis.connectTimeoutMs)
   const keys = openExpiringKeys(connection, AUTH_KEYS)
   return { tokens: createTokens(keys).access, used: keys, close: () => connection.close() }
+}
+
+/** Only where a network element tells of its state, as those of Diameter do. */
+function createClientStateStore({ redis }: Config, log: Logger) {
+  let connection: RedisConnection | null = null
+  return {
+    async open(): Promise<ClientStates> {
+      connection ??= openRedis(redis, log)
+      await connection.untilReady(redis.connectTimeoutMs)
+      return openClientStates(connection)
+    },
+    close: async () => connection?.close(),
+  }
 }
 
 function diameterProblem({ diameter: { fileType } }: Config, dialects: Dialects) {

@@ -28,7 +28,24 @@ export type WorkerCounts = {
   readonly reservations?: number
   /** Requests that were not decided because they had been answered meanwhile. */
   readonly late?: number
+  /** Requests that failed because a stored subscriber or account cannot be used. */
+  readonly damaged?: number
 }
+
+/** How many by collection, and the first ones by name. */
+export type SkippedFigures = {
+  readonly catalogueSkipped: Readonly<Record<string, number>>
+  readonly entities: readonly Readonly<Record<SkippedLabel, string>>[]
+}
+
+const SKIPPED_LABELS = ['collection', 'name', 'path', 'reason'] as const
+export type SkippedLabel = (typeof SKIPPED_LABELS)[number]
+
+/** A label of a figure has no room for more. */
+const LABEL_LENGTH_MAX = 200
+
+export const SKIPPED = 'tollgate_catalogue_skipped'
+export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
   OverloadMetrics & {
@@ -36,8 +53,8 @@ export type Metrics = RequestMetrics &
     batch(size: number): void
     /** What the workers counted since they last told. */
     workerCounts(counts: WorkerCounts): void
-    /** So many documents of the catalogue, by collection, cannot be used and are left out. */
-    catalogueSkipped(byCollection: Readonly<Record<string, number>>): void
+    /** Documents of the catalogue that cannot be used and are left out. */
+    catalogueSkipped(skipped: SkippedFigures): void
     /** Where to read the number of admitted, unanswered requests when somebody asks. */
     readInFlight(read: () => number): void
     /** Entries in the ledger's streams that are not recorded yet. */
@@ -147,20 +164,41 @@ function createWorkerMetrics(
     "Pauses of a worker because an account was another worker's turn",
   )
   const reserved = counter('tollgate_reservations_total', 'Grants of units reserved')
+  const broken = counter(
+    'tollgate_profiles_damaged_total',
+    'Requests that failed because a stored subscriber or account cannot be used',
+  )
   const skipped = new Gauge({
-    name: 'tollgate_catalogue_skipped',
+    name: SKIPPED,
     help: 'Documents of the catalogue that cannot be used and are left out',
     labelNames: ['collection'] as const,
     registers,
   })
+  const named = new Gauge({
+    name: SKIPPED_ENTITY,
+    help: 'A document of the catalogue that is left out: its name, the field, and what is wrong',
+    labelNames: SKIPPED_LABELS,
+    registers,
+  })
   return {
-    catalogueSkipped(byCollection) {
-      for (const [collection, count] of Object.entries(byCollection)) {
+    catalogueSkipped({ catalogueSkipped, entities }) {
+      for (const [collection, count] of Object.entries(catalogueSkipped)) {
         skipped.set({ collection }, count)
       }
+      named.reset()
+      for (const entity of entities) {
+        const labels = SKIPPED_LABELS.map((label) => [
+          label,
+          entity[label].slice(0, LABEL_LENGTH_MAX),
+        ])
+        named.set(Object.fromEntries(labels), 1)
+      }
     },
-    workerCounts({ commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0, late = 0 }) {
+    workerCounts(counts) {
+      const { commits = 0, conflicts = 0, loads = 0, busy = 0, reservations = 0 } = counts
+      const { late = 0, damaged = 0 } = counts
       if (late > 0) dropped('late', late)
+      broken.inc(damaged)
       reserved.inc(reservations)
       sent.inc(commits)
       conflicting.inc(conflicts)

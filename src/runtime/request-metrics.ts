@@ -19,6 +19,9 @@ export type RefusalCause =
   /** Credentials that cannot be told from others, because none were read yet. */
   | 'unavailable'
 
+/** Where somebody is: on this machine, in a network that is not the internet's, or elsewhere. */
+export type SourceClass = 'loopback' | 'private' | 'public' | 'unknown'
+
 export type RequestMetrics = {
   /**
    * Counts one answered request; the duration is from the last byte in to the answer handed on.
@@ -33,7 +36,7 @@ export type RequestMetrics = {
     fileType?: string,
   ): void
   /** Counts one request that was refused before it was looked into; likewise. */
-  refused(peer: string, cause: RefusalCause): void
+  refused(peer: string, cause: RefusalCause, source?: SourceClass): void
 }
 
 const DURATION_BUCKETS_S = [
@@ -80,6 +83,12 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & Reque
     labelNames: ['peer', 'cause'] as const,
     registers,
   })
+  const sources = new Counter({
+    name: 'tollgate_requests_refused_by_source_total',
+    help: 'Requests that were not looked into, by where they came from and reason',
+    labelNames: ['source', 'cause'] as const,
+    registers,
+  })
   const duration = createTally(
     'tollgate_request_duration_seconds',
     'Time from the last byte of a request to its answer',
@@ -90,7 +99,10 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & Reque
       countsOf(peer, fileType)(outcome, code).count += 1
       duration.observe(durationMs / 1000)
     },
-    refused: (peer, cause) => refusals.inc({ peer, cause }),
+    refused(peer, cause, source = 'unknown') {
+      refusals.inc({ peer, cause })
+      sources.inc({ source, cause })
+    },
     duration,
     answered: () => answered.reduce((sum, { count }) => sum + count, 0),
   }

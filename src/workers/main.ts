@@ -69,7 +69,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...{ catalog, config, log, rules, taxes },
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  if (worker === 0) tellOfSessions({ feed, catalog, redis, pollMs: config.catalog.pollMs, log })
+  if (worker === 0) tellOfSessions({ feed, catalog, redis, log })
   await Promise.all([feed.start(), fileTypes.start()])
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -114,17 +114,16 @@ function ownersWarmedOf({ ledger, catalog }: Config): number {
 }
 
 /** Before the feed begins: what it tells first is how things were all along. */
-function tellOfSessions({ feed, catalog, redis, pollMs, log }: SessionNewsSources): void {
+function tellOfSessions({ feed, catalog, redis, log }: SessionNewsSources): void {
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
-  watchSessionNews({ feed, redis, isThere, pollMs, clock: systemClock, tell: postNews, log })
+  watchSessionNews({ feed, redis, isThere, clock: systemClock, tell: postNews, log })
 }
 
 interface SessionNewsSources {
   feed: CatalogFeed
   catalog: Catalog
   redis: RedisConnection
-  pollMs: number
   log: Logger
 }
 
@@ -139,19 +138,26 @@ async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger):
 
 const INDEXED = ['sid', 'msisdn', 'imsi']
 
+/** The others are in the log. */
+const SKIPPED_NAMED_MAX = 100
+
 /** Tells how many documents of the catalogue are left out, now and whenever that changes. */
 function tellSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
     const catalogueSkipped: Record<string, number> = {}
     for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
-    for (const { collection } of feed.skipped()) {
+    const skipped = feed.skipped()
+    for (const { collection } of skipped) {
       catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
     }
-    const text = JSON.stringify(catalogueSkipped)
+    const entities = skipped
+      .slice(0, SKIPPED_NAMED_MAX)
+      .map(({ collection, name, path, reason }) => ({ collection, name, path, reason }))
+    const text = JSON.stringify([catalogueSkipped, entities])
     if (text === told) return
     told = text
-    postNews({ kind: 'skipped', catalogueSkipped })
+    postNews({ kind: 'skipped', catalogueSkipped, entities })
   }
   tell()
   setInterval(tell, everyMs).unref()
@@ -165,9 +171,14 @@ function postNews(news: WorkerNews): void {
 function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
-    zone: rating.timeZone,
+    calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
-    settings: { ...session, replayMs: ledger.replayMs },
+    settings: {
+      ...session,
+      replayMs: ledger.replayMs,
+      refundMicrosMax: rating.refundMicrosMax,
+      refundUnitsMax: rating.refundUnitsMax,
+    },
   }
 }
 

@@ -57,7 +57,7 @@ const PROFILE_READS_MAX = 5
 /** MongoDB is away, or has other file types than the thread that decoded the request. */
 const UNRULED = 'the rules of its file type are not known'
 
-type Counts = Record<CountName, number>
+type Counts = Record<CountName | 'damaged', number>
 
 const noCounts = (): Counts => ({
   commits: 0,
@@ -66,6 +66,7 @@ const noCounts = (): Counts => ({
   busy: 0,
   reservations: 0,
   late: 0,
+  damaged: 0,
 })
 
 export function createProcessor(options: ProcessorOptions): Processor {
@@ -318,6 +319,7 @@ class BatchProcessor implements Processor {
       // What an open session has used is settled all the same.
       return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
+      if (isDamaged(error)) this.counts.damaged += 1
       if (!isOutage(error)) this.options.onDefect(error)
       return plainOutcome('storeDown')
     }
@@ -350,6 +352,11 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
 function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
+}
+
+/** A stored document of a subscriber or account that does not compile. */
+function isDamaged(error: unknown): boolean {
+  return error instanceof Error && error.name === 'CompileError'
 }
 
 function isOutage(error: unknown): boolean {

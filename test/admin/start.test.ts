@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -56,7 +59,8 @@ describe('health', () => {
     expect(await get('/health/live')).toMatchObject({ status: 200, body: '{"status":"live"}' })
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     expect((await get('/health/ready')).body).toBe(
-      '{"status":"ready","redis":"ok","mongo":"ok","ledger":"ok","changes":"ok"}',
+      '{"status":"ready","redis":"ok","mongo":"ok","ledger":"ok","changes":"ok",' +
+        '"catalogue":"unknown"}',
     )
   })
 
@@ -67,11 +71,48 @@ describe('health', () => {
     const away = { status: 'unavailable', redis: 'ok', mongo: 'unavailable', ledger: 'ok' }
     await expect
       .poll(async () => JSON.parse((await get('/health/ready')).body))
-      .toEqual({ ...away, changes: 'ok' })
+      .toEqual({ ...away, changes: 'ok', catalogue: 'unknown' })
     expect((await get('/health/ready')).status).toBe(503)
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  })
+})
+
+describe('where everybody has to log in', () => {
+  it('is not ready until the first user is there', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tg-first-'))
+    await proxy.cut()
+    const closed = { TOLLGATE_ADMIN_OPEN_TO: 'nobody', TOLLGATE_DATA_DIR: dataDir }
+    const { get } = await start(closed)
+    expect(JSON.parse((await get('/health/ready')).body)).toMatchObject({ users: 'none' })
+    await proxy.restore()
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    const password = readFileSync(join(dataDir, 'admin-password'), 'utf8')
+    expect(password).not.toBe('')
+    expect(JSON.parse((await get('/health/ready')).body)).not.toHaveProperty('users')
+    rmSync(dataDir, { recursive: true })
+  })
+})
+
+describe('a catalogue that cannot be used whole', () => {
+  it('is told by health, which names what is left out and stays ready', async () => {
+    const { get } = await start()
+    const charging = createMetrics({ node: 'n1', role: 'realtime' })
+    const tell = async (count: number) => {
+      const named = { collection: 'rates', name: 'CALL', path: 'rates.call', reason: 'is missing' }
+      const entities = count === 0 ? [] : [named]
+      charging.catalogueSkipped({ catalogueSkipped: { rates: count }, entities })
+      await publishSnapshot(stores.ledger.redis, 'charging-1', await charging.snapshot())
+      const ready = await get('/health/ready')
+      const names = await get('/health/catalogue')
+      return [ready.status, JSON.parse(ready.body).catalogue, JSON.parse(names.body)]
+    }
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    const entity = { node: 'n1', role: 'realtime', collection: 'rates', name: 'CALL' }
+    const skipped = [{ ...entity, path: 'rates.call', reason: 'is missing' }]
+    expect(await tell(1)).toEqual([200, 'incomplete', { status: 'incomplete', skipped }])
+    expect(await tell(0)).toEqual([200, 'ok', { status: 'ok', skipped: [] }])
   })
 })
 
@@ -96,7 +137,9 @@ describe('a ledger that redis has lost', () => {
     await redis.client.del(keys.epoch(0))
     expect(await get('/health/ready')).toMatchObject({
       status: 503,
-      body: '{"status":"unavailable","redis":"ok","mongo":"ok","ledger":"lost","changes":"ok"}',
+      body: expect.stringMatching(
+        /^{"status":"unavailable","redis":"ok","mongo":"ok","ledger":"lost","changes":"ok",/,
+      ),
     })
     await beginEpoch(redis, keys, [0], TEST_EPOCH)
     expect((await get('/health/ready')).status).toBe(200)

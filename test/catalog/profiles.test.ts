@@ -50,6 +50,32 @@ describe('findProfile', () => {
     expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
   })
 
+  it('has its plan since the first of the adjoining revisions with it', async () => {
+    const catalog = await store.open()
+    const spans = [
+      { from: '2026-01-10', to: '2026-02-01' },
+      { from: '2026-02-01', to: '2026-03-01' },
+      { from: '2026-03-01', to: '2026-04-01', plan: 'SILVER' },
+      { from: '2026-04-01', to: '2026-05-01' },
+      { from: '2026-05-02', to: '2026-06-01', plan_activation: '2026-04-15' },
+      { from: '2026-06-01' },
+    ]
+    await insertEntity(catalog, 'plans', { name: 'SILVER' })
+    for (const span of spans) await insertEntity(catalog, 'subscribers', span)
+    const dates = [
+      '2026-01-20',
+      '2026-02-20',
+      '2026-03-20',
+      '2026-04-20',
+      '2026-05-20',
+      '2026-06-20',
+    ]
+    const found = await Promise.all(dates.map((date) => find(catalog, date)))
+    expect(found.map((each) => each?.found.planFromMs)).toEqual(
+      ['2026-01-10', '2026-01-10', '2026-03-01', '2026-04-01', '2026-04-15', '2026-04-15'].map(day),
+    )
+  })
+
   it('is none where there is no subscriber, whatever the account', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers', account)

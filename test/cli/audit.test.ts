@@ -70,7 +70,7 @@ const ownerKey = () => stores.ledger.keys.owner(1, 10)
 it('finds all accounts once, in one pass or in several', async () => {
   for (const keysPerPass of [1_000_000, 1]) {
     const accounts = []
-    for await (const account of findAccounts(stores.ledger, keysPerPass)) accounts.push(account)
+    for await (const account of findAccounts(stores, keysPerPass)) accounts.push(account)
     expect(accounts.sort((a, b) => a.aid - b.aid)).toEqual([
       { aid: 1, sids: [10] },
       { aid: 2, sids: [20] },

@@ -128,7 +128,7 @@ it('debt of a subscriber outlives its balances, and is repaid by its own top-ups
   expect(await tell('audit')).toContain('every unit is accounted for')
 })
 
-it('what has ended is not free, says what has lapsed, and comes back where it is prolonged', async () => {
+it('what has ended is not free and says what has lapsed, until it is prolonged', async () => {
   const { sid } = alone
   const pack = ['--sid', String(sid), '--include', '2', '--amount', '77']
   await tell('balance', 'add', ...pack, '--from', '2025-01-01', '--to', '2025-02-01')

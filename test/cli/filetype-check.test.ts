@@ -162,6 +162,36 @@ describe('tollgate filetype check', () => {
     expect(noJson.of('message')).toMatchObject({ ok: false, result: { why: 'is not JSON' } })
   })
 
+  it('warns of values that unescaping changes', async () => {
+    const pairs = {
+      ...{
+        file_type: 'KV',
+        processor: { usaget_mapping: [{ usaget: 'data', volume_src: 'want' }] },
+      },
+      realtime: {
+        ...{ request_type_field: 'type', session_id_fields: 'call' },
+        used_usagev_field: 'used',
+      },
+      customer_identification_fields: { '*': [{ src_key: 'line', target_key: 'msisdn' }] },
+      response: { fields: [{ response_field_name: 'code', row_field_name: 'return_code' }] },
+    }
+    const parser = { type: 'key_value' }
+    const text = 'type=1&call=a%2Fb&line=+4917&want=10&list.0=x+y'
+    const { of } = await check({ ...pairs, parser }, text)
+    expect(of('warning: unescaped values')).toMatchObject({
+      ok: true,
+      result: {
+        call: { sent: 'a%2Fb', read: 'a/b' },
+        line: { sent: '+4917', read: ' 4917' },
+        'list.0': { sent: 'x+y', read: 'x y' },
+      },
+    })
+    const own = { ...pairs, parser: { ...parser, pair_separator: ';' } }
+    const plain = await check(own, text.replaceAll('&', ';'))
+    expect(plain.of('warning: unescaped values')).toBeUndefined()
+    expect(plain.of('message')?.result).toMatchObject({ call: 'a%2Fb', line: '+4917' })
+  })
+
   it('shows what is wrong with a document', async () => {
     const document = { ...GY, parser: { type: 'tap3' } }
     const { code, steps, of } = await check(document, START)

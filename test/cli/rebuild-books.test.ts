@@ -1,6 +1,6 @@
 /** What is given back of counters: included units and money that were used, and what is owed. */
 import { describe, expect, it } from 'vitest'
-import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/documents.ts'
 import { lineDocument } from '../../src/catalog/line-document.ts'
 import { AccountBooks } from '../../src/cli/rebuild/books.ts'
@@ -94,6 +94,37 @@ describe('counters', () => {
   })
 })
 
+describe('what refunds of no event have credited', () => {
+  const money = (credited: number) => ({
+    ...bucketOf(credited, { toMs: NOW_MS + DAY_MS }),
+    ...{ credited, spent: 0, reserved: 0, free: credited },
+  })
+  const refunded = (projected: number, topUp: number, amount: number) => {
+    const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })
+    const { id } = money(0)
+    books.addProjection(balanceDocument(owner(1, [money(projected)]), money(projected), ''))
+    const include = { externalId: 1, kind: 'totalCost', usaget: '', priority: 0, unlimited: false }
+    const operation = {
+      ...{ include, amount: topUp, fromMs: 0, toMs: NOW_MS + DAY_MS, mode: 'inc' },
+    } as BalanceOperation
+    const done = operate({ ...owner(1, []), version: 0, nextBucketId: id }, operation, NOW_MS)
+    books.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
+    const payment = paid({ kind: 'creditedMoney', bucketId: id, amount: -amount, counter: '' })
+    const line = { ...lineOf(1, 1, 'a'), charged: -amount, payments: [payment] }
+    books.addLine(lineDocument(line))
+    return books.restore()[0]?.state?.buckets[0]
+  }
+
+  it('is there, whether the projection has it or not', () => {
+    expect(refunded(100, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
+    expect(refunded(125, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
+  })
+
+  it('is not there twice where lines were archived', () => {
+    expect(refunded(325, 100, 25)).toMatchObject({ credited: 325, free: 325 })
+  })
+})
+
 /** The projection as of `projected` operations; the lines of all of them. */
 function rebuilt(operations: readonly BalanceOperation[], projected: number) {
   const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })
@@ -159,4 +190,19 @@ describe('operations', () => {
     const { lines, books } = rebuilt(operations, 0)
     expect(books.operations).toEqual(lines)
   })
+})
+
+it('debt without a bucket comes back as it was last, also where its lines are archived', () => {
+  const books = new AccountBooks(1, { operationsMs: 0, countersMs: NOW_MS })
+  for (const sid of [0, 1]) {
+    const state = { ...owner(sid, []), owed: 9, repaid: 4 + sid }
+    books.addProjection(balanceDocument(state, debtBucket(state), ''))
+    // The counter was dropped with its cycle, when more was owed.
+    const earlier = { ...state, version: 3, owed: 30, repaid: 0 }
+    books.addProjection(balanceDocument(earlier, group({ id: 2, toMs: 1 }), ''))
+  }
+  expect(books.restore().map(({ state, losses }) => ({ state, losses }))).toMatchObject([
+    { state: { sid: 0, owed: 9, repaid: 4, buckets: [], nextBucketId: 9 }, losses: [] },
+    { state: { sid: 1, owed: 9, repaid: 5, buckets: [], nextBucketId: 9 }, losses: [] },
+  ])
 })

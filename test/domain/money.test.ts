@@ -4,6 +4,7 @@ import {
   decimalText,
   divideHalfEven,
   divideHalfEvenBig,
+  exactDecimal,
   microsFrom,
   parseDecimal,
   toScale,
@@ -52,6 +53,46 @@ describe('parseDecimal', () => {
     Number.POSITIVE_INFINITY,
   ])('refuses %j', (value) => {
     expect(parseDecimal(value)).toBeNull()
+  })
+
+  it.each<[number | string, string]>([
+    [0.1 * 3, '0.3'],
+    [-0.1 * 3, '-0.3'],
+    ['0.30000000000000004', '0.3'],
+    [' -0.30000000000000004', '-0.3'],
+    [1.1 + 2.2, '3.3'],
+    [0.7 + 0.1, '0.8'],
+    [4.35 * 100, '435'],
+    [1000.1 * 3, '3000.3'],
+    [100_000.1 * 3, '300000.3'],
+    [3e-7 * 3, '0.0000009'],
+    [0.123456789012, '0.123456789012'],
+    // Whole micros and whole numbers are what they are, of up to 16 digits.
+    [4_503_599_627.370496, '4503599627.370496'],
+    [1_234_567_890_123_457, '1234567890123457'],
+    // No decimal of 15 digits and at most 12 decimals.
+    [1 / 3, '0.333333333333333'],
+    [5.551115123125783e-17, '0.0000000000000000555111512312578'],
+    // Nothing that a double would show.
+    ['0.3000000000000000444', '0.3000000000000000444'],
+    ['0.3333333333333333', '0.333333333333333'],
+    ['300000.30000000005', '300000.30000000005'],
+  ])('reads %j as %s, without the noise of a double', (value, text) => {
+    expect(parseDecimal(value)).toEqual(exactDecimal(text))
+  })
+
+  it('takes a double of at most 15 digits as it was written', () => {
+    const written = fc.tuple(
+      fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 }),
+      fc.integer({ min: 0, max: 15 }),
+    )
+    fc.assert(
+      fc.property(written, ([digits, scale]) => {
+        const text = `${digits}e-${scale}`
+        expect(parseDecimal(Number(text))).toEqual(exactDecimal(text))
+      }),
+      propertyRuns(500),
+    )
   })
 
   it('takes a long text in one pass', () => {

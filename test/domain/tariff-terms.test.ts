@@ -62,7 +62,6 @@ describe('the rules of a rate', () => {
     ['before_tax', 2, { mode: 'down', step: 10_000 }],
     ['before_tax', 0, { mode: 'down', step: 1_000_000 }],
     ['before_tax', 6, { mode: 'down', step: 1 }],
-    ['before_tax', 7, null],
     ['after_tax', 2, null],
   ] as const)('%s to %i decimals', (stage, decimals, expected) => {
     expect(priceRounding({ mode: 'down', stage, decimals })).toEqual(expected)

@@ -15,6 +15,7 @@ import { groupOf, heldOf, serviceOf } from './offers.ts'
 const AT = Date.UTC(2026, 6, 10)
 const DAY = 86_400_000
 const FAR = 1e15
+const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 
 /** `HOLDER/SERVICE_ID/NAME total @owner`, in the order of use; `!` if none applies but could. */
 function included(
@@ -27,13 +28,21 @@ function included(
   const other = planOf('OTHER', { toMs: FAR, services: ['WITH_OTHER'] })
   const catalogue = catalogueOf([], [plan, other], services)
   const who = profileOf({ toMs: FAR, ...profile })
-  const holdings = holdingsAt(catalogue, who, AT, 'UTC')!
+  const holdings = holdingsAt(catalogue, who, AT, CALENDAR)!
   const open = createCycleFinder('UTC', 1)(AT, AT)
-  const query = { ...usage, catalogue, profile: who, holdings, ...open, atMs: AT }
+  const query = {
+    ...usage,
+    catalogue,
+    calendar: CALENDAR,
+    profile: who,
+    holdings,
+    ...open,
+    atMs: AT,
+  }
   const { counters, hasGroups } = includedFor(query)
   if (counters.length === 0) return hasGroups ? ['!'] : []
   return counters.map(
-    ({ counter, total, owner }) => `${counter.slice('group/'.length)} ${total} @${owner}`,
+    ({ counter, total, owner }) => `${counter.replace(/^(group|term)\//, '')} ${total} @${owner}`,
   )
 }
 
@@ -120,12 +129,12 @@ describe('what is included', () => {
     const pooled = [groupOf('G', 100, { sharing: 'pool' })]
     const services = [serviceOf('A', { groups: pooled })]
     const member = (plan: string, quantity: number, more = {}) => ({
-      plan,
+      ...{ plan, planFromMs: 0, timeZone: '' },
       services: [heldOf('A', { quantity, ...more })],
     })
     const pool = [
       ...[member('PREPAID', 1), member('OTHER', 2), member('OTHER', 5, { toMs: AT })],
-      { plan: 'PREPAID', services: [] },
+      { plan: 'PREPAID', planFromMs: 0, timeZone: '', services: [] },
     ]
     const held = { services: [heldOf('A', { serviceId: 4 })], pool }
     expect(included({}, services, held)).toEqual(['A/0/G 300 @1'])
@@ -136,7 +145,9 @@ describe('what is included', () => {
     const services = ['WITH_OTHER', 'A'].map((name) =>
       serviceOf(name, { groups: [groupOf('G', 100, { sharing: 'pool' })] }),
     )
-    const pool = ['PREPAID', 'OTHER', 'OTHER'].map((plan) => ({ plan, services: [] }))
+    const pool = ['PREPAID', 'OTHER', 'OTHER'].map((plan) => ({
+      ...{ plan, planFromMs: 0, timeZone: '', services: [] },
+    }))
     const own = { services: [heldOf('WITH_OTHER')], accountServices: [heldOf('A')], pool }
     expect(included({}, services, own)).toEqual(['WITH_OTHER/0/G 200 @1', 'A/0/G 300 @1'])
   })

@@ -4,6 +4,7 @@ import { holdingsAt } from '../../src/rating/holdings.ts'
 import { catalogueOf, planOf, profileOf } from './catalogue.ts'
 import { heldOf, serviceOf } from './offers.ts'
 
+const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 const FAR = { fromMs: 0, toMs: 1e15 }
 
 /** Asked for at one instant after the other: whether the service is held, each time. */
@@ -13,7 +14,7 @@ function heldAt(revisions: [number, number][], instants: number[]): (boolean | u
   )
   const catalogue = catalogueOf([], [planOf('PREPAID', FAR)], services)
   const profile = profileOf({ ...FAR, services: [heldOf('S')] })
-  return instants.map((atMs) => holdingsAt(catalogue, profile, atMs, 'UTC')?.offers[1]?.isActive)
+  return instants.map((atMs) => holdingsAt(catalogue, profile, atMs, CALENDAR)?.offers[1]?.isActive)
 }
 
 describe('what is held', () => {
@@ -40,7 +41,7 @@ describe('what is held', () => {
     const services = [1, 2].map((serviceId) => heldOf('S', { serviceId }))
     const profile = profileOf({ ...FAR, services, overrides })
     const catalogue = catalogueOf([], [planOf('PREPAID', FAR)], [serviceOf('S')])
-    const offers = holdingsAt(catalogue, profile, 1, 'UTC')?.offers ?? []
+    const offers = holdingsAt(catalogue, profile, 1, CALENDAR)?.offers ?? []
     expect(new Set(offers.map(({ id }) => id)).size).toBe(3)
   })
 
@@ -53,7 +54,7 @@ describe('what is held', () => {
     )
     const periods = [1000, 2000].map((fromMs) => {
       const profile = profileOf({ fromMs, toMs: 1e15, planFromMs: 1000 })
-      const offer = holdingsAt(catalogue, profile, fromMs, 'UTC')?.offers[1]
+      const offer = holdingsAt(catalogue, profile, fromMs, CALENDAR)?.offers[1]
       return [offer?.fromMs, offer?.toMs]
     })
     expect(periods).toEqual([1000, 1000].map((fromMs) => [fromMs, fromMs + 14 * 86_400_000]))

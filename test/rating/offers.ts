@@ -19,7 +19,7 @@ export function groupOf(name: string, total: number, more: Partial<IncludedGroup
 export function serviceOf(name: string, more: Partial<ServiceRevision> = {}): ServiceRevision {
   return {
     ...{ id: `${name}@0`, name, fromMs: 0, toMs: 1e15, prices: new Map(), groups: [] },
-    ...{ period: null, facts: { name } },
+    ...{ period: null, limitMonths: null, facts: { name } },
     ...more,
   }
 }

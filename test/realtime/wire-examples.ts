@@ -20,6 +20,8 @@ function outcomeOf(content: string): ChargeOutcome {
   const outcome = JSON.parse(content) as ChargeOutcome
   const services = outcome.services.map((service) => ({
     ...service,
+    serviceIdentifier: service.serviceIdentifier ?? '',
+    parts: service.parts ?? null,
     cost: service.cost ?? 0,
     quote: service.quote ?? null,
   }))

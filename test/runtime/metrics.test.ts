@@ -39,6 +39,28 @@ function countDiameter(diameter: DiameterMetrics): void {
 }
 
 describe('metrics', () => {
+  it('name what is left out of the catalogue now, and count who fails for it', async () => {
+    const metrics = createMetrics(origin('realtime'))
+    const reason = 'x'.repeat(300)
+    const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }
+    const gone = { ...left, collection: 'plans', name: 'GONE' }
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 2, plans: 1 }, entities: [left, gone] })
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [left] })
+    metrics.workerCounts({ damaged: 6 })
+    const text = await mergeSnapshots([await metrics.snapshot()])
+    const labels = 'node="n1",role="realtime"'
+    const named = `collection="rates",name="CALL",path="rates.call",reason="${'x'.repeat(200)}"`
+    for (const line of [
+      `tollgate_catalogue_skipped{collection="rates",${labels}} 3`,
+      `tollgate_catalogue_skipped{collection="plans",${labels}} 0`,
+      `tollgate_catalogue_skipped_entity{${named},${labels}} 1`,
+      `tollgate_profiles_damaged_total{${labels}} 6`,
+    ]) {
+      expect(text.split('\n')).toContain(line)
+    }
+    expect(text).not.toContain('GONE')
+  })
+
   it('have the names and labels that operators are told', async () => {
     const metrics = createMetrics(origin('realtime'))
     metrics.request('granted', 1, 0.5)
@@ -53,8 +75,7 @@ describe('metrics', () => {
     metrics.batch(17)
     metrics.workerCounts({ commits: 9, conflicts: 2, loads: 3 })
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
-    metrics.catalogueSkipped({ rates: 2, plans: 1 })
-    metrics.catalogueSkipped({ rates: 3, plans: 0 })
+    metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [] })
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
     metrics.streamMemory(1_048_576, 0.25)
@@ -186,7 +207,7 @@ describe('metrics', () => {
     second.request('granted', 1, 7)
     second.request('denied', -1, 7, 'PGW', 'gy')
     // Only the first event loop has it.
-    first.catalogueSkipped({ rates: 3 })
+    first.catalogueSkipped({ catalogueSkipped: { rates: 3 }, entities: [] })
     const received = parseSnapshot(JSON.stringify(await first.snapshot()))
     const text = await mergeSnapshots(received ? [received] : [])
     const labels = 'node="n1",role="realtime"'

@@ -29,7 +29,7 @@ export class Sums {
   readonly paid = new Map<string, number>()
   /** Names of counters that lines have counted in. */
   readonly counted = new Set<string>()
-  /** Over-use that nothing could pay, by subscriber. */
+  /** Over-use that nothing could pay, by `aid:sid` of who owes it. */
   readonly owed = new Map<string, number>()
   /** Prices by `aid:sid`, then cycle; what of them can be over-use, at most. */
   readonly prices = new Map<string, Map<string, number>>()
@@ -42,7 +42,8 @@ export class Sums {
       add(this.paid, `${line.aid}:${sid}:${bucket_id}`, usagev + cost_micros + limit_micros)
       if (counter !== undefined) this.counted.add(counter)
     }
-    add(this.owed, String(line.sid), line.debt_micros)
+    add(this.owed, `${line.aid}:${line.sid}`, line.debt_micros - line.account_debt_micros)
+    add(this.owed, `${line.aid}:0`, line.account_debt_micros)
     const name = `${line.aid}:${line.sid}`
     const prices = this.prices.get(name) ?? new Map<string, number>()
     this.prices.set(name, prices)
@@ -55,7 +56,7 @@ export class Sums {
   differencesTo(others: Sums): string[] {
     return [
       ...mapDifferences('paid by bucket', this.paid, others.paid),
-      ...mapDifferences('owed by subscriber', this.owed, others.owed),
+      ...mapDifferences('owed', this.owed, others.owed),
     ]
   }
 }
@@ -64,14 +65,14 @@ export class Sums {
 export class TopUps {
   /** By `aid:sid:include`. */
   readonly credited = new Map<string, number>()
-  /** What went to debt: by `aid:sid:bucket`, and by subscriber. */
+  /** What went to debt: by `aid:sid:bucket`, and by `aid:sid`. */
   readonly repaidOf = new Map<string, number>()
   readonly repaid = new Map<string, number>()
 
   add({ aid, sid, prepaidIncludeId, bucketId, amount, repaid }: OperationLine): void {
     add(this.credited, `${aid}:${sid}:${prepaidIncludeId}`, amount)
     add(this.repaidOf, `${aid}:${sid}:${bucketId}`, repaid)
-    add(this.repaid, String(sid), repaid)
+    add(this.repaid, `${aid}:${sid}`, repaid)
   }
 }
 
@@ -204,9 +205,9 @@ export class Books {
       this.found.add(name)
       this.states.push({ owner, bucket })
     }
-    if (sid === 0) return
-    this.equal(`subscriber ${sid} owed`, owed, sums.owed.get(String(sid)) ?? 0)
-    this.equal(`subscriber ${sid} repaid`, repaid, topUps.repaid.get(String(sid)) ?? 0)
+    const who = `${aid}:${sid}`
+    this.equal(`${who} owed`, owed, sums.owed.get(who) ?? 0)
+    this.equal(`${who} repaid`, repaid, topUps.repaid.get(who) ?? 0)
   }
 
   /** What lines say of the credit of a postpaid subscriber, or of all those of an account. */

@@ -31,6 +31,7 @@ export interface LineView {
   group_cost_micros: number
   aprice_micros: number
   debt_micros: number
+  account_debt_micros: number
   payments: PaymentView[]
 }
 

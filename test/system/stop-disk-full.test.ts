@@ -1,8 +1,6 @@
 /** An orderly stop while the disk is full, under load: nothing acknowledged is lost. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { FIRST_SID, populate } from '../../bench/population.ts'
-import { mongoSocketIn, mongoUrlOf } from '../../src/cli/stores.ts'
-import { runDirFor } from '../../src/embedded/run-dir.ts'
+import { populate } from '../../bench/population.ts'
 import {
   createProduct,
   isAlive,
@@ -12,14 +10,10 @@ import {
 } from '../cli/product.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { waitUntil } from '../support/wait.ts'
-import { ClientBooks, type ClientLine } from './client-books.ts'
-import { openBooks, withCatalog } from './exchange.ts'
+import { ClientBooks } from './client-books.ts'
+import { linesOf, POPULATION, portOf, spentOf, storesOf } from './client-stores.ts'
 
 const MIB = 1024 * 1024
-const SUBSCRIBERS = 40
-/** Bytes of data that nobody uses up. */
-const DATA_PACK = 2
-const CREDIT = 2 ** 45
 const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
@@ -32,12 +26,16 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     await product.close()
   })
 
-  /** Starts on a small disk, charges until it is full and Redis refuses, and goes on for a while. */
+  /** Starts on a small disk, fills it while it charges, and goes on until Redis refuses. */
   async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
     const tollgate = await product.start(environment)
-    const books = new ClientBooks({ name: 'full', clients: 24, subscribers: SUBSCRIBERS })
+    const books = new ClientBooks({
+      name: 'full',
+      clients: 24,
+      subscribers: POPULATION.subscribers,
+    })
     await populate({ ...storesOf(product), ...POPULATION })
     const load = books.run(portOf(tollgate))
     await waitUntil('the load runs', () => books.acknowledged > 2_000)
@@ -53,7 +51,9 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
       const { stdout } = await product.run('audit')
       return stdout.includes('every unit is accounted for')
     })
-    expect(books.differences(await linesOf(product), await spentOf(product))).toEqual([])
+    expect(
+      books.differences(await linesOf(storesOf(product)), await spentOf(storesOf(product))),
+    ).toEqual([])
   }
 
   /** SIGTERM, and what `tollgate start` said until it ended. */
@@ -155,47 +155,4 @@ interface Filled {
   tollgate: Started
   books: ClientBooks
   load: Promise<void>
-}
-
-const POPULATION = {
-  subscribers: SUBSCRIBERS,
-  subscribersPerAccount: 1,
-  credits: [{ prepaidIncludeId: DATA_PACK, amount: CREDIT }],
-}
-
-function storesOf({ dataDir }: Product) {
-  const runDir = runDirFor(dataDir)
-  return {
-    redisUrl: `unix://${runDir}/redis.sock`,
-    mongoUrl: mongoUrlOf(mongoSocketIn(runDir)),
-    database: 'tollgate',
-  }
-}
-
-function portOf({ realtime }: Started): number {
-  return Number(new URL(realtime).port)
-}
-
-async function linesOf(product: Product): Promise<ClientLine[]> {
-  return withCatalog(storesOf(product), (catalog) =>
-    catalog.lines.find({ type: 'realtime' }).toArray(),
-  ) as Promise<ClientLine[]>
-}
-
-async function spentOf(product: Product): Promise<Map<number, number>> {
-  const books = await openBooks(storesOf(product).redisUrl)
-  try {
-    const spent = new Map<number, number>()
-    for (let index = 0; index < SUBSCRIBERS; index += 1) {
-      const { buckets } = await books.ownerOf(1_001 + index, FIRST_SID + index)
-      const data = buckets.filter(({ prepaidIncludeId }) => prepaidIncludeId === DATA_PACK)
-      spent.set(
-        FIRST_SID + index,
-        data.reduce((sum, bucket) => sum + bucket.spent, 0),
-      )
-    }
-    return spent
-  } finally {
-    await books.close()
-  }
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
+import { CatalogUnavailableError, CompileError } from '../../src/catalog/errors.ts'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { FOREVER_MS } from '../../src/domain/time.ts'
 import { emptyLedger, TEST_EPOCH } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
@@ -241,6 +242,15 @@ describe('the two lanes', () => {
   it('say so when a reading fails by a defect', async () => {
     failure = new TypeError('a defect')
     expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
+    expect(scene.defects.splice(0)).toEqual([failure])
+  })
+
+  it('counts readings that fail because a stored document cannot be used', async () => {
+    failure = new CompileError('plan', 'is missing')
+    const requests = [request('start', 1, 0, wanted)]
+    const task = { requests, mayLookUp: true, deadlineMs: FOREVER_MS }
+    const { outcomes, stats } = await scene.processor.process(task)
+    expect([outcomes[0]?.reason, stats['damaged']]).toEqual(['storeDown', 1])
     expect(scene.defects.splice(0)).toEqual([failure])
   })
 })

@@ -15,9 +15,10 @@ const group: IncludedGroup = {
   ...{ sharing: 'pool', isPerQuantity: true },
 }
 const offer = { id: 'x', fromMs: 0, toMs: FOREVER_MS, prices: new Map(), facts: {} }
-const pooled: ServiceRevision = { ...offer, name: 'POOLED', groups: [group], period: null }
+const terms = { period: null, limitMonths: null }
+const pooled: ServiceRevision = { ...offer, name: 'POOLED', groups: [group], ...terms }
 const shared: ServiceRevision = {
-  ...{ ...offer, name: 'SHARED', groups: [{ ...group, sharing: 'shared' }], period: null },
+  ...{ ...offer, name: 'SHARED', groups: [{ ...group, sharing: 'shared' }], ...terms },
 }
 const catalogue: Catalogue = {
   ...catalogueOf({}),

@@ -5,6 +5,8 @@ import { PASSWORDS } from './passwords.ts'
 export interface FirstAdminWatch {
   /** Resolves when it was tried once, however that ended. */
   readonly tried: Promise<void>
+  /** Whether it is known that there is a user. */
+  isThere(): boolean
   stop(): Promise<void>
 }
 
@@ -15,9 +17,11 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let hasWarned = false
+  let isThere = false
   const attempt = async (): Promise<void> => {
     try {
       await ensureFirstAdmin({ ...deps, passwords: PASSWORDS })
+      isThere = true
     } catch (error) {
       if (!hasWarned) deps.log.warn({ err: error }, 'the first user cannot be looked for')
       hasWarned = true
@@ -31,6 +35,7 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
   }
   return {
     tried,
+    isThere: () => isThere,
     async stop() {
       isStopped = true
       clearTimeout(timer)

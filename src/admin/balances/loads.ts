@@ -2,6 +2,7 @@
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { decimalOf, shortened } from '../../catalog/field.ts'
 import { findSubscriber } from '../../catalog/subscribers.ts'
 import type { Config } from '../../config/schema.ts'
 import { flipCreditSign } from '../../domain/balance-sign.ts'
@@ -15,7 +16,7 @@ import {
   credit,
   InsufficientBalanceError,
 } from '../../domain/credit.ts'
-import { microsFrom, parseDecimal, toScale } from '../../domain/money.ts'
+import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import type { Home, Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { RuleError } from '../entities/errors.ts'
@@ -123,13 +124,13 @@ export function isNamed(value: unknown): boolean {
  * positive. Throws `RuleError` with the field.
  */
 export function creditOf(value: unknown, kind: BucketKind, field: string): number {
-  const text = typeof value === 'number' || typeof value === 'string' ? value : ''
-  const decimal = parseDecimal(text)
-  const whole = decimal === null ? null : toScale(decimal, 0)
-  const amount = kind === 'units' ? whole : microsFrom(text)
+  const decimal = decimalOf(value)
+  const digits = kind === 'units' ? 0 : MICROS_DIGITS
+  const amount = decimal === null ? null : toScale(decimal, digits)
   if (amount !== null) return flipCreditSign(amount)
   const wanted = kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
-  throw new RuleError(`${field} must be ${wanted}`)
+  const shown = shortened(value)
+  throw new RuleError(`${field} must be ${wanted}, is ${shown}`)
 }
 
 /**

@@ -41,6 +41,12 @@ export const NODE_ENDPOINTS = {
   metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Figures for Prometheus' },
   health: { method: 'GET', path: '/health/ready', access: 'user', about: 'Tell if it is ready' },
   live: { method: 'GET', path: '/health/live', access: 'user', about: 'Tell if it runs' },
+  catalogue: {
+    method: 'GET',
+    path: '/health/catalogue',
+    access: READ,
+    about: 'Name the stored entities that charging leaves out',
+  },
   openapi: { method: 'GET', path: '/openapi.json', access: 'user', about: 'Describe the API' },
   docs: { method: 'GET', path: '/docs', access: 'user', about: 'Describe the API as a page' },
 } as const satisfies Record<string, Endpoint>

@@ -6,7 +6,7 @@ import { type ServiceDocument, ServiceSchema } from '../entities/service.ts'
 import { entriesAt, isEmpty, objectAt, textsAt } from '../field.ts'
 import { type CompileOptions, factsOf, type RawDocument, revisionOf, STORED } from './document.ts'
 import { compileGroups } from './groups.ts'
-import { periodAt } from './period.ts'
+import { serviceTermsAt } from './period.ts'
 import { compilePrices } from './price.ts'
 import { checkRecurring } from './recurring.ts'
 import { roundingAt } from './rounding.ts'
@@ -32,7 +32,7 @@ export function compileService(document: RawDocument, options = STORED): Service
   return {
     ...revisionOf(service),
     name: service.name,
-    period: periodAt(service.balance_period, 'balance_period'),
+    ...serviceTermsAt(document),
     ...offerOf(document, options),
     facts: factsOf(document),
   }

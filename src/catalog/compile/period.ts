@@ -1,6 +1,8 @@
-/** `balance_period` of a service: how long its counters count (spec/entity-api.md 4.4). */
-import type { ServicePeriod } from '../../domain/catalogue.ts'
+/** How long a service is held, and its counters count (spec/entity-api.md 3.2, 4.4). */
+import type { ServicePeriod, ServiceTerms } from '../../domain/catalogue.ts'
+import type { ExactDecimal } from '../../domain/money.ts'
 import { CompileError } from '../errors.ts'
+import { amountAt, decimalOf, type Fields, isUnset } from '../field.ts'
 
 const TEXT = /^(tomorrow)?((?:\s*\+?\s*\d{1,5}\s+[a-z]+)*)$/i
 const STEP = /(\d+)\s+([a-z]+?)s?(?=\s|\+|$)/gi
@@ -11,6 +13,44 @@ const STEPS: Readonly<Record<string, (count: number) => Partial<ServicePeriod>>>
   week: (count) => ({ days: 7 * count }),
   month: (count) => ({ months: count }),
   year: (count) => ({ months: 12 * count }),
+}
+
+/** Terms of a service document. Throws `CompileError`; `path` leads to the document. */
+export function serviceTermsAt(service: Fields, path = ''): ServiceTerms {
+  return {
+    period: periodAt(service['balance_period'], `${path}balance_period`),
+    limitMonths: limitMonthsAt(service, path),
+  }
+}
+
+/** More than any contract; also keeps dates within what there is. */
+const MONTHS_MAX = 12 * 100
+
+/** `limit_cycles`, else the end of the last price; null: without end. */
+function limitMonthsAt({ limit_cycles: limit, price }: Fields, path: string): number | null {
+  const given = isUnset(limit) ? lastCycleOf(price) : amountAt(limit, `${path}limit_cycles`)
+  if (given === null) return null
+  // What is charged for a part of a month is held for all of it.
+  const months = Math.ceil(Number(given.digits) / 10 ** given.scale)
+  if (months > 0) return months <= MONTHS_MAX ? months : null
+  if (isUnset(limit)) return null
+  throw new CompileError(`${path}limit_cycles`, `must be above 0, is ${limit}`)
+}
+
+/** The highest `to` of the prices; null if one has no end, or cannot be read. */
+function lastCycleOf(price: unknown): ExactDecimal | null {
+  if (!Array.isArray(price)) return null
+  let last: ExactDecimal | null = null
+  for (const entry of price) {
+    const end = decimalOf(entry?.to)
+    if (end === null) return null
+    if (last === null || isAbove(end, last)) last = end
+  }
+  return last
+}
+
+function isAbove(one: ExactDecimal, other: ExactDecimal): boolean {
+  return one.digits * 10n ** BigInt(other.scale) > other.digits * 10n ** BigInt(one.scale)
 }
 
 /**

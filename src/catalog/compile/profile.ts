@@ -29,10 +29,9 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
     barred: subscriber.barred ?? false,
     activeFromMs: activeFromMs ?? 0,
     activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
-    planFromMs: Math.min(
-      dateAt(subscriber.plan_activation, 'plan_activation') ?? revision.fromMs,
-      revision.fromMs,
-    ),
+    planFromMs:
+      dateAt(subscriber.plan_activation, 'plan_activation') ??
+      Math.max(activeFromMs ?? revision.fromMs, revision.fromMs),
     services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
     accountServices: NO_SERVICES,
     overrides: overridesAt(subscriber.overrides, 'overrides', options),
@@ -78,6 +77,23 @@ export function withAccount(
   }
 }
 
+/** A revision of a subscriber as far as it tells how long a plan is held. */
+export type PlanSpan = Pick<SubscriberProfile, 'plan' | 'fromMs' | 'toMs' | 'planFromMs'>
+
+/**
+ * When the plan of a revision began that does not say so itself (`plan_activation`): with the first
+ * of the adjoining revisions that have the same plan.
+ */
+export function planBegin(revision: PlanSpan, others: readonly PlanSpan[]): number {
+  let first = revision
+  for (;;) {
+    const { plan, fromMs } = first
+    const before = others.find((other) => other.toMs === fromMs && other.fromMs < fromMs)
+    if (before === undefined || before.plan !== plan) return first.planFromMs
+    first = before
+  }
+}
+
 /** `sinceMs`: begin of a service that names none. */
 function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
   if (isEmpty(value)) return NO_SERVICES
@@ -103,7 +119,8 @@ function limitAt(value: unknown): number | null {
 
 const knownZones = new Set<string>([''])
 
-function zoneAt(zone: string | undefined, path: string): string {
+/** Empty for none. Throws `CompileError`. */
+export function zoneAt(zone: string | undefined, path: string): string {
   if (zone === undefined || knownZones.has(zone)) return zone ?? ''
   try {
     localTime(zone, 0)

@@ -14,7 +14,7 @@ import { arrayAt, choiceAt, type Fields, isEmpty, objectAt, textAt } from '../fi
 import { checkUsageType, paramsOf, type RawDocument, revisionOf, STORED } from './document.ts'
 import { createInterned } from './interned.ts'
 import { compilePrice, percentageAt } from './price.ts'
-import { roundingAt } from './rounding.ts'
+import { usageRoundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
 
 /** What no rule of matching compares, and would only fill the memory. */
@@ -31,7 +31,7 @@ export function compileRate(document: RawDocument, options = STORED): RateRevisi
   checkSchema(RateSchema, document)
   const rate = document as RawDocument & RateDocument
   const method = rate.pricing_method ?? 'tiered'
-  const rounding = roundingAt(rate.rounding_rules, 'rounding_rules')
+  const rounding = usageRoundingAt(rate.rounding_rules, 'rounding_rules')
   const category = rate.tariff_category ?? RETAIL
   return {
     ...revisionOf(rate),

@@ -1,5 +1,6 @@
 /** `rounding_rules` of a rate, plan or service (spec/entity-api.md 3.0, spec/action-api.md 5.8). */
 import type { RoundingRules } from '../../domain/catalogue.ts'
+import { MICROS_DIGITS } from '../../domain/money.ts'
 import { CompileError } from '../errors.ts'
 import { choiceAt, isEmpty, isUnset, objectAt, wholeAt } from '../field.ts'
 
@@ -19,6 +20,20 @@ export function roundingAt(value: unknown, path: string): RoundingRules | null {
     throw new CompileError(at, `must be an integer from 0 to ${DECIMALS_MAX}`)
   }
   return { mode: type, decimals, stage }
+}
+
+/**
+ * The same of a rate. Balances pay what is rounded before tax, and they count micros: a finer step
+ * would round nothing.
+ */
+export function usageRoundingAt(value: unknown, path: string): RoundingRules | null {
+  const rules = roundingAt(value, path)
+  if (rules === null || rules.stage === 'after_tax' || rules.decimals <= MICROS_DIGITS) return rules
+  throw new CompileError(
+    `${path}.rounding_decimals`,
+    `must be at most ${MICROS_DIGITS} with before_tax, is ${rules.decimals}: balances pay ` +
+      'millionths; use after_tax for the final charge',
+  )
 }
 
 const TYPES = ['None', 'up', 'down', 'nearest'] as const

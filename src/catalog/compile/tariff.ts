@@ -2,11 +2,19 @@
  * The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md
  * 4.5).
  */
-import { type ExactDecimal, MICROS_DIGITS, parseDecimal, toScale } from '../../domain/money.ts'
+import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
 import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
 import { CompileError } from '../errors.ts'
-import { amountAt, arrayAt, type Fields, knownKeys, objectAt } from '../field.ts'
+import {
+  amountAt,
+  arrayAt,
+  atMostDecimals,
+  decimalOf,
+  type Fields,
+  knownKeys,
+  objectAt,
+} from '../field.ts'
 import type { CompileOptions } from './document.ts'
 
 /** One tier, as exact as it was written. */
@@ -109,12 +117,10 @@ function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
 /** Units of a bound or an interval. */
 function unitsAt(value: unknown, path: string): ExactDecimal {
   if (value === undefined) throw new CompileError(path, 'is missing')
-  const units = typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
+  const units = decimalOf(value)
   if (units === null) throw new CompileError(path, 'must be a number or UNLIMITED')
   if (units.digits < 0n) throw new CompileError(path, `must not be negative, is ${value}`)
-  if (units.scale > UNIT_DIGITS_MAX) {
-    throw new CompileError(path, `has more than ${UNIT_DIGITS_MAX} decimals`)
-  }
+  atMostDecimals(value, units, path, UNIT_DIGITS_MAX)
   return units
 }
 

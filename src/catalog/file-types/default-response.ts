@@ -50,7 +50,12 @@ export const defaultFields = {
 export const defaultServicesName = 'services'
 
 export const defaultServiceFields = [
-  ...fieldsOf({ rating_group: 'rating_group', usaget: 'usaget', returnCode: 'return_code' }),
+  ...fieldsOf({
+    rating_group: 'rating_group',
+    service_identifier: 'service_identifier',
+    usaget: 'usaget',
+    returnCode: 'return_code',
+  }),
   costIfWanted,
   ...grant,
 ]

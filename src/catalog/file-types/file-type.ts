@@ -16,16 +16,23 @@ export type Message = Readonly<Record<string, unknown>>
 export interface FieldProblem {
   field: string
   why: string
+  /** The field is there more often than it may be. */
+  isTooMany?: true
 }
 
 /** Syntax of key-value text, both directions. */
 export interface KeyValueSyntax {
   pairSeparator: string
   valueSeparator: string
-  /** `percent`: as forms write it, `+` for a blank too. `quotes`: as "…", doubled inside. */
+  /** `percent`: bytes as %XX; in a form `+` is a blank, too. `quotes`: as "…", doubled inside. */
   quoting: 'percent' | 'quotes' | 'none'
   /** What of a key that is given several times: one of them, all as a list, or a named error. */
   repeated: 'last' | 'first' | 'list' | 'error'
+}
+
+/** Whether it is the text of a form, `application/x-www-form-urlencoded`. */
+export function isForm({ pairSeparator, valueSeparator, quoting }: KeyValueSyntax): boolean {
+  return pairSeparator === '&' && valueSeparator === '=' && quoting === 'percent'
 }
 
 export type ParserSettings =
@@ -106,6 +113,8 @@ export interface AnswerSettings {
   finalUnit: FinalUnitAction
   /** ISO 4217 numeric; 999 for none. */
   currencyCode: number
+  /** Below it a balance is low; without it nothing is said of that. */
+  lowBalanceMicros?: number | undefined
   returnCodes: Readonly<Record<Reason, number>>
 }
 

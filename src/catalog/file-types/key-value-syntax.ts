@@ -16,7 +16,9 @@ export function compileKeyValueSyntax(section: RuleFields, path: string): KeyVal
   if (pairSeparator.includes(valueSeparator) || valueSeparator.includes(pairSeparator)) {
     throw new RuleError(`${path}.value_separator`, 'must be told from pair_separator')
   }
-  const quoting = section['quoting'] ?? 'percent'
+  // Only of forms everybody escapes: elsewhere a + is a + and a % a %, as in numbers.
+  const isLikeForm = pairSeparator === '&' && valueSeparator === '='
+  const quoting = section['quoting'] ?? (isLikeForm ? 'percent' : 'none')
   const repeated = section['repeated'] ?? 'last'
   return {
     pairSeparator,

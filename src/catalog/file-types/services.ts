@@ -56,6 +56,8 @@ export interface ReadServices {
 
 const RATING_GROUP_MAX = 2 ** 32 - 1
 const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
+/** Of one service. */
+const SERVICE_IDENTIFIERS_MAX = 16
 
 /** After a problem, what was read until then. */
 export function readServices(
@@ -75,7 +77,7 @@ export function readServices(
   const members: readonly unknown[] = Array.isArray(list) ? list : [list]
   const { name } = plan.list
   if (members.length > form.servicesMax) {
-    findings.fail(name, `must have at most ${form.servicesMax} services`)
+    findings.failTooMany(name, form.servicesMax)
     return found
   }
   if (members.length === 0 && opens(form.record.kind)) {
@@ -134,8 +136,8 @@ function readEntry(
 ): boolean {
   const { record } = form
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
-  const isBare = entry === message && isBareStart(plan, record, scope)
   const rule = ruleOf(plan.usage, scope)
+  const isBare = entry === message && isBareStart(plan, rule, record, scope)
   if (rule === null) {
     const isRequired = (opens(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
     if (isRequired) findings.failEntry('is of no usage type of the file type')
@@ -193,18 +195,18 @@ function readEntry(
 /**
  * Where messages may have a list of services, a start without one opens the session for the
  * services of its updates, unless it asks for units itself. Default volumes are of services that
- * are named.
+ * are named: in the list, by their usage type, or by a field that asks.
  */
-function isBareStart(plan: ServicesPlan, { kind }: RecordType, scope: Scope): boolean {
+function isBareStart(
+  plan: ServicesPlan,
+  rule: UsageRule | null,
+  { kind }: RecordType,
+  scope: Scope,
+): boolean {
   if (plan.list === null || kind !== 'start' || reportsUsage(plan, scope)) return false
   if (plan.asking !== null) return plan.asking.read(scope) === undefined
-  return plan.usage.every((rule) => !asksIn(rule, scope))
-}
-
-/** A constant is asked for by no message. */
-function asksIn(rule: UsageRule, scope: Scope): boolean {
-  if (rule.requested.name === '' || !rule.matches(scope)) return false
-  return rule.requested.read(scope, new Findings()) !== -1
+  if (rule === null || rule.usagetField !== null || rule.defaults.start < 0) return false
+  return rule.requested.read(scope, new Findings()) === -1
 }
 
 /** Where messages may have a list, one without it that asks and reports nothing has no service. */
@@ -247,7 +249,7 @@ function readRequested(
   // A release asks for nothing more, whatever some network elements put there.
   if (kind === 'release') return -1
   if (kind === 'update' && plan.asking?.read(scope) === undefined && plan.asking !== null) return -1
-  const requested = rule.requested.read(scope, findings)
+  const requested = askedUnits(rule, scope, kind, findings)
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
   if (absent < 0 && opens(kind) && !isSkipped) {
@@ -255,6 +257,22 @@ function readRequested(
     findings.fail(rule.requested.name, why)
   }
   return absent
+}
+
+/**
+ * Whoever asks for more than can be counted gets what can be granted. An event is debited as a
+ * whole, so that its units have to be exact.
+ */
+function askedUnits(
+  rule: UsageRule | PartRule,
+  scope: Scope,
+  kind: RequestKind,
+  findings: Findings,
+): number {
+  findings.isClamping = kind !== 'event'
+  const units = rule.requested.read(scope, findings)
+  findings.isClamping = false
+  return units
 }
 
 /** Units reported; -1 if none are. */
@@ -320,7 +338,7 @@ function partRequested(
   if (requested < 0) return -1
   // Who asks for nothing of a service asks for no other units of it.
   if (requested === 0) return rule.role === 'beside' ? -1 : 0
-  const own = rule.requested.read(scope, findings)
+  const own = askedUnits(rule, scope, kind, findings)
   if (own >= 0 || rule.role === 'beside') return own
   return rule.role === 'preferred' ? requested : rule.defaults[kind]
 }
@@ -351,6 +369,10 @@ function readServiceIdentifier(
   if (value === undefined || serviceIdentifier === null) return ''
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const { name } = serviceIdentifier
+  if (list.length > SERVICE_IDENTIFIERS_MAX) {
+    findings.fail(name, `must be at most ${SERVICE_IDENTIFIERS_MAX} numbers`)
+    return ''
+  }
   const numbers = list.map((each) => findings.whole(each, name, SERVICE_IDENTIFIER_MAX))
   return serviceIdentifierOf(numbers.filter((number) => number >= 0))
 }

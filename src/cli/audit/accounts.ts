@@ -1,9 +1,10 @@
-/** Finds all owners in the ledger, account by account. */
+/** Finds all owners in the ledger and on record, account by account. */
+import type { Catalog } from '../../catalog/connection.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 
 export interface FoundAccount {
   aid: number
-  /** Its subscribers that the ledger knows; without 0, which is the account itself. */
+  /** Its subscribers that have balances; without 0, which is the account itself. */
   sids: number[]
 }
 
@@ -11,19 +12,30 @@ const SCAN_COUNT = 1_000
 /** Redis lists keys in no order, so a pass keeps the numbers of its owners in memory. */
 const KEYS_PER_PASS = 1_000_000
 
+export interface AccountStores {
+  ledger: Ledger
+  catalog: Catalog
+}
+
 /**
  * All accounts, in as many passes over the keys as memory asks for; each pass takes a part of the
- * partitions. What comes or goes meanwhile may be missed. Throws `StoreDownError`.
+ * partitions. An owner may be on record only: the ledger has lost it. What comes or goes meanwhile
+ * may be missed. Throws `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function* findAccounts(
-  ledger: Ledger,
+  { ledger, catalog }: AccountStores,
   keysPerPass = KEYS_PER_PASS,
 ): AsyncGenerator<FoundAccount> {
   const sizes = await ledger.redis.onEachMaster((master) => master.dbsize())
   const keys = sizes.reduce((sum, size) => sum + size, 0)
   const passes = Math.min(ledger.keys.partitions, Math.max(1, Math.ceil(keys / keysPerPass)))
   for (let pass = 0; pass < passes; pass += 1) {
-    const accounts = await scan(ledger, (partition) => partition % passes === pass)
+    const isOurs = (partition: number) => partition % passes === pass
+    const accounts = await scan(ledger, isOurs)
+    const recorded = catalog.balances.find({}, { projection: { aid: 1, sid: 1 } })
+    for await (const { aid, sid } of recorded) {
+      if (isOurs(ledger.keys.partitionOf(aid))) addSubscriber(accounts, aid, sid)
+    }
     for (const aid of [...accounts.keys()].sort((a, b) => a - b)) {
       const sids = [...(accounts.get(aid) ?? [])].sort((a, b) => a - b)
       yield { aid, sids }
@@ -54,8 +66,10 @@ function addOwner(
 ): void {
   const match = /^\{p(\d+)\}:o:(\d+):(\d+)$/.exec(key)
   if (match === null || !isOurs(Number(match[1]))) return
-  const aid = Number(match[2])
-  const sid = Number(match[3])
+  addSubscriber(accounts, Number(match[2]), Number(match[3]))
+}
+
+function addSubscriber(accounts: Map<number, Set<number>>, aid: number, sid: number): void {
   const sids = accounts.get(aid) ?? new Set<number>()
   accounts.set(aid, sids)
   if (sid !== 0) sids.add(sid)

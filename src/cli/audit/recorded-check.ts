@@ -1,7 +1,7 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
-import { type BalanceDocument, debtBucket } from '../../catalog/balance-document.ts'
+import { type BalanceDocument, projectedBuckets } from '../../catalog/balance-document.ts'
 import { amountsOfLine, type LineDocument } from '../../catalog/documents.ts'
-import { amountTaken, debtsOfLine } from '../../catalog/line-document.ts'
+import { amountsOfPayment, debtsOfLine } from '../../catalog/line-document.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 
@@ -34,14 +34,21 @@ export function emptySums(): OwnerSums {
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
   owner.lines += 1
   if (line.type === 'balance') {
-    // The head of several operations moves nothing.
+    const { mended } = line
+    owner.owed += mended?.owed ?? 0
+    owner.repaid += mended?.repaid ?? line.repaid_micros
+    // The head of several operations, and what concerns the owner alone.
     if (line.bucket_id === 0) return
     const { change, counted } = amountsOfLine(line)
     const sums = sumsOf(owner, line.bucket_id)
+    sums.isCounter ||= line.counter !== undefined
+    if (mended !== undefined) {
+      sums.credited += mended.credited
+      sums.spent += mended.spent
+      return
+    }
     sums.credited += change + line.repaid_micros + counted
     sums.spent += line.repaid_micros + counted
-    sums.isCounter ||= line.counter !== undefined
-    owner.repaid += line.repaid_micros
     return
   }
   const debts = debtsOfLine(line)
@@ -50,7 +57,9 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
   for (const payment of line.payments) {
     const payer = payment.owner === 'account' ? shared : owner
     const sums = sumsOf(payer, payment.bucket_id)
-    sums.spent += amountTaken(payment)
+    const { spent, credited } = amountsOfPayment(payment)
+    sums.spent += spent
+    sums.credited += credited
     sums.isCounter ||= payment.counter !== undefined
   }
 }
@@ -98,7 +107,7 @@ export function checkProjection(
   projected: readonly BalanceDocument[],
 ): Difference[] {
   const { aid, sid } = owner
-  const buckets = owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
+  const buckets = projectedBuckets(owner)
   const documents = new Map(projected.map((document) => [document.bucket_id, document]))
   const known = new Set(buckets.map(({ id }) => id))
   // The last projection of a counter that was dropped stays for good.

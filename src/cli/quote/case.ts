@@ -5,14 +5,16 @@
 import { CompileError } from '../../catalog/errors.ts'
 import {
   arrayAt,
+  atMostDecimals,
   booleanAt,
   choiceAt,
+  decimalOf,
   type Fields,
   objectAt,
   textAt,
   wholeAt,
 } from '../../catalog/field.ts'
-import { type ExactDecimal, parseDecimal } from '../../domain/money.ts'
+import type { ExactDecimal } from '../../domain/money.ts'
 import { type QuoteSettings, settingsAt } from './settings.ts'
 
 export interface QuoteCase {
@@ -221,11 +223,8 @@ export const UNIT_DIGITS_MAX = 6
 
 function decimalAt(value: unknown, path: string): ExactDecimal {
   if (value === undefined) throw new CompileError(path, 'is missing')
-  const isPlain = typeof value === 'number' || typeof value === 'string'
-  const decimal = isPlain ? parseDecimal(value) : null
+  const decimal = decimalOf(value)
   if (decimal === null) throw new CompileError(path, 'must be a number or decimal text')
-  if (decimal.scale > UNIT_DIGITS_MAX) {
-    throw new CompileError(path, `has more than ${UNIT_DIGITS_MAX} decimals`)
-  }
+  atMostDecimals(value, decimal, path, UNIT_DIGITS_MAX)
   return decimal
 }

@@ -3,7 +3,12 @@
 import type { CompileOptions, RawDocument } from '../../catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
-import { compileAccount, compileSubscriber, withAccount } from '../../catalog/compile/profile.ts'
+import {
+  compileAccount,
+  compileSubscriber,
+  planBegin,
+  withAccount,
+} from '../../catalog/compile/profile.ts'
 import { compileRate } from '../../catalog/compile/rate.ts'
 import { compileTax } from '../../catalog/compile/tax.ts'
 import { withDates } from '../../catalog/dates.ts'
@@ -11,7 +16,7 @@ import { AccountEntity } from '../../catalog/entities/account.ts'
 import { REVISION_DATES } from '../../catalog/entities/entity.ts'
 import { SubscriberEntity } from '../../catalog/entities/subscriber.ts'
 import { CompileError } from '../../catalog/errors.ts'
-import type { Fields } from '../../catalog/field.ts'
+import { type Fields, isUnset } from '../../catalog/field.ts'
 import { checkKnownNames } from '../../catalog/references.ts'
 import type {
   AccountProfile,
@@ -134,6 +139,12 @@ export function compileProfiles(
     checkNames('subscribers', document, path, catalogue)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
   })
+  for (const [index, { document }] of subscribers.entries()) {
+    const profile = profiles[index] as SubscriberProfile
+    if (!isUnset(document['plan_activation'])) continue
+    const others = profiles.filter(({ sid }) => sid === profile.sid)
+    profiles[index] = { ...profile, planFromMs: planBegin(profile, others) }
+  }
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
     throw new CompileError('account.aid', `is that of no subscriber: ${holder.aid}`)
   }

@@ -8,7 +8,7 @@ import {
 import { type ChargeOutcome, type Reason, reasons } from '../../domain/charge-outcome.ts'
 import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
-import { parseDecimal } from '../../domain/money.ts'
+import { exactDecimal } from '../../domain/money.ts'
 import type { SegmentStart } from '../../domain/session.ts'
 import type { TaxData } from '../../domain/tax.ts'
 
@@ -121,7 +121,7 @@ function taxData(all: readonly TaxData[]): TaxData {
 function sumOf(amounts: readonly number[]): number {
   // Adding nothing makes a negative nothing a plain one.
   if (amounts.length === 1) return (amounts[0] as number) + 0
-  const decimals = amounts.flatMap((amount) => parseDecimal(amount) ?? [])
+  const decimals = amounts.flatMap((amount) => exactDecimal(String(amount)) ?? [])
   const scale = decimals.reduce((most, decimal) => Math.max(most, decimal.scale), 0)
   const sum = decimals.reduce(
     (total, decimal) => total + decimal.digits * 10n ** BigInt(scale - decimal.scale),

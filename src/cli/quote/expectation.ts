@@ -1,6 +1,5 @@
 /** Results against what a case expects of them: a subset, numbers by value. */
-import type { Fields } from '../../catalog/field.ts'
-import { parseDecimal } from '../../domain/money.ts'
+import { decimalOf, type Fields } from '../../catalog/field.ts'
 import type { EventResult } from './event-result.ts'
 
 /** Something that is not as expected; `actual` is absent if there is nothing there. */
@@ -45,8 +44,4 @@ function isEqual(expected: unknown, actual: unknown): boolean {
   const [one, other] = [decimalOf(expected), decimalOf(actual)]
   if (one === null || other === null) return false
   return one.digits === other.digits && one.scale === other.scale
-}
-
-function decimalOf(value: unknown) {
-  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
 }

@@ -75,11 +75,15 @@ function quoteUsage(
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const context: ChargeContext = {
     ...{ catalogue, profile, finder, nowMs },
-    ...{ zone: settings.timeZone, cycleAt: settings.cycleAt },
+    calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
+    cycleAt: settings.cycleAt,
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
-    settings: { validityMs: 1000, graceMs: 0, replayMs: 0 },
+    settings: {
+      ...{ validityMs: 1000, graceMs: 0, replayMs: 0 },
+      ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+    },
   }
   const request = requestOf(usage)
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }

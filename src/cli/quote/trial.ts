@@ -33,7 +33,10 @@ import { unitDigitsOf } from './unit-digits.ts'
 /** The time of an event that says none. */
 const DEFAULT_URT = '2026-01-01T00:00:00Z'
 /** A case has no network element that could be late. */
-const SETTINGS = { validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS }
+const SETTINGS = {
+  ...{ validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS },
+  ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+}
 
 /** Owners and a session that one request finds, and leaves. */
 interface Place {
@@ -68,7 +71,8 @@ export class Trial {
     const { rates } = this.catalogue
     finder.update([...rates].map(([key, revisions]) => ({ key, revisions })))
     this.base = {
-      ...{ catalogue: this.catalogue, finder, zone: settings.timeZone, settings: SETTINGS },
+      ...{ catalogue: this.catalogue, finder, settings: SETTINGS },
+      calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
       cycleAt: settings.cycleAt,
       defaultTax: settings.defaultTax,
       mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
@@ -95,7 +99,7 @@ export class Trial {
 
   private instantAt(value: unknown, path: string): number {
     const isPlain = typeof value === 'string' || typeof value === 'number'
-    const atMs = isPlain ? instantFrom(String(value), this.base.zone) : null
+    const atMs = isPlain ? instantFrom(String(value), this.base.calendar.zone) : null
     if (atMs !== null) return atMs
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
     throw new CompileError(path, `must be a date or unix seconds${shown}`)
@@ -111,7 +115,7 @@ export class Trial {
     const members = this.profiles.filter(
       ({ aid, fromMs, toMs }) => aid === found.aid && atMs >= fromMs && atMs < toMs,
     )
-    return { ...found, pool: members.map(({ plan, services }) => ({ plan, services })) }
+    return { ...found, pool: members }
   }
 
   private checkSession({ sessionId, isRefund, path }: CaseEvent): void {

@@ -1,6 +1,5 @@
 /** How finely a case counts units. */
-import type { Fields } from '../../catalog/field.ts'
-import { parseDecimal } from '../../domain/money.ts'
+import { decimalOf, type Fields } from '../../catalog/field.ts'
 import { type QuoteCase, UNIT_DIGITS_MAX } from './case.ts'
 
 /** What of a group is no amount of units. */
@@ -42,8 +41,7 @@ function groupsOf(offer: Fields): unknown[] {
 function digitsOfGroup(group: unknown): number[] {
   const amounts = Object.entries(objectOf(group)).filter(([name]) => !NO_UNITS.has(name))
   return amounts.map(([, value]) => {
-    const isPlain = typeof value === 'number' || typeof value === 'string'
-    return (isPlain ? parseDecimal(value) : null)?.scale ?? 0
+    return decimalOf(value)?.scale ?? 0
   })
 }
 

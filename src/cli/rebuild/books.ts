@@ -126,14 +126,17 @@ class OwnerBooks {
     const line = this.#bucket(document.bucket_id).addOperation(document)
     if (line === null) return null
     this.#version = Math.max(this.#version, line.version)
-    if (line.version > this.#projectedVersion) this.#newerRepaid += line.repaid
+    const { owed = 0, repaid = line.repaid } = line.mended ?? {}
+    this.owedByLines += owed
+    if (line.version > this.#projectedVersion) this.#newerRepaid += repaid
     return line
   }
 
-  /** It moves nothing, and only has a place in the order of versions. */
+  /** It moves no bucket, and has a place in the order of versions. */
   #addHeading(document: BalanceLineDocument): OperationLine | null {
     const line = operationLineOf(document)
     this.#version = Math.max(this.#version, line?.version ?? 0)
+    this.owedByLines += line?.mended?.owed ?? 0
     return line
   }
 

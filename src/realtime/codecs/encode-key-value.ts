@@ -7,7 +7,7 @@ import type {
   Message,
   ResponseNode,
 } from '../../catalog/file-types/file-type.ts'
-import { NumberText } from '../../catalog/file-types/file-type.ts'
+import { isForm, NumberText } from '../../catalog/file-types/file-type.ts'
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import type { AnswerEncoder } from './encoder.ts'
 import { malformedText } from './error-text.ts'
@@ -23,10 +23,8 @@ export function createKeyValueEncoder(
 ): AnswerEncoder {
   const pairs = new Pairs(syntax)
   const write = writerOf(nodes, '', pairs)
-  const isForm =
-    syntax.quoting === 'percent' && syntax.pairSeparator === '&' && syntax.valueSeparator === '='
   return {
-    contentType: isForm ? 'application/x-www-form-urlencoded' : 'text/plain; charset=utf-8',
+    contentType: isForm(syntax) ? 'application/x-www-form-urlencoded' : 'text/plain; charset=utf-8',
     encode: (answer) => pairs.text(write(answer, null, answer.echo.message)),
     encodeError: (error, code) => {
       const status = pairs.start('status') + 0 + pairs.start('returnCode') + code
@@ -160,11 +158,12 @@ class Pairs {
 }
 
 /** How a text is written so that it is read as it was; `none` loses what would end it. */
-function escapeOf({ quoting, pairSeparator, valueSeparator }: KeyValueSyntax) {
+function escapeOf(syntax: KeyValueSyntax) {
+  const { quoting, pairSeparator, valueSeparator } = syntax
   if (quoting === 'none') return withoutSeparator(pairSeparator)
   const separators = pairSeparator + valueSeparator
   if (quoting === 'quotes') return quoted(separators)
-  const codes = percentCodes(separators)
+  const codes = percentCodes(separators, isForm(syntax))
   return (text: string) => encodePercent(text, codes)
 }
 

@@ -1,4 +1,4 @@
-import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
+import { isForm, type KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import { type PairValue, recordOf, type Shape, shapeOf } from './key-value-shape.ts'
 import { KeyValueTree } from './key-value-tree.ts'
 import type { MessageRecord } from './message-record.ts'
@@ -32,6 +32,7 @@ interface Known {
 export class KnownKeys {
   readonly #syntax: KeyValueSyntax
   readonly #hasEscapes: boolean
+  readonly #plusIsBlank: boolean
   readonly #isPerLine: boolean
   readonly #isUsed: boolean
   #root: Known = unknown()
@@ -44,6 +45,7 @@ export class KnownKeys {
     const { pairSeparator, valueSeparator, quoting } = syntax
     this.#syntax = syntax
     this.#hasEscapes = quoting === 'percent'
+    this.#plusIsBlank = isForm(syntax)
     this.#isPerLine = pairSeparator === '\n'
     // With more characters in them, one could begin in a key and end behind it.
     this.#isUsed = pairSeparator.length === 1 && valueSeparator.length === 1
@@ -58,7 +60,7 @@ export class KnownKeys {
     const { length } = text
     const values = new Array<PairValue>(this.#pairs)
     let percentAt = this.#hasEscapes ? indexOrEnd(text, '%', 0) : length
-    let plusAt = this.#hasEscapes ? indexOrEnd(text, '+', 0) : length
+    let plusAt = this.#plusIsBlank ? indexOrEnd(text, '+', 0) : length
     let pairs = 0
     let at = 0
     let known = this.#root
@@ -77,7 +79,7 @@ export class KnownKeys {
       if (percentAt < start) percentAt = indexOrEnd(text, '%', start)
       if (plusAt < start) plusAt = indexOrEnd(text, '+', start)
       if (percentAt < end || plusAt < end) {
-        const value = decodePercent(text, start, end)
+        const value = decodePercent(text, start, end, this.#plusIsBlank)
         if (typeof value !== 'string') return null
         values[pairs] = value
       } else {
@@ -134,7 +136,9 @@ export class KnownKeys {
     const tree = new KeyValueTree(this.#syntax.repeated)
     for (const [pair, start] of starts.entries()) {
       const end = start.length - 1
-      const key = this.#hasEscapes ? decodePercent(start, 0, end) : start.slice(0, end)
+      const key = this.#hasEscapes
+        ? decodePercent(start, 0, end, this.#plusIsBlank)
+        : start.slice(0, end)
       if (typeof key !== 'string' || !tree.put(key, String(pair))) return null
     }
     return tree.close() ? shapeOf(tree.message) : null

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
+import { isForm, type KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
@@ -102,13 +102,15 @@ function indexOrEnd(text: string, wanted: string, from: number): number {
 /** A part of the text as it is meant; null if it is empty. */
 type Decode = (from: number, to: number) => string | null | PercentProblem
 
-function decoderOf(text: string, { quoting }: KeyValueSyntax): Decode {
+function decoderOf(text: string, syntax: KeyValueSyntax): Decode {
   const plain: Decode = (from, to) => (from < to ? text.slice(from, to) : null)
-  if (quoting !== 'percent' || !(text.includes('%') || text.includes('+'))) return plain
+  const plusIsBlank = isForm(syntax)
+  const hasPlus = plusIsBlank && text.includes('+')
+  if (syntax.quoting !== 'percent' || !(hasPlus || text.includes('%'))) return plain
   const percents = new Finder(text, '%')
   const pluses = new Finder(text, '+')
   return (from, to) => {
-    const isPlain = percents.from(from) >= to && pluses.from(from) >= to
-    return isPlain ? plain(from, to) : decodePercent(text, from, to)
+    const isPlain = percents.from(from) >= to && !(hasPlus && pluses.from(from) < to)
+    return isPlain ? plain(from, to) : decodePercent(text, from, to, plusIsBlank)
   }
 }

@@ -12,16 +12,21 @@ const ASCII = Array.from({ length: 0x80 }, (_, unit) => String.fromCharCode(unit
 const HEX = Int8Array.from(ASCII, (char) => (/[0-9A-Fa-f]/.test(char) ? parseInt(char, 16) : -1))
 
 /**
- * The text from `from` to `to` as forms encode it: `+` is a blank, `%XX` a byte of UTF-8. What is
- * not escaped stays as it is. The time is linear in the length.
+ * The text from `from` to `to`: `%XX` is a byte of UTF-8, and `+` a blank where `plusIsBlank`, as
+ * forms encode it. What is not escaped stays as it is. The time is linear in the length.
  */
-export function decodePercent(text: string, from: number, to: number): string | PercentProblem {
+export function decodePercent(
+  text: string,
+  from: number,
+  to: number,
+  plusIsBlank: boolean,
+): string | PercentProblem {
   let decoded = ''
   let plain = from
   let at = from
   while (at < to) {
     const unit = text.charCodeAt(at)
-    if (unit === PLUS) {
+    if (unit === PLUS && plusIsBlank) {
       decoded += `${text.slice(plain, at)} `
       at += 1
       plain = at
@@ -88,11 +93,14 @@ export interface PercentCodes {
 
 const KEPT_IN_FORMS = /[\w*.-]/
 
-/** As forms encode texts, with the characters of `separators` escaped, too. */
-export function percentCodes(separators: string): PercentCodes {
+/**
+ * As forms encode texts, with the characters of `separators` escaped, too. A blank is written as
+ * `+` where `plusIsBlank`, else as `%20`.
+ */
+export function percentCodes(separators: string, plusIsBlank: boolean): PercentCodes {
   const chars = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
   const isKept = chars.map((char) => KEPT_IN_FORMS.test(char) && !separators.includes(char))
-  const blank = separators.includes('+') ? '%20' : '+'
+  const blank = plusIsBlank ? '+' : '%20'
   const byByte = chars.map((char, byte) => {
     if (char === ' ') return blank
     return isKept[byte] ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`

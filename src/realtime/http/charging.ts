@@ -1,5 +1,7 @@
 /** From the head of a request to its message: who sends it, in which dialect, and where it is. */
 
+import { monotonicMs } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
@@ -11,7 +13,9 @@ import { accepts, mediaKind, mustBe } from './content-types.ts'
 import type { Exchange, Head } from './exchange.ts'
 import { HeldExchange } from './held-exchange.ts'
 import type { Refusal } from './refusal.ts'
+import { createRefusalLog, type RefusalLog } from './refusal-log.ts'
 import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'
+import { sourceClassOf } from './source-class.ts'
 import {
   decodeValue,
   NO_PARAMETERS,
@@ -28,6 +32,7 @@ export interface ChargingOptions {
   readonly charge: ChargeOf<string>
   readonly encodeRefusal: EncodeRefusal
   readonly metrics: Pick<Metrics, 'refused'>
+  readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
 /** Origin of what nobody has authenticated for. No peer may have this name. */
@@ -39,12 +44,14 @@ export class Charging {
   readonly #options: ChargingOptions
   readonly #answer: Answer
   readonly #refusals: Refusals
+  readonly #refusalLog: RefusalLog
   readonly #tooLarge: DecodeError
 
   constructor(options: ChargingOptions, answer: Answer) {
     this.#options = options
     this.#answer = answer
     this.#refusals = createRefusals(options.encodeRefusal, answer)
+    this.#refusalLog = createRefusalLog(options.log, monotonicMs)
     this.#tooLarge = { field: 'body', why: `must have at most ${options.bodyBytesMax} bytes` }
   }
 
@@ -61,8 +68,18 @@ export class Charging {
   }
 
   #refuse(exchange: Exchange, refusal: Refusal): void {
-    this.#options.metrics.refused(refusal.peer, refusal.cause)
+    this.#tell(exchange, refusal)
     this.#refusals.refusePeer(exchange, refusal)
+  }
+
+  /** Counts and logs who was refused, and why, without what was sent. */
+  #tell(
+    exchange: Exchange,
+    { peer, cause, field, why }: Pick<Refusal, 'peer' | 'cause' | 'field' | 'why'>,
+  ): void {
+    const address = exchange.remoteAddress()
+    this.#options.metrics.refused(peer, cause, sourceClassOf(address))
+    this.#refusalLog({ peer, cause, address, why: `${field} ${why}` })
   }
 
   /** Finds out who sends it while the body comes in. */
@@ -160,11 +177,11 @@ export class Charging {
 
   /** The dialect of a name ('': the default) if this peer may use it; null: that was answered. */
   #dialect(exchange: Exchange, given: string, { peer }: Admitted): Dialect | null {
-    const { dialects, metrics } = this.#options
+    const { dialects } = this.#options
     const name = given === '' ? dialects.defaultName : given
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
-      metrics.refused(peer.name, 'file_type')
       const error = { field: `file_type ${name}`, why: 'is not one that may be used with this key' }
+      this.#tell(exchange, { peer: peer.name, cause: 'file_type', ...error })
       this.#refusals.refuse(exchange, 403, error)
       return null
     }

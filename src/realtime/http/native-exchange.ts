@@ -18,16 +18,20 @@ import { refuseForGood } from './native-refusal.ts'
 export class NativeExchange implements Exchange {
   #response: HttpResponse | null
   readonly #declaredBytes: number
+  readonly #hasLength: boolean
   /** What it would be is told, but a body would be taken for the next answer. */
   readonly #isHead: boolean
   readonly #isCacheable: boolean
   /** Whether the library is still in the bytes that this request came with. */
   #isArriving = true
+  /** Whether the library has just handed over the body; it may have bytes of a next request. */
+  #isTakingBody = false
 
   constructor(response: HttpResponse, head: Head) {
     this.#response = response
     // An absent length gives 0.
     this.#declaredBytes = Number(head.framing.length)
+    this.#hasLength = head.framing.lengths > 0
     this.#isHead = head.method === 'HEAD'
     this.#isCacheable = isCacheable(head)
     response.onAborted(() => {
@@ -64,9 +68,12 @@ export class NativeExchange implements Exchange {
         return
       }
       const bytes = Buffer.from(chunk)
-      if (isLast) onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
-      // The chunk's memory is taken back after this call.
-      else chunks.push(Buffer.from(bytes))
+      if (isLast) {
+        this.#isTakingBody = true
+        onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
+        this.#isTakingBody = false
+        // The chunk's memory is taken back after this call.
+      } else chunks.push(Buffer.from(bytes))
     })
   }
 
@@ -84,11 +91,18 @@ export class NativeExchange implements Exchange {
     const isLast = options.closeConnection ?? false
     if (isLast && this.#isArriving && !this.#isHead) {
       this.#refuseForGood(status, contentType, text, options)
-    } else if (isLast || this.#isArriving) {
+    } else if (this.#mayHaveMore(isLast)) {
       // Once it is answered, the library would take what follows in the same bytes for the next
       // request. While it is not answered, that ends the connection.
       setImmediate(() => this.#end(status, contentType, text, options))
     } else this.#end(status, contentType, text, options)
+  }
+
+  /** Whether bytes behind this request may be no request, or must not be taken for one. */
+  #mayHaveMore(isLast: boolean): boolean {
+    // The library overlooks a length behind a header without a name.
+    if (this.#isArriving) return isLast || !this.#hasLength
+    return isLast && this.#isTakingBody
   }
 
   #refuseForGood(

@@ -6,6 +6,7 @@ import { balanceIdOf } from '../../../src/catalog/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { readTable } from '../../domain/table.ts'
+import { commitOwner } from '../../recorder/accounts.ts'
 import {
   AID,
   NOW_MS,
@@ -250,6 +251,27 @@ describe('a charging plan', () => {
       const part = await scene.ledger.findOperation(AID, `top/${index + 1}`)
       expect(part).toMatchObject({ operation, parentRef: 'op-17-top', sourceRef: 'TOPUP' })
     }
+  })
+
+  it('repays the debt of each owner that it loads money for', async () => {
+    const family = { external_id: 5, name: 'FAMILY_MONEY', shared: true, from: '2026-01-01' }
+    const kind = { charging_by: 'total_cost', charging_by_usaget: 'total_cost', priority: 1 }
+    await insertEntity(scene.catalog, 'prepaidincludes', { ...family, ...kind })
+    const include = [entry(1, { cost: -20 }), { pp_includes_name: 'FAMILY_MONEY', value: '-9' }]
+    await seedChargingPlan(scene, include, { name: 'BOTH' })
+    for (const [sid, owed] of [
+      [SID, 3],
+      [0, 4],
+    ] as const) {
+      const state = await scene.owner(sid)
+      const owing = { ...state, owed: owed * 1_000_000, version: state.version + 1 }
+      await commitOwner(scene.ledger, owing, [])
+    }
+    const { entity } = await update({ aid: AID, sid: SID, charging_plan_name: 'BOTH' })
+    expect(entity).toMatchObject([
+      { sid: SID, free: 17_000_000, debt: 0 },
+      { sid: 0, free: 5_000_000, debt: 0 },
+    ])
   })
 
   it('that was broken off is finished, and loads nothing twice', async () => {

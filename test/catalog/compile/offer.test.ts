@@ -115,7 +115,10 @@ describe('groups', () => {
     [{ value: -1 }, '.value must not be negative, is -1'],
     [{ value: 'much' }, '.value must be a number or decimal text'],
     [{ value: 2 ** 51 }, '.value is too large: above 2^50; is it UNLIMITED?'],
-    [{ cost: '0.0000001' }, '.cost must have at most 6 decimals and be below 2^53 micros'],
+    [
+      { cost: '0.0000001' },
+      '.cost must have at most 6 decimals and be below 2^53 micros, is 0.0000001',
+    ],
     [{ value: 1, cost: 1 }, '.value is not known'],
     [{ value: 1, call: 1 }, '.call is not known'],
     [{ call: true }, '.call must be a number or decimal text'],

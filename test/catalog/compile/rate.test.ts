@@ -137,6 +137,11 @@ describe('rate', () => {
       { rounding_rules: { rounding_type: 'up', rounding_decimals: 11 } },
       'rounding_rules.rounding_decimals must be an integer from 0 to 10',
     ],
+    ...[7, 8, 9, '10'].map((rounding_decimals): [object, string] => [
+      { rounding_rules: { rounding_type: 'up', rounding_decimals, rounding_stage: 'before_tax' } },
+      'rounding_rules.rounding_decimals must be at most 6 with before_tax, ' +
+        `is ${rounding_decimals}: balances pay millionths; use after_tax for the final charge`,
+    ]),
     [{ tax: [{ taxation: 'some' }] }, 'tax.0.taxation must be one of global, default, no, custom'],
     [{ tax: [{ taxation: 'custom' }] }, 'tax.0.custom_tax is missing'],
   ])('refuses %j', (fields, message) => {

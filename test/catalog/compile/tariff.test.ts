@@ -85,7 +85,7 @@ describe('tariff', () => {
     [tier({ interval: -1 }), 'interval must not be negative, is -1'],
     [tier({ interval: 'often' }), 'interval must be a number or UNLIMITED'],
     [tier({ interval: undefined }), 'interval is missing'],
-    [tier({ interval: 0.0000001 }), 'interval has more than 6 decimals'],
+    [tier({ interval: 0.0000001 }), 'interval has more than 6 decimals: 1e-7'],
     [tier({ from: -5 }), 'from must not be negative, is -5'],
     [tier({ from: 5, to: 5 }), 'to must be above from (5), is 5'],
     [tier({ from: 0.7, to: '0.65' }), 'to must be above from (0.7), is 0.65'],
@@ -97,7 +97,7 @@ describe('tariff', () => {
     [tier({ price: undefined }), 'price is missing'],
     [tier({ price: 'free' }), 'price must be a number or decimal text'],
     [tier({ price: Number.NaN }), 'price must be a number or decimal text'],
-    [tier({ price: '0.0000000000001' }), 'price has more than 12 decimals'],
+    [tier({ price: '0.0000000000001' }), 'price has more than 12 decimals: 0.0000000000001'],
     [tier({ ceil: 'no' }), 'ceil must be true or false'],
     [tier({ intervall: 1 }), 'intervall is not known'],
   ])('refuses tier %j', (broken, message) => {

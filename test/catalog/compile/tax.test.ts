@@ -29,7 +29,7 @@ describe('tax', () => {
     [{ rate: undefined }, 'rate is missing'],
     [{ rate: -0.1 }, 'rate must not be negative, is -0.1'],
     [{ rate: '17 %' }, 'rate must be a number or decimal text'],
-    [{ rate: '0.0000000000001' }, 'rate has more than 12 decimals'],
+    [{ rate: '0.0000000000001' }, 'rate has more than 12 decimals: 0.0000000000001'],
     [{ key: 'vat' }, 'key must be a text of capital letters, digits and _'],
     [{ embed_tax: 1 }, 'embed_tax must be true or false'],
     [{ params: 1 }, 'params must be an object'],

@@ -258,7 +258,10 @@ describe('nodes', () => {
     const nodes = kinds(compile(undefined, { hasServices: true }).nodes)
     expect(nodes.slice(0, 7)).toEqual(head)
     expect(nodes.slice(7, 9)).toEqual(['transactionId', 'cost'])
-    expect(nodes[9]).toMatchObject(['services', { 0: 'rating_group', 1: 'usaget' }])
+    expect(nodes[9]).toMatchObject([
+      'services',
+      { 0: 'rating_group', 1: 'service_identifier', 2: 'usaget' },
+    ])
     expect(nodes.at(-1)).toBe('balances')
   })
 })

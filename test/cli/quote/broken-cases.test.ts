@@ -49,7 +49,12 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'names a service that does not exist: S',
   ],
   ['text as volume', event({ usagev: 'much' }), 'events.1.usagev', /must be a number/],
-  ['seven decimals', event({ usagev: 0.0000001 }), 'events.1.usagev', 'has more than 6 decimals'],
+  [
+    'seven decimals',
+    event({ usagev: 0.0000001 }),
+    'events.1.usagev',
+    'has more than 6 decimals: 1e-7',
+  ],
   ['no usage type', event({ usaget: undefined }), 'events.1.usaget', 'is missing'],
   ['time that is none', event({ urt: 'noon' }), 'events.1.urt', /unix seconds, is 'noon'$/],
   ['time of another kind', event({ urt: {} }), 'events.1.urt', 'must be a date or unix seconds'],

@@ -71,7 +71,7 @@ describe('a case of the tariff bench', () => {
       [60, 0.6, 0, 0, 60, 1],
       [60, -0.6, 0, 0, -60, 1],
       [100, 1, 0, 0, 100, 1],
-      [0, 0, 0, 0, 0, -8],
+      [0, 0, 0, 0, 0, -14],
     ])
   })
 
@@ -281,5 +281,25 @@ describe('fractions of units', () => {
     expect(told(prepaid(1, { catalogue, events: [call(3)] }), 'granted', 'aprice')).toEqual([
       [1, 0.8],
     ])
+  })
+})
+
+describe('the most that a case can cost', () => {
+  const billion = { rates: [rate('T01', 'call', perUnit(1e9))] }
+
+  it('is of a billing cycle on a postpaid plan', () => {
+    const urts = ['2026-01-10', '2026-01-11', '2026-02-01'].map((day) => `${day}T00:00:00Z`)
+    const events = urts.map((urt) => call(3, { urt }))
+    expect(told(story({ catalogue: billion, events }), 'granted')).toEqual([[3], [1], [3]])
+  })
+
+  it('is what the buckets have on a prepaid plan', () => {
+    const buckets = [wallet(4_503_599_627), wallet(4_503_599_627)]
+    const value = prepaid(1, {
+      catalogue: billion,
+      subscriber: { plan: 'P', buckets },
+      events: [call(13), call(13)],
+    })
+    expect(told(value, 'granted')).toEqual([[9], [0]])
   })
 })

@@ -53,8 +53,9 @@ export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage
   const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
-  // A period that ended before the oldest open cycle is counted no more.
-  const isOpen = ({ period }: Holding) => period === null || period.toMs > cycle.oldestMs
+  // A period that ended 93 days before the oldest open cycle is counted no more.
+  const closedMs = cycle.oldestMs - 93 * 86_400_000
+  const isOpen = ({ period }: Holding) => period === null || period.toMs > closedMs
   const services = offer.services
     .filter((holding) => holding.isActive && isOpen(holding))
     .sort((one, other) => endOf(one) - endOf(other))

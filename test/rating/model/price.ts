@@ -48,7 +48,7 @@ export function tariffOf(
     factor: isFactor ? exact(override.percentage) : fraction(1),
     rounding:
       isRounded && rounding_stage === 'before_tax'
-        ? { how: rounding_type, places: Math.min(rounding_decimals, 6) }
+        ? { how: rounding_type, places: rounding_decimals }
         : null,
     stepsPerUnit,
   }

@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AnswerValue, KeyValueSyntax } from '../../../src/catalog/file-types/file-type.ts'
+import {
+  type AnswerValue,
+  isForm,
+  type KeyValueSyntax,
+} from '../../../src/catalog/file-types/file-type.ts'
 import { createKeyValueEncoder } from '../../../src/realtime/codecs/encode-key-value.ts'
 import { createKeyValueParser } from '../../../src/realtime/codecs/key-value.ts'
+import { encodePercent, percentCodes } from '../../../src/realtime/codecs/percent.ts'
 import { allKinds, answerWith, valueNode } from './answers.ts'
 
 const form: KeyValueSyntax = {
@@ -106,6 +111,16 @@ describe('what is encoded', () => {
         )
       }),
     )
+  })
+
+  it('escapes blanks as what they are read as', () => {
+    const text = 'a +b'
+    for (const pairSeparator of ['&', ';']) {
+      const syntax: KeyValueSyntax = { ...form, pairSeparator }
+      const codes = percentCodes(`${pairSeparator}=`, isForm(syntax))
+      const body = Buffer.from(`t=${encodePercent(text, codes)}`)
+      expect(createKeyValueParser(syntax).parse(body)).toMatchObject({ message: { t: text } })
+    }
   })
 
   it('without quoting keeps its pairs apart, whatever is in the values', () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../src/domain/charge-outcome.ts'
 import { serviceRequest } from '../../../src/domain/charge-request.ts'
@@ -233,6 +232,8 @@ describe('services', () => {
     [[data, { ...data, rating_group: '1' }], 'services.1.usaget'],
     [[{ ...data, rating_group: -1 }], 'services.0.rating_group'],
     [[{ ...data, rating_group: 2 ** 32 }], 'services.0.rating_group'],
+    [[{ ...data, service_identifier: 'x' }], 'services.0.service_identifier'],
+    [[{ ...data, service_identifier: [2 ** 32] }], 'services.0.service_identifier'],
     [[{ ...data, called_number: '' }], 'services.0.called_number'],
     [[{ ...data, called_number: {} }], 'services.0.called_number'],
   ])('refuses %j', (services, field) => expect(fieldOf({ ...update, services })).toBe(field))
@@ -240,6 +241,18 @@ describe('services', () => {
   it('takes the same usage type for different rating groups', () => {
     const services = [data, { ...data, rating_group: 2 }]
     expect(requestOf({ ...update, services }).services).toHaveLength(2)
+  })
+
+  it('takes the same rating group for different service identifiers, in any order of them', () => {
+    const services = [data, 7, [9, 8, 9]].map((service_identifier) =>
+      service_identifier === data ? data : { ...data, service_identifier },
+    )
+    const names = requestOf({ ...update, services }).services.map((one) => one.serviceIdentifier)
+    expect(names).toEqual(['', '7', '8,9'])
+    const twice = [{ ...data, service_identifier: [8, 9] }, services[2]]
+    expect(fieldOf({ ...update, services: twice })).toBe('services.1.usaget')
+    const single = requestOf({ ...update, usaget: 'data', service_identifier: 7 }).services
+    expect(single).toMatchObject([{ serviceIdentifier: '7' }])
   })
 
   it('stands in place of the single fields', () => {
@@ -331,70 +344,5 @@ describe('answers', () => {
     expect(answer).toMatchObject({ status: status === 'granted' ? 1 : 0, returnCode: code })
     expect('grantedVolume' in answer).toBe(status !== 'failed')
     expect(httpStatus[reason]).toBe(reason === 'malformed' ? 400 : status === 'failed' ? 503 : 200)
-  })
-})
-
-describe('whatever comes in', () => {
-  const isDecoded = (body: Buffer) => {
-    const decoded = decodeBytes(body)
-    if (decoded.ok) jsonCodec.encode(decoded.envelope, plainOutcome('granted'))
-    else JSON.parse(jsonCodec.encodeError(decoded.error))
-  }
-
-  it('bytes', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isDecoded(Buffer.from(bytes))),
-    )
-  })
-
-  it('any JSON', () => {
-    fc.assert(fc.property(fc.json(), (text) => isDecoded(Buffer.from(text))))
-  })
-
-  it('any values in the fields: refused, or within their bounds', () => {
-    const value = fc.oneof(
-      fc.jsonValue(),
-      fc.constantFrom('data', '5', 5, -1, 2 ** 53, nowMs / 1000, true),
-    )
-    const service = fc.record(
-      {
-        usaget: value,
-        usagev: value,
-        used_usagev: value,
-        rating_group: value,
-        called_number: value,
-      },
-      { requiredKeys: [] },
-    )
-    const message = fc.record(
-      {
-        record_type: fc.constantFrom('start_request', 'update_request', 'release_request', 'x'),
-        session_id: fc.oneof(fc.string(), value),
-        request_num: value,
-        sid: value,
-        msisdn: value,
-        usaget: value,
-        usagev: value,
-        urt: value,
-        services: fc.oneof(fc.array(service, { maxLength: 4 }), value),
-        balances: value,
-      },
-      { requiredKeys: ['record_type', 'session_id'] },
-    )
-    fc.assert(
-      fc.property(message, (fields) => {
-        const body = Buffer.from(JSON.stringify(fields))
-        isDecoded(body)
-        const decoded = decodeBytes(body)
-        if (!decoded.ok) return
-        for (const { requested, used, ratingGroup } of decoded.request.services) {
-          expect(Number.isSafeInteger(used) && used >= 0).toBe(true)
-          expect(Number.isSafeInteger(requested) && requested >= -1).toBe(true)
-          expect(ratingGroup >= -1 && ratingGroup < 2 ** 32).toBe(true)
-        }
-        expect(decoded.request.sessionId).not.toBe('')
-      }),
-      { numRuns: 500 },
-    )
   })
 })

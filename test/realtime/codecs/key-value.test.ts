@@ -61,6 +61,22 @@ describe('pairs', () => {
 })
 
 describe('percent-encoding', () => {
+  it.each<[Partial<KeyValueSyntax>]>([
+    [{ pairSeparator: ';', valueSeparator: ':' }],
+    [{ pairSeparator: ';' }],
+    [{ valueSeparator: ':' }],
+    [{ pairSeparator: '\n' }],
+  ])('of %j leaves a plus as it is: only in forms it is a blank', (syntax) => {
+    const { pairSeparator: pair, valueSeparator: is } = { ...form, ...syntax }
+    const text = `a${is}+4917%2B1%20x${pair}b+${is}+`
+    for (const body of [text, text, `${text}${pair}c${is}é`]) {
+      expect(read(body, syntax)).toMatchObject({ a: '+4917+1 x', 'b+': '+' })
+    }
+    const parser = createKeyValueParser({ ...form, ...syntax })
+    const known = [1, 2, 3].map(() => parser.parse(Buffer.from(text)))
+    expect(known).toEqual(known.map(() => known[0]))
+  })
+
   it.each([
     ['a=1+2', '1 2'],
     ['a=%2B%26%3d', '+&='],

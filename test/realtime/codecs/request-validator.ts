@@ -19,8 +19,8 @@ const KEYS = [
   ...['subscriberValue', 'wantBalances'],
 ]
 const SERVICE_KEYS = [
-  ...['calledNumber', 'fields', 'isTotal', 'rateKey', 'ratingGroup', 'requested', 'untaxed'],
-  ...['usaget', 'used', 'usedBefore'],
+  ...['calledNumber', 'checksCredit', 'fields', 'isTotal', 'parts', 'rateKey', 'ratingGroup'],
+  ...['requested', 'serviceIdentifier', 'untaxed', 'usaget', 'used', 'usedBefore'],
 ]
 const STAMP_CHARS_MAX = 3 * 65_536
 
@@ -56,7 +56,9 @@ export function problemsOf(request: unknown, bounds: Bounds): string[] {
       problems.push(`services.${index} ${why}`)
     }
   }
-  const names = list.map(({ ratingGroup, usaget }) => `${ratingGroup} ${usaget}`)
+  const names = list.map(
+    (one) => `${one['ratingGroup']} ${one['serviceIdentifier']} ${one['usaget']}`,
+  )
   check(new Set(names).size === names.length, 'a service twice')
   check(isDeepStrictEqual(structuredClone(request), request), 'not plain data')
   return problems
@@ -72,13 +74,40 @@ function serviceProblems(service: Fields, opens: boolean, isRefund: boolean): st
     used: isWhole(used, 0),
     usedBefore: isWhole(service['usedBefore'], -1) && Number(service['usedBefore']) <= Number(used),
     calledNumber: isText(service['calledNumber'], 0, 64),
-    flags: typeof service['isTotal'] === 'boolean' && typeof service['untaxed'] === 'boolean',
+    flags: ['isTotal', 'untaxed', 'checksCredit'].every(
+      (name) => typeof service[name] === 'boolean',
+    ),
+    serviceIdentifier: isIdentifier(service['serviceIdentifier']),
+    parts: service['parts'] === null || (service['parts'] as Fields[]).every(isPart),
     rateKey: service['rateKey'] === '',
     fields: areFields(service['fields']),
     'no volume': !opens || isRefund || Number(requested) >= 0,
     'used before it began': !opens || used === 0,
   }
   return Object.keys(checks).filter((name) => checks[name] === false)
+}
+
+/** Different numbers in ascending order. */
+function isIdentifier(value: unknown): boolean {
+  if (value === '') return true
+  const numbers = String(value).split(',').map(Number)
+  const isInOrder = numbers.every(
+    (number, index) => index === 0 || number > Number(numbers[index - 1]),
+  )
+  return isInOrder && numbers.length <= 16 && numbers.every((number) => isWhole(number, 0))
+}
+
+function isPart(part: Fields): boolean {
+  const { role, usaget, requested, used, usedBefore } = part
+  return (
+    Object.keys(part).length === 5 &&
+    ['beside', 'preferred', 'held'].includes(String(role)) &&
+    /^[A-Za-z0-9_-]{1,64}$/.test(String(usaget)) &&
+    isWhole(requested, -1) &&
+    isWhole(used, 0) &&
+    isWhole(usedBefore, -1) &&
+    Number(usedBefore) <= Number(used)
+  )
 }
 
 function isSubscriber(key: unknown, value: unknown): boolean {

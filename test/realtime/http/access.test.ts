@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/peers.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
 import { accessOf, KINDS, serverOf } from './server-of.ts'
 import { openSocket } from './socket.ts'
 
@@ -76,6 +77,30 @@ describe.each(KINDS)('a key: %s', (kind) => {
     expect(text).not.toContain('key-')
     expect(bodies).toEqual([])
     expect(refused).toEqual([' credentials'])
+  })
+
+  it('that is refused is logged with its address, without the key, and counted', async () => {
+    const lines: string[] = []
+    const log = createLogger({
+      ...{ name: 'test', level: 'warn' },
+      destination: { write: (line) => lines.push(line) },
+    })
+    const counted: unknown[][] = []
+    const metrics = { refused: (...what: unknown[]) => counted.push(what) }
+    const stranger = { key: peerOf('PGW', { allows: () => false }) }
+    const authenticator = accessOf({ byKey: stranger })
+    const { port } = await serverOf(kind, { authenticator, log, metrics })
+    for (const key of ['wrong-1', 'wrong-2', 'key']) await charge(port, [`X-Api-Key: ${key}`])
+    expect(counted).toEqual([
+      ['', 'credentials', 'loopback'],
+      ['', 'credentials', 'loopback'],
+      ['PGW', 'address', 'loopback'],
+    ])
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', address: '127.0.0.1', cause: 'credentials', peer: '' },
+      { level: 'warn', address: '127.0.0.1', cause: 'address', peer: 'PGW' },
+    ])
+    expect(lines.join('')).not.toContain('wrong-')
   })
 
   it('is asked for where everybody must have one, but not for health', async () => {

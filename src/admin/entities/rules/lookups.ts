@@ -89,7 +89,7 @@ export function remembered<T>(
 }
 
 /** What rules ask of plans and services. */
-const OFFER_FIELDS = ['from', 'to', 'price', 'balance_period', 'play'] as const
+const OFFER_FIELDS = ['from', 'to', 'price', 'limit_cycles', 'balance_period', 'play'] as const
 
 /** The revision of a plan or service that holds at an instant; undefined: none. Remembered. */
 export async function offerAt(

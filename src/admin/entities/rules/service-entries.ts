@@ -4,11 +4,12 @@
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { periodAt } from '../../../catalog/compile/period.ts'
+import { serviceTermsAt } from '../../../catalog/compile/period.ts'
+import { zoneAt } from '../../../catalog/compile/profile.ts'
 import { isUnset, objectAt, textAt, wholeAt } from '../../../catalog/field.ts'
-import { cycleAt } from '../../../domain/cycle.ts'
+import type { ServiceTerms } from '../../../domain/catalogue.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { endOf } from '../../../rating/periods.ts'
+import { endOfService, type HolderCalendar } from '../../../rating/periods.ts'
 import { DISPLAY, RuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { Fields } from '../timeline/draft.ts'
@@ -16,13 +17,14 @@ import type { FieldChanges } from '../timeline/set-fields.ts'
 import { offerAt } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
 import { nextServiceId } from './service-ids.ts'
-import { asRule, decimalOf, fieldsOf, instantAt, listOf } from './values.ts'
+import { asRule, fieldsOf, instantAt, listOf } from './values.ts'
 
 export type HolderKind = 'subscriber' | 'account'
 
 interface Work {
   context: RuleContext
-  kind: HolderKind
+  /** By which the holder's services end. */
+  calendar: HolderCalendar
   isNew: boolean
   /** Entries that the revision has. */
   stored: readonly Fields[]
@@ -36,7 +38,10 @@ export async function prepareServices(
   kind: HolderKind,
 ): Promise<FieldChanges> {
   const stored = listOf(target?.['services']).map(fieldsOf)
-  const work = { context, kind, isNew: target === null, stored }
+  const isSent = changes.set['time_zone'] !== undefined
+  const ownZone = isSent ? changes.set['time_zone'] : target?.['time_zone']
+  const calendar = calendarOf(context, kind, ownZone)
+  const work = { context, calendar, isNew: target === null, stored }
   const { services } = changes.set
   const set =
     services === undefined
@@ -49,6 +54,17 @@ export async function prepareServices(
     else push.push({ ...change, values: await entriesOf(values, 'push services', work) })
   }
   return { ...changes, set, push }
+}
+
+/** As charging has it: rating/holdings.ts. */
+function calendarOf(
+  { zone, cycleDay }: RuleContext,
+  kind: HolderKind,
+  ownZone: unknown,
+): HolderCalendar {
+  if (kind === 'account') return { zone, cycleDay }
+  if (isUnset(ownZone)) return { zone, cycleDay: null }
+  return { zone: asRule(() => zoneAt(String(ownZone), 'time_zone')), cycleDay: null }
 }
 
 async function entriesOf(value: unknown, path: string, work: Work): Promise<Fields[]> {
@@ -120,7 +136,7 @@ interface Dated {
 }
 
 /** R24, and the end. What is held already stays held, also after its service has ended. */
-async function endFor(entry: Dated, { context, kind }: Work): Promise<number> {
+async function endFor(entry: Dated, { context, calendar }: Work): Promise<number> {
   const { name, path, fromMs, givenToMs, before } = entry
   const isSameFrom = before.fromMs === fromMs
   if (isSameFrom && givenToMs !== null && givenToMs === before.toMs) return givenToMs
@@ -129,38 +145,14 @@ async function endFor(entry: Dated, { context, kind }: Work): Promise<number> {
     const date = dateText(fromMs, context.zone)
     throw new RuleError(`${path}: there is no service ${name} at ${date}`, DISPLAY.service)
   }
-  const limitMs = service === undefined ? null : limitOf(service, name, fromMs, context, kind)
-  const toMs = Math.min(givenToMs ?? FOREVER_MS, limitMs ?? Number.POSITIVE_INFINITY)
+  const span = { fromMs, toMs: givenToMs ?? FOREVER_MS }
+  const toMs =
+    service === undefined ? span.toMs : endOfService(termsOf(service, name), span, calendar)
   if (toMs > fromMs) return toMs
   const date = dateText(fromMs, context.zone)
   throw new RuleError(`${path}.to must be after ${date}, where service ${name} begins`)
 }
 
-/** When the service ends by itself; null: never. */
-function limitOf(
-  service: Fields,
-  name: string,
-  fromMs: number,
-  { zone, cycleDay }: RuleContext,
-  kind: HolderKind,
-): number | null {
-  const period = asRule(() => periodAt(service['balance_period'], `${name}: balance_period`))
-  if (period !== null) return endOf(period, fromMs, zone)
-  const months = monthsOf(service['price'])
-  if (months === null) return null
-  // Accounts are charged whole cycles.
-  const beginMs = kind === 'account' ? cycleAt(fromMs, zone, cycleDay).fromMs : fromMs
-  return endOf({ months, days: 0, hours: 0, untilMidnight: false }, beginMs, zone)
-}
-
-/** More than any contract; also keeps dates within what there is. */
-const MONTHS_MAX = 12 * 100
-
-/** For how many months there is a price; null: without end. */
-function monthsOf(price: unknown): number | null {
-  const last = decimalOf(fieldsOf(listOf(price).at(-1))['to'])
-  if (last === null) return null
-  // What is charged for a part of a month is held for all of it.
-  const months = Math.ceil(Number(last.digits) / 10 ** last.scale)
-  return months > 0 && months <= MONTHS_MAX ? months : null
+function termsOf(service: Fields, name: string): ServiceTerms {
+  return asRule(() => serviceTermsAt(service, `${name}: `))
 }

@@ -1,12 +1,12 @@
 /** Services (spec/entity-api.md 3.4). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset } from '../../../catalog/field.ts'
+import { decimalOf, isUnset } from '../../../catalog/field.ts'
 import { DISPLAY, RuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
-import { compareDecimals, decimalOf, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
+import { compareDecimals, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
 
 export const SERVICE_RULES: CollectionRules = {
   /** R30. */

@@ -1,7 +1,7 @@
 /** Reading what is sent or stored, for rules: what cannot be used becomes a `RuleError`. */
 import { CompileError } from '../../../catalog/errors.ts'
-import { isUnset } from '../../../catalog/field.ts'
-import { type ExactDecimal, parseDecimal } from '../../../domain/money.ts'
+import { decimalOf, isUnset } from '../../../catalog/field.ts'
+import type { ExactDecimal } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { type DisplayCode, RuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
@@ -38,11 +38,6 @@ function instantOf(value: unknown, zone: string): number | null {
   if (typeof value === 'string') return parseInstant(value, zone)
   const { sec } = fieldsOf(value)
   return typeof sec === 'number' ? sec * 1000 : null
-}
-
-/** Exact; null if it is no number and no decimal text. */
-export function decimalOf(value: unknown): ExactDecimal | null {
-  return typeof value === 'number' || typeof value === 'string' ? parseDecimal(value) : null
 }
 
 /** Below zero, zero, or above: as a is below, equal to or above b. */

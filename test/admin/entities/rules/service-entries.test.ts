@@ -137,6 +137,31 @@ describe('a service entry', () => {
     expect(entry?.['to']).toEqual(day('2026-06-01'))
   })
 
+  it('ends after limit_cycles, whatever its prices say', async () => {
+    const catalog = await withServices()
+    const price = [{ from: 0, to: 'UNLIMITED', price: 1 }]
+    const limited = { limit_cycles: 2, price } as object
+    await catalog.services.updateOne({ name: 'TV' }, { $set: limited })
+    const [entry] = await entriesOf(catalog, ['TV'])
+    expect(entry?.['to']).toEqual(new Date('2026-05-10T12:00:00Z'))
+  })
+
+  it('ends by the calendar of its subscriber, as in charging', async () => {
+    const catalog = await withServices()
+    const services = [{ name: 'TRIAL', from: '2026-11-29T23:30:00Z' }]
+    const ends = async (time_zone?: string) => {
+      const target = documentOf({ ...(time_zone && { time_zone }) })
+      const changes = await prepare('subscribers', { services }, contextOf(catalog), target)
+      return (changes.set['services'] as { to: Date }[])[0]?.to
+    }
+    expect(await ends()).toEqual(new Date('2027-02-28T23:30:00Z'))
+    // There it begins on the 30th already, and February has 28 days.
+    expect(await ends('Asia/Tokyo')).toEqual(new Date('2027-02-27T23:30:00Z'))
+    const sent = { services, time_zone: 'Mars/Olympus' }
+    const refused = prepare('subscribers', sent, contextOf(catalog), documentOf({}))
+    expect((await refusal(refused))?.[1]).toContain('time_zone must be a time zone')
+  })
+
   it('that comes back as it was shown stays as it is stored', async () => {
     const catalog = await withServices()
     const held = {

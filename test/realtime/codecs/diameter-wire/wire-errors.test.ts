@@ -9,7 +9,7 @@ import {
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import { messageLimits } from '../../../../src/realtime/codecs/message-limits.ts'
 import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
-import { context, identity, refusalOf, wire } from './codecs.ts'
+import { context, identity, outcomeFor, refusalOf, wire } from './codecs.ts'
 import { composed, data, head } from './composed.ts'
 import { avpsOf, bytesOf, messageOf, type Tree, treeOf } from './trees.ts'
 
@@ -115,6 +115,32 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
+  it('in one of several services: only that is refused, and named', () => {
+    const units = { 'CC-Total-Octets': 2n ** 60n }
+    const services = [
+      { 'Rating-Group': 1, 'Used-Service-Unit': { 'CC-Total-Octets': 1 } },
+      { 'Rating-Group': 2, 'Used-Service-Unit': units, 'Requested-Service-Unit': {} },
+      { 'Rating-Group': 3, 'Requested-Service-Unit': {} },
+    ]
+    const body = messageOf({ ...data, 'Multiple-Services-Credit-Control': services })
+    const decoded = wire.decode(body, context)
+    if (!decoded.ok || decoded.request === null) throw new Error('is refused')
+    expect(decoded.request.services.map(({ ratingGroup }) => ratingGroup)).toEqual([1, 3])
+    const outcome = outcomeFor(decoded.request, { reason: 'granted' })
+    const answer = treeOf(wire.encode(decoded.envelope, outcome))
+    const answers = answer['Multiple-Services-Credit-Control'] as Tree[]
+    expect(answers.map((one) => [one['Rating-Group'], one['Result-Code']])).toEqual([
+      [1, 2001],
+      [2, 5004],
+      [3, 2001],
+    ])
+    expect(answer['Failed-AVP']).toEqual({
+      'Multiple-Services-Credit-Control': {
+        'Used-Service-Unit': { 'CC-Total-Octets': Number(units['CC-Total-Octets']) },
+      },
+    })
+  })
+
   it('in one of several groups that a path tells apart', () => {
     const groups = [
       { 'Subscription-Id-IMSI': '425010000000001' },
@@ -141,6 +167,22 @@ describe('a message with a value that cannot be', () => {
       5004,
       { 'Requested-Service-Unit': { 'CC-Total-Octets': 2 ** 60 } },
     ])
+  })
+
+  it('is the first service beyond those that one message may have', () => {
+    const services = Array.from({ length: context.servicesMax + 2 }, (_, at) => ({
+      'Rating-Group': at,
+      'Requested-Service-Unit': {},
+    }))
+    const message = (count: number) =>
+      messageOf({ ...data, 'Multiple-Services-Credit-Control': services.slice(0, count) })
+    expect(wire.decode(message(context.servicesMax), context).ok).toBe(true)
+    const body = message(context.servicesMax + 2)
+    const beyond = services[context.servicesMax]
+    expect(failedOf(body)).toEqual([5009, { 'Multiple-Services-Credit-Control': beyond }])
+    expect(refusalOf(body)['Error-Message']).toContain(
+      `is beyond the ${context.servicesMax} services that one request may have`,
+    )
   })
 
   it('has the return code of the file type if it has one', () => {

@@ -1,4 +1,6 @@
-/** Sessions of packet gateways, from the message to the answer: what is granted, and what is paid. */
+/**
+ * Sessions of packet gateways, from the message to the answer: what is granted, and what is paid.
+ */
 import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../../../domain/owners.ts'
 import { catalogueOf, profileOf, rateOf } from '../../../rating/catalogue.ts'
@@ -227,7 +229,7 @@ describe('time and octets together', () => {
     const [first] = gateway.ask('I', [asked(both, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Time': 15, 'CC-Total-Octets': 25 })
     const [none] = gateway.ask('U', [
-      { ...used({ 'CC-Time': 15, 'CC-Total-Octets': 25 }), ...asked(both, group) },
+      { ...used({ 'CC-Time': 20, 'CC-Total-Octets': 30 }), ...asked(both, group) },
     ])
     expect(none).toMatchObject({ 'Result-Code': 4012 })
     expect(none).not.toHaveProperty('Granted-Service-Unit')

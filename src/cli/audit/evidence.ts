@@ -1,0 +1,175 @@
+/** All that is known of an account whose audit has failed: in the ledger, and on record. */
+import type { BalanceDocument } from '../../catalog/balance-document.ts'
+import type { BalanceLineDocument } from '../../catalog/documents.ts'
+import type { RealtimeLineDocument } from '../../catalog/line-document.ts'
+import type { OwnerState } from '../../domain/bucket.ts'
+import type { Line } from '../../domain/line.ts'
+import type { Session } from '../../domain/session.ts'
+import type { LoadedOwner } from '../../ledger/ledger.ts'
+import { standingLines } from '../../ledger/stream-entries.ts'
+import type { AuditStores } from './account.ts'
+import type { FoundAccount } from './accounts.ts'
+import { addLine, emptySums, type OwnerSums } from './recorded-check.ts'
+
+export interface KnownSession {
+  sessionKey: string
+  session: Session
+}
+
+export interface OwnerEvidence {
+  state: OwnerState
+  sessions: KnownSession[]
+  projected: BalanceDocument[]
+  /** What the lines on record say. */
+  sums: OwnerSums
+}
+
+/** A segment that stands in a session of the ledger, and its line on record. */
+export interface StandingLine {
+  standing: Line
+  /** Null: it is not on record. */
+  recorded: RealtimeLineDocument | null
+}
+
+export interface AccountEvidence {
+  aid: number
+  /** That of the account first. */
+  owners: OwnerEvidence[]
+  /** Segments whose line on record is another than the ledger has. */
+  different: StandingLine[]
+  /** The newest lines of sessions that the ledger does not know, newest first. */
+  unknown: RealtimeLineDocument[]
+  /** Operations that have credited more than the ledger has, and that it does not know any more. */
+  lost: BalanceLineDocument[]
+}
+
+const UNKNOWN_MAX = 1_000
+
+/**
+ * Null if an owner cannot be read, or if the recorder does not come to the end. Throws
+ * `StoreDownError` or `CatalogUnavailableError`.
+ */
+export async function gatherEvidence(
+  stores: AuditStores,
+  { aid, sids }: FoundAccount,
+  operationsSinceMs: number,
+): Promise<AccountEvidence | null> {
+  const loaded = await loadAll(stores, aid, [0, ...sids])
+  if (loaded === null || !(await stores.recording.reached(aid))) return null
+  const { catalog, ledger } = stores
+  const projected = await catalog.run('read balances', () =>
+    catalog.balances.find({ aid }).toArray(),
+  )
+  const owners = loaded.map(({ state, sessions }) => ({
+    ...{ state, sessions, sums: emptySums() },
+    projected: projected.filter(({ sid }) => sid === state.sid),
+  }))
+  const book = new LineBook(owners)
+  for await (const line of catalog.lines.find({ aid })) book.add(line)
+  const lost: BalanceLineDocument[] = []
+  for (const line of book.operations) {
+    if (line.urt.getTime() < operationsSinceMs || !lacksCredit(owners, line)) continue
+    if ((await ledger.findOperation(aid, line.operation_id)) === null) lost.push(line)
+  }
+  return { aid, owners, different: book.different(), unknown: book.unknown(), lost }
+}
+
+/** Whether more was credited to its bucket on record than in the ledger. */
+function lacksCredit(owners: readonly OwnerEvidence[], line: BalanceLineDocument): boolean {
+  const owner = owners.find(({ state }) => state.sid === line.sid)
+  const bucket = owner?.state.buckets.find(({ id }) => id === line.bucket_id)
+  return (owner?.sums.buckets.get(line.bucket_id)?.credited ?? 0) > (bucket?.credited ?? 0)
+}
+
+interface LoadedSessions {
+  state: OwnerState
+  sessions: KnownSession[]
+}
+
+async function loadAll(
+  { ledger }: AuditStores,
+  aid: number,
+  sids: readonly number[],
+): Promise<LoadedSessions[] | null> {
+  const { client, guard } = ledger.redis
+  const wanted = await Promise.all(
+    sids.map(async (sid) => {
+      const fields = await guard(client.hkeys(ledger.keys.owner(aid, sid)))
+      return { aid, sid, sessionKeys: fields.filter((field) => field.length > 1) }
+    }),
+  )
+  const loaded = await ledger.load(wanted)
+  if (loaded.some((owner) => owner instanceof Error)) return null
+  return (loaded as LoadedOwner[]).map(({ state, sessions }, index) => ({
+    state,
+    sessions: sessions.flatMap((session, at) => {
+      const sessionKey = wanted[index]?.sessionKeys[at]
+      return session === null || sessionKey === undefined ? [] : [{ sessionKey, session }]
+    }),
+  }))
+}
+
+/** Holds the lines on record against the sessions of the ledger. */
+class LineBook {
+  readonly operations: BalanceLineDocument[] = []
+  readonly #owners: ReadonlyMap<number, OwnerEvidence>
+  readonly #standing = new Map<string, StandingLine>()
+  /** Openings of sessions that the ledger knows: the beginnings of stamps. */
+  readonly #known = new Set<string>()
+  #unknown: RealtimeLineDocument[] = []
+
+  constructor(owners: readonly OwnerEvidence[]) {
+    this.#owners = new Map(owners.map((owner) => [owner.state.sid, owner]))
+    for (const { sessionKey, session } of owners.flatMap(({ sessions }) => sessions)) {
+      this.#known.add(`${sessionKey}-${session.openedMs.toString(36)}`)
+      for (const standing of standingLines(session, sessionKey)) {
+        this.#standing.set(standing.stamp, { standing, recorded: null })
+      }
+    }
+  }
+
+  add(line: RealtimeLineDocument | BalanceLineDocument): void {
+    const owner = this.#owners.get(line.sid)
+    const shared = this.#owners.get(0)
+    if (owner === undefined || shared === undefined) return
+    addLine(line, owner.sums, shared.sums)
+    if (line.type === 'balance') {
+      // Corrections are done under the id that their stamps begin with.
+      if (line.mended === undefined) this.operations.push(line)
+      return
+    }
+    const found = this.#standing.get(line.stamp)
+    if (found !== undefined) found.recorded = line
+    else if (!this.#known.has(openingOf(line.stamp))) this.#addUnknown(line)
+  }
+
+  #addUnknown(line: RealtimeLineDocument): void {
+    this.#unknown.push(line)
+    if (this.#unknown.length > 2 * UNKNOWN_MAX) this.#unknown = this.unknown()
+  }
+
+  unknown(): RealtimeLineDocument[] {
+    const newestFirst = this.#unknown.sort((a, b) => openedMsOf(b.stamp) - openedMsOf(a.stamp))
+    return newestFirst.slice(0, UNKNOWN_MAX)
+  }
+
+  different(): StandingLine[] {
+    return [...this.#standing.values()].filter(({ standing, recorded }) => {
+      if (recorded === null) return true
+      const { v, usagev, aprice_micros } = recorded
+      const { version, used, charged } = standing
+      return v !== version || usagev !== used || aprice_micros !== charged
+    })
+  }
+}
+
+/** Session key (22 characters, dashes among them) and time of opening (domain/lines.ts). */
+const STAMP = /^(.{22}-([0-9a-z]+))-\d+-\d+$/
+
+function openingOf(stamp: string): string {
+  return STAMP.exec(stamp)?.[1] ?? ''
+}
+
+function openedMsOf(stamp: string): number {
+  return Number.parseInt(STAMP.exec(stamp)?.[2] ?? '0', 36)
+}

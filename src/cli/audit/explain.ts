@@ -1,0 +1,160 @@
+/** Says of an account which sessions and lines are behind its differences, and what mends them. */
+import type { BalanceLineDocument } from '../../catalog/documents.ts'
+import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/line-document.ts'
+import { decimalText } from '../../domain/money.ts'
+import { amountText } from '../owners.ts'
+import type { AccountEvidence, StandingLine } from './evidence.ts'
+import type { AccountPlan, BucketPlan, OwnerPlan } from './mend-plan.ts'
+
+export interface Explanation {
+  aid: number
+  /** Lines of text, each with what it is about before a colon. */
+  causes: string[]
+  /** What a mend does; empty: nothing can be settled. */
+  mends: string[]
+  /** What a person has to settle. */
+  unsettled: string[]
+}
+
+export function explain(evidence: AccountEvidence, plan: AccountPlan): Explanation {
+  const { aid, different, lost } = evidence
+  return {
+    aid,
+    causes: [
+      ...different.map(differentText),
+      ...unknownLines(evidence, plan).map(unknownText),
+      ...lost.map(lostText),
+      ...plan.owners.flatMap(laterTexts),
+      ...plan.owners.flatMap(remainders(evidence)),
+    ],
+    mends: plan.owners.flatMap(mendTexts),
+    unsettled: plan.unsettled,
+  }
+}
+
+export function explanationLines({ aid, causes, mends, unsettled }: Explanation): string[] {
+  const indent = (texts: readonly string[]) => texts.map((text) => `  ${text}`)
+  return [
+    `account ${aid}:`,
+    ...indent(causes),
+    ...indent(mends.map((text) => `mend: ${text}`)),
+    ...indent(unsettled.map((text) => `not mended: ${text}`)),
+  ]
+}
+
+function differentText({ standing, recorded }: StandingLine): string {
+  const { sessionId, stamp, sid, version, used, charged } = standing
+  const where = `session ${sessionId} of subscriber ${sid}, line ${stamp}`
+  const has = `the ledger has version ${version} with ${usageText(used, charged)}`
+  if (recorded === null) return `${where}: not on record; ${has}`
+  const { v, usagev, aprice_micros } = recorded
+  return `${where}: version ${v} on record has ${usageText(usagev, aprice_micros)}; ${has}`
+}
+
+function usageText(units: number, micros: number): string {
+  return `${units} units for ${decimalText(micros)}`
+}
+
+function unknownText({ session_id, sid, stamp, usagev, aprice_micros }: RealtimeLineDocument) {
+  const what = usageText(usagev, aprice_micros)
+  return (
+    `session ${session_id} of subscriber ${sid}, line ${stamp}: ${what} on record; ` +
+    'the ledger does not know the session'
+  )
+}
+
+function lostText({ operation_id, operation, sid, bucket_id, urt }: BalanceLineDocument): string {
+  return (
+    `operation ${operation_id} (${operation}) of ${urt.toISOString()} on bucket ${bucket_id} of ` +
+    `${ownerText(sid)}: on record; the ledger does not know it`
+  )
+}
+
+/** Of lines that the ledger does not know, the newest that make up what it lacks. */
+function unknownLines(
+  { unknown }: AccountEvidence,
+  { owners }: AccountPlan,
+): RealtimeLineDocument[] {
+  const missing = new Map<string, number>()
+  for (const { owner, buckets } of owners) {
+    for (const { before, after, mended } of buckets) {
+      // What is charged without a line of its own has one already.
+      const lacking = after.spent - before.spent - Math.max(0, mended.spent) + mended.owed
+      if (lacking > 0) missing.set(`${owner.sid}/${before.id}`, lacking)
+    }
+  }
+  return unknown.filter(({ sid, payments }) => {
+    let isNeeded = false
+    for (const payment of payments) {
+      const key = `${payment.owner === 'account' ? 0 : sid}/${payment.bucket_id}`
+      const left = missing.get(key) ?? 0
+      if (left <= 0) continue
+      isNeeded = true
+      missing.set(key, left - amountsOfPayment(payment).spent)
+    }
+    return isNeeded
+  })
+}
+
+/** The record of a balance may be of a state that the ledger has lost. */
+function laterTexts({ owner, after }: OwnerPlan): string[] {
+  if (after.version === owner.version + 1) return []
+  const recorded = after.version - 1
+  const { sid, version } = owner
+  return [`${ownerText(sid)}: version ${recorded} on record; the ledger has version ${version}`]
+}
+
+/** Amounts that no line or operation above explains. */
+function remainders({ different, unknown, lost }: AccountEvidence) {
+  return ({ owner, buckets }: OwnerPlan): string[] =>
+    buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
+      const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
+      const shown = (amount: number) => amountText(before.kind, Math.abs(amount))
+      const hasSpent = spentAhead === 0 || different.length > 0 || unknown.length > 0
+      const isExplained = spentAhead > 0 && hasSpent
+      return [
+        ...(spentAhead < 0 || (spentAhead > 0 && !isExplained)
+          ? [`${of}: ${shown(spentAhead)} spent ${sideOf(spentAhead)}`]
+          : []),
+        ...(creditedAhead !== 0 && (creditedAhead < 0 || lost.length === 0)
+          ? [`${of}: ${shown(creditedAhead)} credited ${sideOf(creditedAhead)}`]
+          : []),
+      ]
+    })
+}
+
+function sideOf(ahead: number): string {
+  return ahead < 0 ? 'in the ledger, and not on record' : 'on record, and not in the ledger'
+}
+
+function mendTexts(plan: OwnerPlan): string[] {
+  const { owner, buckets, debt, sessions, after } = plan
+  const who = ownerText(owner.sid)
+  const records = sessions.map(
+    ({ session }) => `records the lines of session ${session.sessionId} as the ledger has them`,
+  )
+  const owed = after.owed - owner.owed
+  const texts = [
+    ...buckets.map((bucket) => bucketText(who, bucket)),
+    ...(owed > 0 ? [`${who}: debt ${decimalText(owed)} more`] : []),
+    ...(debt.repaid > 0 ? [`${who}: debt of ${decimalText(debt.repaid)} repaid`] : []),
+    ...records,
+  ]
+  return texts.length > 0 ? texts : [`records the balances of ${who} as the ledger has them`]
+}
+
+function bucketText(who: string, { before, after, unpaid }: BucketPlan): string {
+  const { id, kind } = before
+  const shown = (amount: number) => amountText(kind, amount)
+  const change = (name: 'credited' | 'spent' | 'free') =>
+    before[name] === after[name] ? [] : [`${name} ${shown(before[name])} -> ${shown(after[name])}`]
+  const changes = [...change('credited'), ...change('spent'), ...change('free')]
+  const lacking = kind === 'units' ? 'written off' : 'owed'
+  const rest = unpaid > 0 ? `; ${shown(unpaid)} that are not there are ${lacking}` : ''
+  const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what the record lacks'
+  return `bucket ${id} of ${who}: ${what}${rest}`
+}
+
+function ownerText(sid: number): string {
+  return sid === 0 ? 'the account' : `subscriber ${sid}`
+}

@@ -1,0 +1,125 @@
+/** Explains and mends the accounts whose audit has failed. */
+import { createHash } from 'node:crypto'
+import { recordOperations } from '../../admin/balances/trail.ts'
+import { operationLineOf } from '../../catalog/recorded-values.ts'
+import type { OperationLine } from '../../domain/line.ts'
+import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
+import { operationStamp } from '../../ledger/operations.ts'
+import { operator } from '../operator.ts'
+import type { AuditStores } from './account.ts'
+import type { FoundAccount } from './accounts.ts'
+import { type AccountEvidence, gatherEvidence } from './evidence.ts'
+import { type Explanation, explain } from './explain.ts'
+import { type AccountPlan, type BucketPlan, type OwnerPlan, planMend } from './mend-plan.ts'
+
+export interface MendSettings {
+  /** How long the ledger knows an operation id, ms. */
+  operationKeepMs: number
+  nowMs: number
+}
+
+export type MendResult = 'mended' | 'nothing' | 'contended' | 'unreadable'
+
+const ATTEMPTS_MAX = 10
+
+/** Null if the account cannot be read now. Throws what the stores throw. */
+export async function explainAccount(
+  stores: AuditStores,
+  account: FoundAccount,
+  settings: MendSettings,
+): Promise<Explanation | null> {
+  const evidence = await evidenceOf(stores, account, settings)
+  return evidence === null ? null : explain(evidence, planMend(evidence))
+}
+
+/**
+ * Settles what can be settled of an account, by one operation that the ledger does whole or not at
+ * all. `onPlan` is told before it is done. Throws what the stores throw: the outcome is then found
+ * out by doing it again.
+ */
+export async function mend(
+  stores: AuditStores,
+  account: FoundAccount,
+  settings: MendSettings,
+  onPlan: (explanation: Explanation) => void,
+): Promise<MendResult> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const evidence = await evidenceOf(stores, account, settings)
+    if (evidence === null) return 'unreadable'
+    const plan = planMend(evidence)
+    if (attempt === 0) onPlan(explain(evidence, plan))
+    if (plan.owners.length === 0) return 'nothing'
+    const work = mendOf(evidence, plan, settings)
+    const done = await mendAccount(stores.ledger, work, settings.operationKeepMs)
+    if (done === 'conflict') continue
+    await recordOperations(stores.catalog, { actor: operator(), type: 'mend' }, work.lines)
+    return 'mended'
+  }
+  return 'contended'
+}
+
+function evidenceOf(
+  stores: AuditStores,
+  account: FoundAccount,
+  { nowMs, operationKeepMs }: MendSettings,
+): Promise<AccountEvidence | null> {
+  return gatherEvidence(stores, account, nowMs - operationKeepMs)
+}
+
+/** The same evidence gives the same id, so that what is repeated after an outage is done once. */
+function mendOf(
+  evidence: AccountEvidence,
+  plan: AccountPlan,
+  { nowMs, operationKeepMs }: MendSettings,
+): AccountMend {
+  const { aid, lost } = evidence
+  const states = plan.owners.map(({ owner, after }) => [owner, after])
+  const digest = createHash('sha256').update(JSON.stringify(states)).digest('hex').slice(0, 16)
+  const operationId = `mend-${digest}`
+  const additional = { mend: operationId, causes: explain(evidence, plan).causes.slice(0, 100) }
+  return {
+    aid,
+    operationId,
+    owners: plan.owners.map(({ owner, after, sessions }) => ({
+      ...{ before: owner.version, state: after, sessions },
+    })),
+    lines: plan.owners.flatMap((owner) => linesOf(owner, operationId, additional, nowMs)),
+    kept: lost.flatMap((document) => {
+      const line = operationLineOf(document)
+      return line === null ? [] : { line, ttlMs: operationKeepMs - (nowMs - line.atMs) }
+    }),
+  }
+}
+
+/** One per bucket, and one for what belongs to no bucket, or if there is no other. */
+function linesOf(
+  { after, buckets, debt }: OwnerPlan,
+  operationId: string,
+  additional: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): OperationLine[] {
+  const { aid, sid, version } = after
+  const common = (bucketId: number) => {
+    const id = `${operationId}/${sid}/${bucketId}`
+    return {
+      ...{ stamp: operationStamp(aid, id), aid, sid, operationId: id, operation: 'mend' },
+      ...{ bucketId, version, atMs: nowMs, repaid: 0, additional },
+    }
+  }
+  const lines = buckets.map((bucket) => ({ ...common(bucket.before.id), ...bucketFields(bucket) }))
+  const hasDebt = debt.owed !== 0 || debt.repaid !== 0
+  if (lines.length > 0 && !hasDebt) return lines
+  const nothing = { prepaidIncludeId: 0, kind: 'money', usaget: '', amount: 0 } as const
+  const terms = { before: 0, after: 0, priority: 0, fromMs: nowMs, toMs: nowMs }
+  return [...lines, { ...common(0), ...nothing, ...terms, mended: debt }]
+}
+
+function bucketFields({ before, after, mended }: BucketPlan) {
+  const { prepaidIncludeId, usaget, priority, fromMs, toMs, counter, limit } = after
+  return {
+    ...{ prepaidIncludeId, usaget, priority, fromMs, toMs, mended },
+    kind: after.kind === 'units' ? ('units' as const) : ('money' as const),
+    ...{ amount: after.free - before.free, before: before.free, after: after.free },
+    ...(counter === '' ? {} : { counter, limit, counted: 0 }),
+  }
+}

@@ -1,0 +1,47 @@
+-- Corrects owners of one account by what is recorded of them, all or none.
+--
+-- KEYS  [1] epoch of the data, [2] stream, [3] result of the correction, then the owners, then
+--       results of operations that the data has lost
+-- ARGV  [1] epoch that the caller knows, [2] number of owners, [3] time to live of the result (ms),
+--       [4] result, [5] record for the recorder, then per owner: name, version that it was read
+--       with (0: it was not there), packed state, number of sessions, then per session: field,
+--       packed session; then per lost operation: time to live (ms), packed result
+-- REPLY COMMITTED, CONFLICT if an owner is not as it was read, REPEATED if it was done before; or
+--       an error EPOCH
+-- EFFECTS states, sessions, results and one stream entry; or nothing. Versions may skip numbers, to
+--       become newer than all that is recorded. An operation that is known keeps its result.
+
+-- @include epoch
+-- @include owner
+
+local lost = epoch_error(KEYS[1], ARGV[1])
+if lost then return lost end
+if redis.call('EXISTS', KEYS[3]) == 1 then return REPEATED end
+
+local owners, at = tonumber(ARGV[2]), 6
+local entry, states = {}, {}
+for owner = 1, owners do
+  local key, name, read, state, sessions =
+    KEYS[owner + 3], ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], tonumber(ARGV[at + 3])
+  local version = check_owner(state)
+  local before = stored_totals(redis.call('HGET', key, 's'))
+  if before ~= read or version <= before then return CONFLICT end
+  local fields, names = { key, 's', state }, {}
+  at = at + 4
+  for session = 1, sessions do
+    names[session] = ARGV[at]
+    fields[#fields + 1], fields[#fields + 2] = ARGV[at], ARGV[at + 1]
+    at = at + 2
+  end
+  states[owner] = fields
+  entry[owner * 2 - 1], entry[owner * 2] = name, table.concat(names, ' ')
+end
+entry[#entry + 1], entry[#entry + 2] = 'r', ARGV[5]
+redis.call('XADD', KEYS[2], '*', unpack(entry))
+for owner = 1, owners do redis.call('HSET', unpack(states[owner])) end
+redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[3])
+for key = owners + 4, #KEYS do
+  redis.call('SET', KEYS[key], ARGV[at + 1], 'PX', ARGV[at], 'NX')
+  at = at + 2
+end
+return COMMITTED
