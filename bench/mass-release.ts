@@ -16,7 +16,7 @@ export interface MassRelease {
   sessions: number
   subscribers: number
   connections: number
-  /** Releases under way at a time; as many as the protocol allows if not given. */
+  /** Releases under way at a time; without it as many as the protocol allows. */
   underWay?: number
 }
 
@@ -40,9 +40,7 @@ export async function openSessions(product: Product, mass: MassRelease): Promise
 
 /** Ends them at once. */
 export function releaseAll(product: Product, mass: MassRelease) {
-  const { protocol, sessions, connections } = mass
-  const all = protocol === 'diameter' ? sessions : connections
-  return sendAll(product, mass, 'release', mass.underWay ?? all)
+  return sendAll(product, mass, 'release', mass.underWay ?? mass.sessions)
 }
 
 export function grantedBy(protocol: ReleaseProtocol): string {
@@ -56,6 +54,9 @@ async function sendAll(product: Product, mass: MassRelease, kind: Kind, underWay
   const startMs = performance.now()
   const send =
     mass.protocol === 'diameter' ? diameterSender(product, mass) : httpSender(product, mass)
+  // A connection over HTTP has one request under way.
+  const possible = mass.protocol === 'diameter' ? mass.sessions : mass.connections
+  const walkers = Math.min(underWay, possible, mass.sessions)
   let next = 0
   const walk = async (walker: number) => {
     while (next < mass.sessions) {
@@ -65,7 +66,7 @@ async function sendAll(product: Product, mass: MassRelease, kind: Kind, underWay
       answers[answer] = (answers[answer] ?? 0) + 1
     }
   }
-  await Promise.all(Array.from({ length: Math.min(underWay, mass.sessions) }, (_, at) => walk(at)))
+  await Promise.all(Array.from({ length: walkers }, (_, at) => walk(at)))
   send.close()
   return { answers, seconds: (performance.now() - startMs) / 1000 }
 }

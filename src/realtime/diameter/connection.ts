@@ -100,7 +100,7 @@ export class PeerConnection implements DiameterConnection {
     socket.on('data', (chunk: Buffer) => {
       const problem = frames.take(chunk, take)
       if (problem !== null) this.#refuseFrame(problem)
-      this.#reading.taken(this.#underWay)
+      this.#reading.taken(chunk.length, this.#underWay)
     })
     socket.on('timeout', () => this.#step('stalled', { why: 'does not read its answers' }))
     socket.on('end', () => this.#step('ended', { why: 'closed by the peer' }))

@@ -16,6 +16,8 @@ export interface ReadingOptions {
 
 /** A peer with no more requests under way is read from, however far behind the node is. */
 export const HELD_REQUESTS_MIN = 64
+/** Bytes after which the other connections have their turn: libuv would go on with the same. */
+export const TURN_BYTES = 32 * 1024
 
 export class Reading {
   readonly #socket: Socket
@@ -24,6 +26,8 @@ export class Reading {
   #isPaused = false
   /** The node has to catch up first. */
   #isHeld = false
+  /** The other connections have their turn first. */
+  #isYielding = false
 
   constructor(socket: Socket, options: ReadingOptions) {
     this.#socket = socket
@@ -38,7 +42,7 @@ export class Reading {
 
   /** Whether nothing can be heard of the peer. */
   get isStopped(): boolean {
-    return this.#isPaused || this.#isHeld
+    return this.#isPaused || this.#isHeld || this.#isYielding
   }
 
   /** To be called after each write: a peer that does not read is not read from. */
@@ -52,16 +56,27 @@ export class Reading {
   }
 
   /**
-   * To be called when requests were taken: while the node is behind, what a peer sends beyond those
-   * under way waits on the way to the node, where no time-out runs.
+   * To be called when requests were taken from so many bytes: while the node is behind, what a peer
+   * sends beyond those under way waits on the way to the node, where no time-out runs.
    */
-  taken(underWay: number): void {
+  taken(bytes: number, underWay: number): void {
     const { intake } = this.#options
+    if (bytes >= TURN_BYTES) this.#yield()
     if (this.#isHeld || underWay <= HELD_REQUESTS_MIN || !intake.isBehind) return
     this.#isHeld = true
     this.#socket.pause()
     intake.onCaughtUp(() => {
       this.#isHeld = false
+      this.#resume()
+    })
+  }
+
+  #yield(): void {
+    if (this.#isYielding) return
+    this.#isYielding = true
+    this.#socket.pause()
+    setImmediate(() => {
+      this.#isYielding = false
       this.#resume()
     })
   }

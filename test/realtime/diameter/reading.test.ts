@@ -1,6 +1,13 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
-import { HELD_REQUESTS_MIN, type Intake } from '../../../src/realtime/diameter/reading.ts'
+import {
+  HELD_REQUESTS_MIN,
+  type Intake,
+  Reading,
+  TURN_BYTES,
+} from '../../../src/realtime/diameter/reading.ts'
 import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { IDENTITY, nodeOf } from './node-of.ts'
@@ -62,4 +69,18 @@ it('goes on reading from a peer with few requests under way', async () => {
   await waitUntil('all are read', () => requests.length === 10)
   expect(resumed).toEqual([])
   answerAll()
+})
+
+it('lets the other connections have their turn after each large piece', async () => {
+  const socket = new PassThrough().resume()
+  const intake = { isBehind: false, onCaughtUp: () => undefined }
+  const limits = { outputBytesMax: 1, stalledMs: 1, waitingBytes: () => 0 }
+  const reading = new Reading(socket as never, { intake, ...limits })
+  reading.taken(TURN_BYTES - 1, 1_000)
+  expect(socket.isPaused()).toBe(false)
+  reading.taken(TURN_BYTES, 1_000)
+  reading.taken(TURN_BYTES, 1_000)
+  expect([socket.isPaused(), reading.isStopped]).toEqual([true, true])
+  await turn()
+  expect([socket.isPaused(), reading.isStopped]).toEqual([false, false])
 })
