@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { HOUSE } from '../house/tree.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const START_TIMEOUT_MS = 60_000
@@ -20,8 +21,8 @@ export interface Product {
   readonly dataDir: string
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>
-  /** `tollgate start`, up to the point where it says where it is. */
-  start(env?: Record<string, string>): Promise<Started>
+  /** `tollgate start`, or another command that starts it in the project's folder, up to the point where it says where it is. */
+  start(env?: Record<string, string>, command?: string[]): Promise<Started>
   /** One role by itself, on the stores that run; resolves when it is ready. */
   role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>
   /** Ends what a failed test has left, and removes the data. */
@@ -63,8 +64,12 @@ export function createProduct(): Product {
           resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
         })
       }),
-    async start(more = {}) {
-      const child = spawn(process.execPath, [BIN, 'start'], {
+    async start(
+      more = {},
+      [command = process.execPath, ...args] = [process.execPath, BIN, 'start'],
+    ) {
+      const child = spawn(command, args, {
+        cwd: HOUSE,
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       })

@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createProduct, type Product, processesWith } from './product.ts'
+
+let product: Product
+
+beforeAll(() => {
+  product = createProduct()
+})
+afterAll(() => product.close())
+
+it('stops the node when the process of npm start gets SIGTERM', async () => {
+  const npm = await product.start({}, ['npm', 'start'])
+  expect(processesWith(product.dataDir)).not.toEqual([])
+  npm.signal('SIGTERM')
+  const { stdout } = await npm.ended
+  expect(stdout).toContain('tollgate has stopped')
+  expect(processesWith(product.dataDir)).toEqual([])
+})
