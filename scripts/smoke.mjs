@@ -16,6 +16,9 @@ const START_MS = 60_000
 const END_MS = 20_000
 const MIB = 1024 * 1024
 
+/** Major versions of Node with a binary of uWebSockets.js. */
+const NATIVE_NODES = [20, 22]
+
 /** Starts everything; `addresses` resolves when it says where it is. */
 function startProduct(env) {
   const child = spawn(process.execPath, [BIN, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -79,6 +82,14 @@ async function checkSession({ realtime }, env) {
   await check('the audit agrees', () => command(env, 'audit'))
 }
 
+async function checkServer(said) {
+  const isNative = NATIVE_NODES.includes(Number(process.versions.node.split('.')[0]))
+  await check(`HTTP is served ${isNative ? 'by uWebSockets.js' : 'in JavaScript'}`, async () => {
+    const isTold = said.includes('no binary of uWebSockets.js for this Node')
+    expectEqual('whether it says that it has no binary', isTold, !isNative)
+  })
+}
+
 async function checkRefusals({ realtime }) {
   const url = `${realtime}/realtime`
   const refusals = [
@@ -131,6 +142,7 @@ async function main() {
       addresses = await within(START_MS, 'start', product.addresses)
     })
     if (addresses === undefined) return
+    await checkServer(product.said())
     await checkSession(addresses, env)
     await checkRefusals(addresses)
     await checkAdmin(addresses)
