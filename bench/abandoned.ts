@@ -139,7 +139,7 @@ function openOne(
   const { service, subscriber } = hasUsed ? settle(granted, usage) : granted
   const session: Session = {
     ...{ aid: 0, sid: 0, origin: 'http', sessionId: '', state: 'open' },
-    ...{ openedMs: nowMs, expiresMs, lastNumber: 1, processed: 2, answered: [] },
+    ...{ openedMs: nowMs, client: null, expiresMs, lastNumber: 1, processed: 2, answered: [] },
     services: [service],
   }
   return { owner: subscriber, session }

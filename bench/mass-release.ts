@@ -132,7 +132,9 @@ function httpSender(product: Product, mass: MassRelease): Sender {
   }
 }
 
-/** Repeats it on a new connection: a system whose queue of connections is full cuts some of them. */
+/**
+ * Repeats it on a new connection: a system whose queue of connections is full cuts some of them.
+ */
 async function postSurely(client: Client, body: string): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     try {

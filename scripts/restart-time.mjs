@@ -33,7 +33,10 @@ function start(folder) {
   const standby = process.env.TOLLGATE_REALTIME_STANDBY
   if (standby !== undefined) env.TOLLGATE_REALTIME_STANDBY = standby
   const args = [join(ROOT, 'bin/tollgate.mjs'), 'start']
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', process.env.V ? 'inherit' : 'ignore'] })
+  const child = spawn(process.execPath, args, {
+    env,
+    stdio: ['ignore', 'pipe', process.env.V ? 'inherit' : 'ignore'],
+  })
   let said = ''
   const url = new Promise((resolve, reject) => {
     child.stdout.on('data', (bytes) => {

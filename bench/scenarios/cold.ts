@@ -1,4 +1,6 @@
-/** First contact with subscribers: a node that has nothing in memory, and the same node afterwards. */
+/**
+ * First contact with subscribers: a node that has nothing in memory, and the same node afterwards.
+ */
 import { performance } from 'node:perf_hooks'
 import { Client } from '../client.ts'
 import { round } from '../measure/load.ts'

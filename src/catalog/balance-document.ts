@@ -141,6 +141,11 @@ export function debtBucket(owner: OwnerState): Bucket {
   }
 }
 
+/** What is recorded of an owner: its buckets, and its debt if there ever was any. */
+export function projectedBuckets(owner: OwnerState): Bucket[] {
+  return owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
+}
+
 function groupFields({ counter }: Bucket): Partial<BalanceDocument> {
   const group = parseGroupCounter(counter)
   if (group === null) return {}

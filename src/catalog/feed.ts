@@ -23,6 +23,8 @@ export interface CatalogFeed extends Poller {
   onSubscriberChange(listener: (change: SubscriberChange) => void): () => void
   /** Tells that `current` is another one than before; not of the first. */
   onCatalogueChange(listener: () => void): void
+  /** Called at the end of each poll, after everything that it has to tell; also if it failed. */
+  onPolled(listener: () => void): void
 }
 
 export interface FeedOptions {
@@ -44,6 +46,7 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
   const { catalog, pollMs, log, clock, identifiers = () => [] } = options
   const listeners = new Set<(change: SubscriberChange) => void>()
   const catalogueListeners: (() => void)[] = []
+  const pollListeners: (() => void)[] = []
   const state = createCatalogueState(options)
   const subscribers = createSubscriberWatch({
     catalog,
@@ -53,17 +56,21 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
       for (const listener of listeners) listener(change)
     },
   })
+  const follow = async (): Promise<void> => {
+    const numbers = await readNumbers(catalog)
+    const { revision } = state.current()
+    await state.follow(numbers)
+    if (revision > 0 && state.current().revision !== revision) {
+      for (const listener of catalogueListeners) listener()
+    }
+    await subscribers.follow(numbers.subscribers)
+  }
   const poller = createPoller(
     pollMs,
-    async () => {
-      const numbers = await readNumbers(catalog)
-      const { revision } = state.current()
-      await state.follow(numbers)
-      if (revision > 0 && state.current().revision !== revision) {
-        for (const listener of catalogueListeners) listener()
-      }
-      await subscribers.follow(numbers.subscribers)
-    },
+    () =>
+      follow().finally(() => {
+        for (const listener of pollListeners) listener()
+      }),
     { recovered: 'catalogue feed has recovered', failing: FAILING },
     log,
   )
@@ -78,6 +85,9 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
     },
     onCatalogueChange(listener) {
       catalogueListeners.push(listener)
+    },
+    onPolled(listener) {
+      pollListeners.push(listener)
     },
   }
 }

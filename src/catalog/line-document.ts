@@ -21,6 +21,8 @@ export interface PaymentDocument {
   usagev?: number
   cost?: number
   cost_micros?: number
+  /** The amount is below 0, and was credited to the bucket: it is of a refund of no event. */
+  credited?: true
   /** Or what counts against a limit of the account: it is paid by another payment of the line. */
   limit?: number
   limit_micros?: number
@@ -192,7 +194,7 @@ function rateUses(step: RatingStep): RateUse[] {
   ]
 }
 
-function paymentDocument(payment: Payment): PaymentDocument {
+export function paymentDocument(payment: Payment): PaymentDocument {
   const { owner, bucketId, prepaidIncludeId, counter } = payment
   return {
     owner: owner === 0 ? 'subscriber' : 'account',
@@ -206,12 +208,16 @@ function paymentDocument(payment: Payment): PaymentDocument {
 function amountPaid({ kind, amount }: Payment): Partial<PaymentDocument> {
   if (kind === 'units') return { usagev: amount }
   if (kind === 'limit') return { limit: moneyOf(amount), limit_micros: amount }
-  return { cost: moneyOf(amount), cost_micros: amount }
+  if (kind === 'creditedUnits') return { usagev: amount, credited: true }
+  const cost = { cost: moneyOf(amount), cost_micros: amount }
+  return kind === 'creditedMoney' ? { ...cost, credited: true } : cost
 }
 
-/** What a payment took of its bucket, units or micros. */
-export function amountTaken({ usagev, cost_micros, limit_micros }: PaymentDocument): number {
-  return usagev ?? cost_micros ?? limit_micros ?? 0
+/** What a payment has spent of its bucket, or credited to it; units or micros. */
+export function amountsOfPayment(payment: PaymentDocument): { spent: number; credited: number } {
+  const { usagev, cost_micros, limit_micros, credited } = payment
+  const amount = usagev ?? cost_micros ?? limit_micros ?? 0
+  return credited === true ? { spent: 0, credited: -amount } : { spent: amount, credited: 0 }
 }
 
 /** Debt that a line says each owner has incurred, micros. Older lines know of no account's. */

@@ -57,7 +57,8 @@ export async function findProfile(
 }
 
 /**
- * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its place.
+ * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its
+ * place.
  */
 export async function findProfiles(
   catalog: Catalog,

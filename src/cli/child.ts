@@ -32,7 +32,9 @@ export interface Standby {
   takeOver(): Promise<Child>
 }
 
-/** Resolves when the process says that it is ready. Throws `CommandError` with what it says else. */
+/**
+ * Resolves when the process says that it is ready. Throws `CommandError` with what it says else.
+ */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const started = forkChild(options, options.args)
   return childOf(started, await started.says('ready'))

@@ -1,10 +1,10 @@
 /** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
-import { availableIn, type Bucket, type Payer } from './bucket.ts'
+import { availableIn, type Bucket, type BucketRef, type Payer } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
 import { appended, NOTHING_HELD, type PricedSegment, peakPrice } from './segment.ts'
-import type { MoneyHold, Slice } from './session.ts'
-import { affordable, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
+import type { Carried, MoneyHold, Reservation, Slice } from './session.ts'
+import { affordable, type Course, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
 
 /** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
 export interface Allocation {
@@ -70,32 +70,35 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 /**
  * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
  * buys it together with the next one's, so that no remainder is stranded. What other categories
- * cost is not looked at: of units that were used it is for the caller to charge.
+ * cost is not looked at: of units that were used it is for the caller to charge. `held`: what an
+ * earlier segment reserved in prepaid buckets pays before these.
  */
 export function allocateUsed(
   work: SettleState,
   segment: PricedSegment,
   order: readonly Payer[],
   units: number,
+  held: Reservation = NOTHING_HELD,
 ): Allocation {
   const plan = emptyPlan(units)
   let pool: Pool | null = null
+  if (segment.carried !== null) takeSold(segment, segment.carried, plan)
   for (const payer of segment.payers) {
     if (!payer.isGroup) continue
     const bucket = findBucket(work, payer)
     if (bucket === undefined) continue
     if (bucket.kind === 'units') takeUnits(plan, payer, availableIn(bucket))
     else {
-      pool ??= new Pool(segment.tariff, false, segment.covered)
+      pool ??= new Pool(segment.tariff, false, segment.covered, segment.carried?.covered)
       takeCovered(plan, payer, availableIn(bucket), pool)
     }
   }
   if (isFree(segment.tariff)) {
-    if (hasAdded(segment)) drawMoney(work, segment, order, plan)
+    if (hasAdded(segment)) plan.money = moneyOffers(work, segment, order)
     takePriced(plan, plan.left)
     return plan
   }
-  takePaid(work, segment, order, plan)
+  takePaid(work, segment, order, plan, held)
   return plan
 }
 
@@ -110,8 +113,9 @@ function takePaid(
   segment: PricedSegment,
   order: readonly Payer[],
   plan: Allocation,
+  held: Reservation,
 ): void {
-  let pool: Pool | null = null
+  let pool = held.units > 0 ? takeHeld(segment, plan, held) : null
   const needsAll = hasAdded(segment)
   for (const payer of payersOf(segment, order)) {
     if (plan.left === 0 && !needsAll) return
@@ -124,28 +128,52 @@ function takePaid(
     } else {
       // Also empty money has its turn: what a begun interval still holds is paid for already.
       if (available > 0) plan.money = appended(plan.money, { payer, micros: available })
-      pool ??= new Pool(segment.tariff, segment.access, segment.priced)
+      pool ??= poolOf(segment)
       takePriced(plan, pool.add(available, plan.priced, plan.left))
     }
   }
   if (plan.left === 0) return
-  pool ??= new Pool(segment.tariff, segment.access, segment.priced)
+  pool ??= poolOf(segment)
   takePriced(plan, pool.add(0, plan.priced, plan.left))
 }
 
-function drawMoney(
+function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): Pool {
+  const pool = poolOf(segment)
+  for (const hold of held.money) {
+    plan.money = appended(plan.money, hold)
+    pool.add(hold.micros, plan.priced, 0)
+  }
+  for (const { bucket, units } of held.slices) {
+    if (bucket !== null) takeUnits(plan, bucket, units)
+    else takePriced(plan, pool.add(0, plan.priced, Math.min(plan.left, units)))
+  }
+  return pool
+}
+
+/** All the money that may be drawn on for what no group covers. */
+export function moneyOffers(
   work: SettleState,
   segment: PricedSegment,
   order: readonly Payer[],
-  plan: Allocation,
-): void {
+): MoneyHold[] {
+  const offers: MoneyHold[] = []
   for (const payer of payersOf(segment, order)) {
     const bucket = findBucket(work, payer)
     if (bucket === undefined || bucket.kind === 'units') continue
     const available = availableOf(work, bucket, payer)
-    if (available === 0) continue
-    plan.money = appended(plan.money, { payer, micros: available })
+    if (available > 0) offers.push({ payer, micros: available })
   }
+  return offers
+}
+
+/** The rest of the interval that an earlier segment began is sold: nobody pays for it again. */
+function takeSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
+  const covered = Math.min(plan.left, carried.coveredSold - segment.covered)
+  if (covered > 0) {
+    addSlice(plan, covered, true)
+    plan.covered += covered
+  }
+  takePriced(plan, Math.max(0, Math.min(plan.left, carried.pricedSold - segment.priced)))
 }
 
 /** Who pays for what no group covers. */
@@ -167,25 +195,33 @@ class Pool {
   private readonly tariff: Tariff
   private readonly access: boolean
   private readonly units: number
+  private readonly course: Course | undefined
 
-  constructor(tariff: Tariff, access: boolean, units: number) {
+  constructor(tariff: Tariff, access: boolean, units: number, course: Course | undefined) {
     this.tariff = tariff
     this.access = access
     this.units = units
-    this.charged = charge(tariff, units, access)
+    this.course = course
+    this.charged = charge(tariff, units, access, course)
   }
 
   /** How many units more it buys with this, at most `cap`, beyond `taken`. */
   add(micros: number, taken: number, cap: number): number {
     this.micros += micros
     if (cap === 0) return 0
-    const { tariff, access, units, charged } = this
-    const bought = affordable(tariff, access, units, charged, this.micros, taken + cap)
+    const { tariff, access, units, charged, course } = this
+    const most = taken + cap
+    const bought = affordable(tariff, access, units, charged, this.micros, most, course)
     return Math.max(0, bought - taken)
   }
 }
 
-function takeUnits(plan: Allocation, { owner, id }: Payer, available: number): void {
+/** What money buys beyond the groups. */
+function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
+  return new Pool(tariff, access, priced, carried?.priced)
+}
+
+function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number): void {
   const units = Math.min(available, plan.left)
   if (units === 0) return
   plan.slices = appended(plan.slices, { bucket: { owner, id }, units, isCovered: false })

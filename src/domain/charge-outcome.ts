@@ -25,6 +25,8 @@ export const reasons = {
     code: -12,
     text: 'Usage total is below the one that was reported',
   },
+  refundLimit: { status: 'denied', code: -13, text: 'Refund is more than may be refunded' },
+  nothingToRefund: { status: 'denied', code: -14, text: 'Nothing to refund' },
   malformed: { status: 'denied', code: -20, text: 'Malformed request' },
   overloaded: { status: 'failed', code: -90, text: 'Overloaded' },
   contention: { status: 'failed', code: -90, text: 'Overloaded: account is contended' },

@@ -1,7 +1,7 @@
 /** What settlement is told to do, and what it answers (settle.ts). */
 import type { OwnerState, Payer } from './bucket.ts'
 import type { Line } from './line.ts'
-import type { Segment, SegmentStart, ServiceSession } from './session.ts'
+import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 
 /** What settlement works on: the owners and one service of the session. Never changed in place. */
 export interface SettleState {
@@ -36,6 +36,21 @@ export interface ChargeProgram {
    * `expired`: its segment stays, and usage with it is late.
    */
   end: 'none' | 'ended' | 'closed' | 'expired'
+  /** A service that was never used ends, and has a line all the same: `next` begins for it. */
+  isUnused?: boolean
+  /** What the segments before the last boundary of time reserved, and usage after it may take. */
+  held?: Reservation
+  /** Usage after the boundary follows: what prepaid buckets hold for it stays held (`kept`). */
+  keeps?: boolean
+  /** What holds after the next boundary, if the grant may be used past it. */
+  after?: AfterBoundary | null
+}
+
+/** The segment that would follow, and the owners with its counters open. */
+export interface AfterBoundary {
+  start: SegmentStart
+  subscriber: OwnerState
+  account: OwnerState | null
 }
 
 /** A segment whose line has changed. */
@@ -52,4 +67,8 @@ export interface Settlement extends SettleState {
   /** Earliest end of a bucket that holds the grant, epoch ms; Infinity if none does. */
   bucketsEndMs: number
   changes: SegmentChange[]
+  /** The last segment that has ended. */
+  ended: Segment | null
+  /** What stays held where the program says so. */
+  kept: Reservation
 }

@@ -58,6 +58,16 @@ export interface ServiceRequest {
   fields: Readonly<Record<string, string>> | null
 }
 
+/**
+ * The network element that sent a request, which may be behind a relay. A `stateId` that grows
+ * tells
+ * that it has lost its sessions (RFC 6733 section 8.16).
+ */
+export interface Client {
+  name: string
+  stateId: number
+}
+
 /** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
 export interface ChargeRequest {
   kind: RequestKind
@@ -90,6 +100,8 @@ export interface ChargeRequest {
   refund: boolean
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
+  /** Absent or null where it says nothing of its state. */
+  client?: Client | null
 }
 
 /** `ServiceRequest.serviceIdentifier` of these numbers. */
@@ -144,6 +156,14 @@ export function withVolumes(
     parts: service.parts,
     fields: service.fields,
   }
+}
+
+/** Usage type of amounts of money, whose units are micros. */
+export const MONEY_USAGE = 'money'
+
+/** Whether it says how much is to be given back, so that no earlier event has to be known. */
+export function isAmountRefund({ refund, services }: ChargeRequest): boolean {
+  return refund && services.some(({ requested }) => requested >= 0)
 }
 
 /** Whether such a request begins a session, and names its subscriber. */

@@ -27,9 +27,10 @@ export function isMoney(owners: Owners, payer: Payer): boolean {
   return bucket !== undefined && bucket.kind !== 'units'
 }
 
-/** Debt of a segment that one of the two owners incurred. */
-export function debtIn({ debt, accountDebt }: Segment, slot: OwnerSlot): number {
-  return slot === 0 ? debt - accountDebt : accountDebt
+/** Debt of a segment, and of those that it goes on from, that one of the two owners incurred. */
+export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot): number {
+  const ofAccount = accountDebt + (carried?.accountDebt ?? 0)
+  return slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount
 }
 
 /** Takes back debt of a segment as far as its owner still owes it. Returns how much that was. */

@@ -4,11 +4,12 @@
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
+import { NEW_RUN } from './course.ts'
 import { type Exact, exactText, plus, product, wholeOf } from './exact.ts'
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
 import type { Payment } from './session.ts'
-import { type Tariff, type Tier, UNLIMITED } from './tariff.ts'
+import { type Course, charge, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
 
 /** The price of some units at one rate; the steps that follow it are how it is made up. */
 export interface PriceStep {
@@ -38,13 +39,21 @@ export interface TierStep {
   amount: string
 }
 
-/** What changes the sum of the tiers, in this order; `amount` is added, or the price from here. */
+/**
+ * What changes the sum of the tiers, in this order; `amount` is added, or the price from here.
+ * `begun`: units of an interval that began before, at another price. `credited`: of a minimum
+ * charge
+ * that was paid before. `earlier`: the units before these in the session, and what they cost.
+ */
 export type ChangeStep =
+  | { step: 'begun'; units: number; amount: string }
   | { step: 'beyond'; units: number; amount: string }
   | { step: 'access'; amount: string }
   | { step: 'percentage'; factor: string; amount: string }
   | { step: 'minimum'; amount: string }
   | { step: 'rounding'; mode: RoundingMode; to: string; amount: string }
+  | { step: 'credited'; amount: string }
+  | { step: 'earlier'; units: number; amount: string }
 
 export type RoundingMode = 'half-even' | 'up' | 'down' | 'nearest'
 
@@ -70,20 +79,29 @@ export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 
 /** `unitDigits`: units of the line are 10^-unitDigits of a base unit. */
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
-  const { rateKey: rate, priceOf: source, band, tariff, access } = line
+  const { rateKey: rate, priceOf: source, band, tariff, access, carried } = line
   const unit: Exact = { over: 1n, under: 10n ** BigInt(unitDigits) }
   const retail = { category: RETAIL, rate, source, band }
   const steps: RatingStep[] = [
-    ...priceSteps({ ...retail, part: 'charge' }, tariff, line.priced, access, unit),
+    ...priceSteps(
+      { ...retail, part: 'charge' },
+      tariff,
+      line.priced,
+      access,
+      unit,
+      carried?.priced,
+    ),
   ]
   if (line.covered !== 0) {
-    steps.push(...priceSteps({ ...retail, part: 'included' }, tariff, line.covered, false, unit))
+    const what = { ...retail, part: 'included' } as const
+    steps.push(...priceSteps(what, tariff, line.covered, false, unit, carried?.covered))
   }
-  for (const other of line.others) {
+  for (const [index, other] of line.others.entries()) {
     const { category, rateKey, isAdded } = other
     const part = isAdded ? 'charge' : 'shown'
     const what = { category, rate: rateKey, source: 'BASE', band: '', part } as const
-    steps.push(...priceSteps(what, other.tariff, line.used, access, unit))
+    const course = carried?.others[index]
+    steps.push(...priceSteps(what, other.tariff, line.used, access, unit, course))
   }
   for (const payment of line.payments) steps.push(paymentStep(payment, unit))
   steps.push(...debtSteps(line))
@@ -106,8 +124,9 @@ function priceSteps(
   units: number,
   access: boolean,
   unit: Exact,
+  course: Course = NEW_RUN,
 ): RatingStep[] {
-  const made = new Computation(tariff, units, unit)
+  const made = new Computation(tariff, units, unit, course)
   made.run(access)
   const method = tariff.terms?.method ?? 'tiered'
   const amount = exactText(made.sum)
@@ -120,16 +139,21 @@ class Computation {
   /** Of the currency, exact until it is rounded. */
   sum: Exact = wholeOf(0)
   readonly #tariff: Tariff
+  /** Of this line, and with what it goes on from: these are priced together. */
   readonly #units: number
+  readonly #whole: number
+  readonly #course: Course
   readonly #unit: Exact
   /** What one of the prices counts in. */
   readonly #money: Exact
   /** A base unit in what tiers count in. */
   readonly #scale: number
 
-  constructor(tariff: Tariff, units: number, unit: Exact) {
+  constructor(tariff: Tariff, units: number, unit: Exact, course: Course) {
     this.#tariff = tariff
     this.#units = units
+    this.#whole = units + course.before
+    this.#course = course
     this.#unit = unit
     this.#money = { over: 1n, under: 10n ** BigInt(MICROS_DIGITS + tariff.extraDigits) }
     this.#scale = tariff.terms?.unitScale ?? 1
@@ -144,27 +168,55 @@ class Computation {
     if (this.#units === 0) return
     this.#addTiers()
     const { access: accessPrice, terms } = this.#tariff
-    if (access && accessPrice > 0) {
+    const isBorne = access || this.#course.access
+    if (isBorne && accessPrice > 0) {
       const amount = this.#signed(this.#moneyOf(accessPrice))
       this.sum = plus(this.sum, amount)
       this.steps.push({ step: 'access', amount: exactText(amount) })
     }
     if (terms !== null) this.#applyPercentage(terms.factor, terms.factorDigits)
-    if (access && terms !== null) this.#applyMinimum(this.#moneyOf(terms.minimum))
+    if (isBorne && terms !== null) this.#applyMinimum(this.#moneyOf(terms.minimum))
     this.#round()
+    this.#subtractEarlier(isBorne)
+  }
+
+  /** What of the whole was paid for before. */
+  #subtractEarlier(access: boolean): void {
+    const { before, credit } = this.#course
+    if (credit > 0) {
+      const paid = microsOf(-credit)
+      const isAll = this.sum.over * paid.under + paid.over * this.sum.under <= 0n
+      const amount = isAll ? { over: -this.sum.over, under: this.sum.under } : paid
+      this.sum = plus(this.sum, amount)
+      this.steps.push({ step: 'credited', amount: exactText(amount) })
+    }
+    if (before === 0) return
+    const cost = charge(this.#tariff, before, access, { ...this.#course, before: 0 })
+    this.sum = plus(this.sum, microsOf(-cost))
+    this.steps.push({ step: 'earlier', units: this.shown(before), amount: microsText(-cost) })
   }
 
   #addTiers(): void {
     const { tiers, terms } = this.#tariff
-    let left = BigInt(Math.abs(this.#units)) * BigInt(this.#scale)
+    const { at, ahead } = this.#course
+    const end = BigInt(Math.abs(this.#whole) + at) * BigInt(this.#scale)
+    const all = BigInt(Math.abs(this.#whole)) * BigInt(this.#scale)
+    const begun = all < BigInt(ahead) ? all : BigInt(ahead)
+    let left = all - begun
+    if (begun > 0n) this.steps.push({ step: 'begun', units: this.#tierUnits(begun), amount: '0' })
+    if (left === 0n) return
     if (terms?.method === 'volume') {
-      const index = tierOfVolume(tiers, left)
+      const index = tierOfVolume(tiers, end)
       if (index >= 0) this.#addTier(index, left)
       return
     }
+    let skipped = end - left
     for (const [index, { units }] of tiers.entries()) {
-      const taken = units === UNLIMITED || left < BigInt(units) ? left : BigInt(units)
-      if (taken > 0n) this.#addTier(index, taken)
+      const room = units === UNLIMITED ? left : BigInt(units) - skipped
+      skipped = units === UNLIMITED || room > 0n ? 0n : skipped - BigInt(units)
+      const taken = left < room ? left : room
+      if (taken <= 0n) continue
+      this.#addTier(index, taken)
       left -= taken
     }
     if (left > 0n) {
@@ -257,9 +309,10 @@ function rounded(over: bigint, under: bigint, mode: RoundingMode): bigint {
 
 function paymentStep(payment: Payment, unit: Exact): PaymentStep {
   const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
+  const isUnits = kind === 'units' || kind === 'creditedUnits'
   const shown = (count: number) =>
-    kind === 'units' ? exactText(product(wholeOf(count), unit)) : microsText(count)
-  const paid = kind === 'units' ? { units: Number(shown(amount)) } : { money: shown(amount) }
+    isUnits ? exactText(product(wholeOf(count), unit)) : microsText(count)
+  const paid = isUnits ? { units: Number(shown(amount)) } : { money: shown(amount) }
   const from = { owner: owner === 0 ? 'subscriber' : 'account', bucket } as const
   const group = parseGroupCounter(payment.counter)
   if (group !== null) {
@@ -275,5 +328,9 @@ function paymentStep(payment: Payment, unit: Exact): PaymentStep {
 }
 
 function microsText(micros: number): string {
-  return exactText({ over: BigInt(micros), under: 10n ** BigInt(MICROS_DIGITS) })
+  return exactText(microsOf(micros))
+}
+
+function microsOf(micros: number): Exact {
+  return { over: BigInt(micros), under: 10n ** BigInt(MICROS_DIGITS) }
 }

@@ -51,6 +51,7 @@ const NULL = -1
 
 /** Bits of a request; kind and subscriber key are in the higher ones. */
 const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
+const HAS_CLIENT = 256
 /** Bits of a service that is asked for. */
 const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
 /** Bits of the outcome of a service. */
@@ -108,6 +109,8 @@ function writeRequest(request: ChargeRequest): void {
   if (request.wantBalances) bits += BALANCES
   if (request.pretend) bits += PRETEND
   if (request.refund) bits += REFUND
+  const { client = null } = request
+  if (client !== null) bits += HAS_CLIENT
   writer.number(bits)
   writer.name(request.origin)
   writer.text(request.sessionId)
@@ -117,6 +120,10 @@ function writeRequest(request: ChargeRequest): void {
   writer.text(request.subscriberValue)
   writer.number(request.eventTimeMs)
   writeFields(request.fields)
+  if (client !== null) {
+    writer.name(client.name)
+    writer.number(client.stateId)
+  }
   writer.number(services.length)
   for (let index = 0; index < services.length; index += 1) {
     writeService(services[index] as ServiceRequest)
@@ -133,10 +140,11 @@ function readRequest(reader: Reader): ChargeRequest {
   const subscriberValue = reader.text()
   const eventTimeMs = reader.number()
   const fields = readFields(reader)
+  const client = bits & HAS_CLIENT ? { name: reader.text(), stateId: reader.number() } : null
   const count = reader.number()
   const services: ServiceRequest[] = []
   for (let index = 0; index < count; index += 1) services.push(readService(reader))
-  return {
+  const request: ChargeRequest = {
     kind: KINDS[(bits / KIND) & 3] as RequestKind,
     origin,
     sessionId,
@@ -153,6 +161,8 @@ function readRequest(reader: Reader): ChargeRequest {
     refund: (bits & REFUND) !== 0,
     fields,
   }
+  if (client !== null) request.client = client
+  return request
 }
 
 function writeService(service: ServiceRequest): void {

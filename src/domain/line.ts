@@ -1,7 +1,7 @@
 /**
  * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
  */
-import type { CategoryPrice, Payment } from './session.ts'
+import type { Carried, CategoryPrice, Payment } from './session.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -38,6 +38,7 @@ export interface Line {
   hasGroups: boolean
   /** How the price came about (SegmentStart): enough to compute it again by hand. */
   tariff: Tariff
+  carried: Carried | null
   access: boolean
   priceOf: string
   band: string

@@ -58,6 +58,7 @@ export function lineOf(
     accountDebt: segment.accountDebt,
     hasGroups: segment.hasGroups,
     tariff: segment.tariff,
+    carried: segment.carried,
     access: segment.access,
     priceOf: segment.priceOf,
     band: segment.band,

@@ -1,6 +1,6 @@
 /** Recognises retransmissions: session and request number identify a request (design.md §2). */
 import type { ChargeOutcome, Reason } from './charge-outcome.ts'
-import { type ChargeRequest, opens, type ServiceRequest } from './charge-request.ts'
+import { type ChargeRequest, isAmountRefund, opens, type ServiceRequest } from './charge-request.ts'
 import { newlyUsed, serviceOf } from './reported.ts'
 import type { AnsweredRequest, Session } from './session.ts'
 
@@ -28,7 +28,8 @@ export function misfit(
 ): { reason: Reason; detail: string } | null {
   const isOpening = opens(request.kind)
   if (session === null) {
-    return isOpening && !request.refund ? null : { reason: 'unknownSession', detail: '' }
+    const mayBegin = isOpening && (!request.refund || isAmountRefund(request))
+    return mayBegin ? null : { reason: 'unknownSession', detail: '' }
   }
   if (request.requestNumber >= 0 && session.lastNumber >= 0) {
     if (request.requestNumber === session.lastNumber) return { reason: 'numberReused', detail: '' }
@@ -48,11 +49,17 @@ export function misfit(
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 
+/** The answer to a subscriber who asks for a refund of what another subscriber has paid. */
+export const OTHERS_EVENT = { reason: 'unknownSession', detail: '' } as const
+
 /** Only a closed event that still has something to give back can be refunded. */
 function refundMisfit({ state, services }: Session): { reason: Reason; detail: string } | null {
-  const isRefundable = state === 'closed' && services.some(({ segment }) => segment !== null)
-  if (isRefundable) return null
-  return { reason: 'sessionClosed', detail: 'nothing of it is left to be refunded' }
+  // Of a session that was closed no services stay.
+  if (state !== 'closed' || services.length === 0) {
+    return { reason: 'sessionClosed', detail: 'it was no event' }
+  }
+  const isRefundable = services.some(({ segment }) => segment !== null)
+  return isRefundable ? null : { reason: 'nothingToRefund', detail: '' }
 }
 
 /** The answers to keep after one more. */

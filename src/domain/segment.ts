@@ -1,10 +1,9 @@
 /** The life of a segment: begin, price, payments, end. */
-import { assert, present } from './assert.ts'
-import type { Bucket, BucketRef, OwnerSlot } from './bucket.ts'
+import { present } from './assert.ts'
+import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
-import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
-import { isGroupCounter } from './counters.ts'
-import { debtIn, forgive, ownerAt } from './debt.ts'
+import type { Work } from './copy-on-write.ts'
+import { continued } from './course.ts'
 import type { Line } from './line.ts'
 import type {
   CategoryPrice,
@@ -85,6 +84,7 @@ export function copySegment(segment: Segment): Segment {
     endMs: segment.endMs,
     number: segment.number,
     version: segment.version,
+    carried: segment.carried,
     access: segment.access,
     used: segment.used,
     grouped: segment.grouped,
@@ -103,7 +103,7 @@ export function copySegment(segment: Segment): Segment {
   }
 }
 
-function copyPayment(payment: Payment): Payment {
+export function copyPayment(payment: Payment): Payment {
   return {
     owner: payment.owner,
     bucketId: payment.bucketId,
@@ -121,6 +121,11 @@ export function costOf({ endedMicros, segment }: ServiceSession): number {
   return segment === null ? endedMicros : endedMicros + segment.charged
 }
 
+/** Whether nothing was ever granted to it or used of it, and no line of it has ended. */
+export function isUntouched({ segment, usedTotal, segmentsEnded }: ServiceSession): boolean {
+  return segment === null && usedTotal === 0 && segmentsEnded === 0
+}
+
 /** The service of an event with its segment. */
 export function reopened({ service, changes }: Settlement): ServiceSession {
   const segment = changes.at(-1)?.segment ?? null
@@ -129,23 +134,34 @@ export function reopened({ service, changes }: Settlement): ServiceSession {
   return opened
 }
 
-/** A copy of the service in which a segment has begun. */
+/** A copy of the service in which a segment has begun, after the one that has ended. */
 export function startedService(
   service: ServiceSession,
   start: SegmentStart,
   atMs: number,
+  ended: Segment | null = null,
 ): ServiceSession {
   const started = copyService(service)
-  beginSegment(started, start, atMs)
+  beginSegment(started, start, atMs, ended)
   return started
 }
 
-export function startSegment(service: ServiceSession, { next, atMs }: ChargeProgram): Segment {
-  return beginSegment(service, present(next, 'the next segment'), atMs)
+export function startSegment(
+  service: ServiceSession,
+  { next, atMs }: ChargeProgram,
+  ended: Segment | null,
+): Segment {
+  return beginSegment(service, present(next, 'the next segment'), atMs, ended)
 }
 
 /** Field by field: one shape for all segments, and no copies on the way. */
-function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number): Segment {
+function beginSegment(
+  service: ServiceSession,
+  start: SegmentStart,
+  atMs: number,
+  ended: Segment | null,
+): Segment {
+  const { carried, others } = continued(ended, start, service.othersBorne)
   const segment: Segment = {
     key: start.key,
     rateKey: start.rateKey,
@@ -154,7 +170,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     tariff: start.tariff,
     priceOf: start.priceOf,
     band: start.band,
-    others: service.othersBorne ? start.others.map(withoutAccess) : start.others,
+    others,
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
@@ -163,6 +179,7 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
     endMs: start.endMs,
     number: service.segmentsEnded + 1,
     version: 0,
+    carried,
     access: !service.accessBorne,
     used: 0,
     grouped: 0,
@@ -183,14 +200,6 @@ function beginSegment(service: ServiceSession, start: SegmentStart, atMs: number
   return segment
 }
 
-/** Neither does it fall due again, nor the minimum that goes with it. */
-function withoutAccess(other: CategoryPrice): CategoryPrice {
-  const { category, rateKey, isAdded, tariff } = other
-  const { tiers, extraDigits } = tariff
-  const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
-  return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
-}
-
 /** The segment goes on under the same price; who pays for it may have changed. */
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.payers = next.payers
@@ -200,6 +209,7 @@ export function refresh(segment: Segment, next: SegmentStart): void {
 
 export function endSegment(work: Work, segment: Segment, state: Line['state']): void {
   const { service } = work
+  work.ended = segment
   service.segment = null
   service.segmentsEnded += 1
   service.endedMicros += segment.charged
@@ -208,9 +218,10 @@ export function endSegment(work: Work, segment: Segment, state: Line['state']): 
   reportEnd(work, segment, state)
 }
 
-/** A segment that nothing came of has no line. */
+/** A segment that nothing came of has no line, but for one of a service that was never used. */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
-  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0) return
+  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
+  if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
   for (const change of work.changes) {
     if (change.segment !== segment) continue
     change.state = state
@@ -234,6 +245,7 @@ export type PricedSegment = Pick<
   Segment,
   | 'tariff'
   | 'others'
+  | 'carried'
   | 'access'
   | 'payers'
   | 'isPrepaid'
@@ -245,23 +257,31 @@ export type PricedSegment = Pick<
 
 /** Micros for `priced` units with money and `used` units in all (other categories price these). */
 export function priceOf(segment: PricedSegment, priced: number, used: number): number {
-  let sum = charge(segment.tariff, priced, segment.access)
-  for (const other of segment.others) {
-    if (other.isAdded) sum += charge(other.tariff, used, segment.access)
+  const { tariff, access, others, carried } = segment
+  let sum = charge(tariff, priced, access, carried?.priced)
+  for (let index = 0; index < others.length; index += 1) {
+    const { isAdded, tariff: other } = others[index] as CategoryPrice
+    if (isAdded) sum += charge(other, used, access, carried?.others[index])
   }
   return countable(sum, 'the price of a segment')
 }
 
 /** The highest that the price gets on the way to so many more units. */
 export function peakPrice(segment: PricedSegment, priced: number, used: number): number {
-  const { tariff, access, others } = segment
-  let sum = peakCharge(tariff, segment.priced, segment.priced + priced, access)
-  for (const other of others) {
-    if (other.isAdded) {
-      sum += peakCharge(other.tariff, segment.used, segment.used + used, access)
-    }
+  const { tariff, access, carried } = segment
+  const from = segment.priced
+  const peak = peakCharge(tariff, from, from + priced, access, carried?.priced)
+  return countable(peak + peakOfOthers(segment, used), 'the price of a segment')
+}
+
+/** The same of what other categories add. */
+export function peakOfOthers(segment: PricedSegment, used: number): number {
+  const { others, access, carried, used: from } = segment
+  let sum = 0
+  for (const [index, { tariff, isAdded }] of others.entries()) {
+    if (isAdded) sum += peakCharge(tariff, from, from + used, access, carried?.others[index])
   }
-  return countable(sum, 'the price of a segment')
+  return sum
 }
 
 /** Notes what a bucket paid. */
@@ -302,89 +322,7 @@ function paymentOf(
   return undefined
 }
 
-/**
- * What is given back goes to those who paid, the last one first; what was owed comes before, the
- * account's debt first.
- */
-export function refund(work: Work, segment: Segment, micros: number): void {
-  let returned = micros - forgive(work, segment, 1, micros)
-  returned -= forgive(work, segment, 0, returned)
-  let left = returnMoney(work, segment, returned, (payment) => !isOfGroup(payment))
-  left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
-  left -= returnRepaid(work, segment, 0, left)
-  assert(left === 0, 'more is given back than was paid')
-  const limit = segment.payments.find(({ kind }) => kind === 'limit')
-  if (limit !== undefined) returnTo(work, limit, Math.min(returned, limit.amount))
-}
-
-/** Debt of a segment that top-ups of its owner have paid, less what was given back of it. */
-function repaidIn(segment: Segment, slot: OwnerSlot): number {
-  let repaid = debtIn(segment, slot)
-  for (const { owner, kind, amount } of segment.payments) {
-    if (kind === 'money' && owner === slot && amount < 0) repaid += amount
-  }
-  return repaid
-}
-
-/**
- * Debt that top-ups have paid meanwhile goes back to money that was topped up. Returns how much.
- */
-function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
-  let left = micros
-  for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
-    if (left === 0) break
-    if (kind === 'units' || counter !== '') continue
-    const returned = Math.min(left, spent)
-    if (returned === 0) continue
-    const ref: BucketRef = { owner: slot, id }
-    const bucket = ownBucket(work, ref)
-    bucket.spent -= returned
-    bucket.free += returned
-    left -= returned
-    pay(segment, ref, bucket, 0 - returned, 'money')
-  }
-  return micros - left
-}
-
-/** The same for money that groups include. */
-export function returnToGroups(work: Work, segment: Segment, micros: number): void {
-  const left = returnMoney(work, segment, micros, isOfGroup)
-  assert(left === 0, 'more is given back than was covered')
-}
-
-function isOfGroup({ counter }: Payment): boolean {
-  return isGroupCounter(counter)
-}
-
-/** Returns what none of them had paid. */
-function returnMoney(
-  work: Work,
-  { payments }: Segment,
-  micros: number,
-  isMeant: (payment: Payment) => boolean,
-): number {
-  let left = micros
-  for (const payment of payments.toReversed()) {
-    if (payment.kind !== 'money' || payment.amount <= 0 || !isMeant(payment)) continue
-    const returned = Math.min(left, payment.amount)
-    left -= returned
-    returnTo(work, payment, returned)
-  }
-  return left
-}
-
-/** Those who paid may be gone by now, with the cycle that they counted. */
-function returnTo(work: Work, payment: Payment, amount: number): void {
-  payment.amount -= amount
-  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
-  if (findBucket(work, ref) === undefined) return
-  const bucket = ownBucket(work, ref)
-  bucket.spent -= amount
-  bucket.free += amount
-  noteCounter(payment, bucket)
-}
-
-function noteCounter(payment: Payment, bucket: Bucket): void {
+export function noteCounter(payment: Payment, bucket: Bucket): void {
   if (bucket.counter === '') return
   payment.left = Math.max(0, bucket.limit - bucket.spent)
   payment.total = Math.max(0, bucket.limit)

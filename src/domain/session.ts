@@ -4,7 +4,8 @@
  */
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
-import type { Tariff } from './tariff.ts'
+import type { Client } from './charge-request.ts'
+import type { Course, Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
@@ -39,13 +40,14 @@ export interface Reservation {
 
 /**
  * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself.
+ * beside the payment itself. `creditedUnits`, `creditedMoney`: not paid, but credited to the bucket
+ * by a refund of no earlier event, and so below 0.
  */
 export interface Payment {
   owner: OwnerSlot
   bucketId: number
   prepaidIncludeId: number
-  kind: 'units' | 'money' | 'limit'
+  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
   amount: number
   /** The counter that it is; empty for prepaid credit. */
   counter: string
@@ -91,12 +93,31 @@ export interface SegmentStart {
   endMs: number
 }
 
+/** What a segment goes on from: what earlier segments of its service have sold and paid. */
+export interface Carried {
+  /** Of units that are priced for the customer, and of those that money of groups covers. */
+  priced: Course
+  covered: Course
+  /** Of the other categories, in the order of the segment's. */
+  others: Course[]
+  /** So many units of each come first in the segment, and are sold: their interval has begun. */
+  pricedSold: number
+  coveredSold: number
+  /** Where the price may fall with volume: who has paid, and what is owed, to be given back. */
+  payments: Payment[]
+  debt: number
+  /** Part of the debt. */
+  accountDebt: number
+}
+
 /** Session, service and the key of its start: the unit of pricing and of lines. */
 export interface Segment extends SegmentStart {
   /** Counts the segments of the service, from 1. */
   number: number
   /** Grows by one with each change that reaches the line. */
   version: number
+  /** Null: the price begins with it. */
+  carried: Carried | null
   /** Whether this segment bears the access price. */
   access: boolean
   /**
@@ -162,6 +183,8 @@ export interface Session {
   sessionId: string
   state: SessionState
   openedMs: number
+  /** Of the last request that told of it; null if none has. */
+  client: Client | null
   /** When an open session expires, or a tombstone is dropped; by the node's clock. */
   expiresMs: number
   /** Highest request number so far; -1 if none. */
@@ -182,6 +205,7 @@ export function withServices(session: Session, services: ServiceSession[]): Sess
     sessionId: session.sessionId,
     state: session.state,
     openedMs: session.openedMs,
+    client: session.client,
     expiresMs: session.expiresMs,
     lastNumber: session.lastNumber,
     processed: session.processed,

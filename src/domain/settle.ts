@@ -6,30 +6,29 @@
  * over-use is debited, and what no bucket can pay becomes debt; only then the next grant is
  * reserved.
  */
-import { type Allocation, allocate, allocateUsed, hasUnits, payersOf } from './allocate.ts'
+import { type Allocation, allocateUsed, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
-import type { Bucket, BucketRef, OwnerSlot, Payer } from './bucket.ts'
+import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
-import { findBucket, ownBucket, ownOwner, type Work } from './copy-on-write.ts'
+import { bucketOf, findBucket, ownBucket, ownOwner, type Work } from './copy-on-write.ts'
 import { debtorOf } from './debt.ts'
+import { refund, returnToGroups } from './give-back.ts'
+import { reserveNext } from './grant.ts'
+import { giveBack, keepMoney, keepSlice, releaseHeld, returnHeld } from './held.ts'
 import {
-  appended,
   copyService,
   countable,
   endSegment,
   NOTHING_HELD,
   noteChange,
   pay,
-  peakPrice,
   priceOf,
   refresh,
-  refund,
   reportEnd,
-  returnToGroups,
   startSegment,
 } from './segment.ts'
 import type { MoneyHold, Reservation, Segment, Slice } from './session.ts'
-import { charge, peakCharge } from './tariff.ts'
+import { charge } from './tariff.ts'
 
 /**
  * Pure: what is handed in stays as it is, and what has not changed of it is part of the result.
@@ -45,10 +44,12 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     finalUnit: false,
     bucketsEndMs: Number.POSITIVE_INFINITY,
     changes: [],
+    ended: null,
+    kept: NOTHING_HELD,
   }
   const { service } = work
   assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
-  if (program.used > 0) openForUse(work, program)
+  if (program.used > 0 || program.isUnused) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) reserveNext(work, segmentForGrant(work, program), program)
   noteReport(work, program)
@@ -74,7 +75,7 @@ function openForUse(work: Work, program: ChargeProgram): void {
   if (service.segment !== null && isUngranted && service.segment.key !== program.next?.key) {
     endSegment(work, service.segment, 'ended')
   }
-  if (service.segment === null) startSegment(service, program)
+  if (service.segment === null) startSegment(service, program, work.ended)
 }
 
 function segmentForGrant(work: Work, program: ChargeProgram): Segment {
@@ -83,7 +84,7 @@ function segmentForGrant(work: Work, program: ChargeProgram): Segment {
   if (service.segment !== null && service.segment.key !== next.key) {
     endSegment(work, service.segment, 'ended')
   }
-  if (service.segment === null) return startSegment(service, program)
+  if (service.segment === null) return startSegment(service, program, work.ended)
   refresh(service.segment, next)
   return service.segment
 }
@@ -93,8 +94,8 @@ function commitUsed(work: Work, segment: Segment, program: ChargeProgram): void 
   const { reservation } = work.service
   work.service.reservation = NOTHING_HELD
   const over = commitReserved(work, segment, reservation, program)
+  if (over > 0 || program.held !== undefined) debitOverUse(work, segment, program, over)
   if (program.used === 0) return
-  if (over > 0) debitOverUse(work, segment, program, over)
   work.service.usedTotal += program.used
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
   segment.late ||= program.end === 'expired'
@@ -107,29 +108,35 @@ function commitReserved(
   work: Work,
   segment: Segment,
   reservation: Reservation,
-  { used, atMs }: ChargeProgram,
+  program: ChargeProgram,
 ): number {
-  let left = used
+  const { used } = program
+  const granted = Math.min(used, reservation.units)
+  let left = granted
   for (const slice of reservation.slices) {
     const taken = Math.min(left, slice.units)
     left -= taken
     if (slice.bucket === null) {
       countUnits(segment, slice, taken)
+      if (program.keeps && !slice.isCovered) keepSlice(work, slice, slice.units - taken)
       continue
     }
     const bucket = ownBucket(work, slice.bucket)
-    bucket.reserved -= slice.units
+    const keeps = program.keeps === true && bucket.counter === ''
+    const rest = keeps ? 0 : slice.units - taken
+    bucket.reserved -= taken + rest
     bucket.spent += taken
-    giveBack(bucket, slice.units - taken, segment, atMs)
+    giveBack(bucket, rest, segment, program.atMs)
+    if (keeps) keepSlice(work, slice, slice.units - taken)
     if (bucket.counter !== '') segment.grouped += taken
     pay(segment, slice.bucket, bucket, taken, 'units')
   }
-  segment.used = countable(segment.used + used - left, 'usage of a segment')
+  segment.used = countable(segment.used + granted, 'usage of a segment')
   const { money } = reservation
-  const covered = releaseHolds(work, segment, money, true, coveredCost(work, segment), atMs)
-  const cost = releaseHolds(work, segment, money, false, priceCost(work, segment), atMs)
+  const covered = releaseHolds(work, segment, money, true, coveredCost(work, segment), program)
+  const cost = releaseHolds(work, segment, money, false, priceCost(work, segment), program)
   assert(covered === 0 && cost === 0, 'the reservation holds less than its units cost')
-  return left
+  return used - granted
 }
 
 function countUnits(segment: Segment, { isCovered }: Slice, units: number): void {
@@ -139,7 +146,7 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
 
 /** What the covered units cost beyond what was taken for them. */
 function coveredCost(work: Work, segment: Segment): number {
-  const micros = charge(segment.tariff, segment.covered, false)
+  const micros = charge(segment.tariff, segment.covered, false, segment.carried?.covered)
   const cost = micros - segment.coveredMicros
   segment.coveredMicros = micros
   if (cost >= 0) return cost
@@ -167,16 +174,19 @@ function releaseHolds(
   holds: readonly MoneyHold[],
   ofGroups: boolean,
   cost: number,
-  atMs: number,
+  { keeps, atMs }: ChargeProgram,
 ): number {
   let left = cost
   for (const { payer, micros } of holds) {
     if (payer.isGroup !== ofGroups) continue
     const taken = Math.min(left, micros)
     left -= taken
-    release(work, segment, payer, 'money', micros, taken, atMs)
+    const isKept = keeps === true && micros > taken && bucketOf(work, payer).counter === ''
+    const held = isKept ? taken : micros
+    if (isKept) keepMoney(work, payer, micros - taken)
+    release(work, segment, payer, 'money', held, taken, atMs)
     const { alsoIn } = payer
-    if (alsoIn !== null) release(work, segment, alsoIn, 'limit', micros, taken, atMs)
+    if (alsoIn !== null) release(work, segment, alsoIn, 'limit', held, taken, atMs)
   }
   return left
 }
@@ -197,16 +207,24 @@ function release(
   pay(segment, ref, bucket, taken, kind)
 }
 
-function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs: number): void {
-  bucket.free += amount
-  if (bucket.toMs > atMs || bucket.counter !== '') return
-  if (bucket.kind === 'units') segment.lapsedUnits += amount
-  else segment.lapsedMicros += amount
-}
-
+/** What was held for it before a boundary pays first; what is left of that goes back, or stays. */
 function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, units: number): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
-  const plan = allocateUsed(work, segment, order, units)
+  const held = program.held ?? NOTHING_HELD
+  const plan = allocateUsed(work, segment, order, units, held)
+  const heldBack = releaseHeld(work, held)
+  debitPlan(work, segment, order, plan, units, program.ended)
+  for (const hold of heldBack) returnHeld(work, segment, program, hold)
+}
+
+function debitPlan(
+  work: Work,
+  segment: Segment,
+  order: readonly Payer[],
+  plan: Allocation,
+  units: number,
+  ended: readonly Payer[] = [],
+): void {
   for (const slice of plan.slices) {
     if (slice.bucket === null) {
       countUnits(segment, slice, slice.units)
@@ -227,7 +245,7 @@ function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, unit
   const payers = payersOf(segment, order)
   const carrier = payers.find((payer) => carriesOverUse(work, payer))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
-  if (cost > 0) owe(work, segment, debtorOf(work, payers, program.ended ?? []), cost)
+  if (cost > 0) owe(work, segment, debtorOf(work, payers, ended), cost)
 }
 
 function owe(work: Work, segment: Segment, debtor: OwnerSlot, micros: number): void {
@@ -278,66 +296,4 @@ function debit(
   bucket.free -= micros
   bucket.spent = countable(bucket.spent + micros, 'what a bucket has paid')
   pay(segment, ref, bucket, micros, kind)
-}
-
-function reserveNext(work: Work, segment: Segment, program: ChargeProgram): void {
-  const { requested, nextOrder } = program
-  const plan = allocate(work, segment, nextOrder, requested)
-  if (program.exact && plan.left > 0) {
-    work.finalUnit = true
-    return
-  }
-  const granted = requested - plan.left
-  const coveredThen = segment.covered + plan.covered
-  const coveredMicros = peakCharge(segment.tariff, segment.covered, coveredThen, false)
-  const charged = peakPrice(segment, plan.priced, granted)
-  for (const { bucket, units } of plan.slices) {
-    if (bucket !== null) hold(work, bucket, units)
-  }
-  const covering = coveredMicros - segment.coveredMicros
-  const held = holdMoney(work, plan.groupMoney, covering, NOTHING_HELD.money)
-  const money = holdMoney(work, plan.money, charged - segment.charged, held)
-  work.granted = granted
-  work.service.reservation = { units: granted, slices: plan.slices, money }
-  work.finalUnit = plan.left > 0 || isLast(work, segment, plan, nextOrder)
-}
-
-/** Whether nothing more can be had after this grant. */
-function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly Payer[]): boolean {
-  if (hasUnits(work, segment, order)) return false
-  const { tariff, others, access, payers, isPrepaid } = segment
-  const used = segment.used + work.granted
-  const priced = segment.priced + plan.priced
-  const covered = segment.covered + plan.covered
-  const charged = priceOf(segment, priced, used)
-  const ahead = { tariff, others, access, payers, isPrepaid, used, covered, priced, charged }
-  return allocate(work, ahead, order, 1).left > 0
-}
-
-/** The money that is held with what this costs. */
-function holdMoney(
-  work: Work,
-  offers: readonly MoneyHold[],
-  cost: number,
-  before: MoneyHold[],
-): MoneyHold[] {
-  let holds = before
-  let left = Math.max(0, cost)
-  for (const { payer, micros: offered } of offers) {
-    const micros = Math.min(left, offered)
-    if (micros === 0) continue
-    left -= micros
-    hold(work, payer, micros)
-    if (payer.alsoIn !== null) hold(work, payer.alsoIn, micros)
-    holds = appended(holds, { payer, micros })
-  }
-  assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
-  return holds
-}
-
-function hold(work: Work, ref: BucketRef, amount: number): void {
-  const bucket = ownBucket(work, ref)
-  bucket.free -= amount
-  bucket.reserved += amount
-  work.bucketsEndMs = Math.min(work.bucketsEndMs, bucket.toMs)
 }

@@ -53,6 +53,23 @@ export interface Tariff {
   terms: TariffTerms | null
 }
 
+/**
+ * Where the price of a segment goes on from earlier segments of its service. A run is the segments
+ * that follow each other at one tariff: they are priced together, and rounded together.
+ */
+export interface Course {
+  /** Units that were priced before the run: its tiers count on from them. */
+  at: number
+  /** Of the units that follow, those of an interval that began before the run; scale of tiers. */
+  ahead: number
+  /** Units of the run that earlier segments have. */
+  before: number
+  /** Whether one of these segments bore the access price. */
+  access: boolean
+  /** Micros of a minimum charge paid before the run that its usage has not come to. */
+  credit: number
+}
+
 /** Money of `units` priced units from zero is more than a safe integer of micros holds. */
 export class PriceRangeError extends Error {
   override name = 'PriceRangeError'
@@ -61,15 +78,42 @@ export class PriceRangeError extends Error {
 const POWERS = Array.from({ length: 13 }, (_, digits) => 10 ** digits)
 
 /**
- * Price of the first `units` priced units, in micros, rounded once: half to even, or as the terms
- * say. `access`: whether this segment bears the access price. Throws `PriceRangeError` past 2^53
- * micros.
+ * Price of the first `units` priced units of a segment, in micros: half to even, or as the terms
+ * say. `access`: whether this segment bears the access price. `course`: what it goes on from; then
+ * it is what the run costs with these units, less what it cost before. Throws `PriceRangeError`
+ * past 2^53 micros.
  */
-export function charge(tariff: Tariff, units: number, access: boolean): number {
+export function charge(
+  tariff: Tariff,
+  units: number,
+  access: boolean,
+  course: Course | null = null,
+): number {
+  if (course === null) return priceOfRun(tariff, units, access, 0, 0)
+  if (units === 0) return 0
+  const { before } = course
+  const isBorne = access || course.access
+  return net(tariff, before + units, isBorne, course) - net(tariff, before, isBorne, course)
+}
+
+/** What a run costs beyond the minimum charge that was paid before it. */
+function net(tariff: Tariff, units: number, access: boolean, course: Course): number {
+  const { at, ahead, credit } = course
+  return Math.max(0, priceOfRun(tariff, units, access, at, ahead) - credit)
+}
+
+/** Rounded once. `ahead`: so many parts of the units are sold already. */
+function priceOfRun(
+  tariff: Tariff,
+  units: number,
+  access: boolean,
+  at: number,
+  ahead: number,
+): number {
   if (units === 0) return 0
   const { terms } = tariff
-  let sum = sumOfTiers(tariff, units)
-  if (sum < 0) return chargeBig(tariff, units, access)
+  let sum = sumOfTiers(tariff, units, at, ahead)
+  if (sum < 0) return chargeBig(tariff, units, access, at, ahead)
   if (access) sum += tariff.access
   let divisor = POWERS[tariff.extraDigits]!
   if (terms !== null) {
@@ -79,7 +123,7 @@ export function charge(tariff: Tariff, units: number, access: boolean): number {
     divisor *= POWERS[terms.factorDigits]! * (terms.rounding?.step ?? 1)
   }
   if (sum > Number.MAX_SAFE_INTEGER || divisor > Number.MAX_SAFE_INTEGER) {
-    return chargeBig(tariff, units, access)
+    return chargeBig(tariff, units, access, at, ahead)
   }
   const rounding = terms?.rounding ?? null
   if (rounding === null) return divideHalfEven(sum, divisor)
@@ -87,13 +131,23 @@ export function charge(tariff: Tariff, units: number, access: boolean): number {
 }
 
 /** In the scale of the prices; -1 where integers of 2^53 do not hold it. */
-function sumOfTiers({ tiers, terms }: Tariff, units: number): number {
-  let left = units * (terms?.unitScale ?? 1)
-  if (left > Number.MAX_SAFE_INTEGER) return -1
-  if (terms?.method === 'volume') return sumOfInterval(tierOfVolume(tiers, left), left)
+function sumOfTiers({ tiers, terms }: Tariff, units: number, at: number, ahead: number): number {
+  const scale = terms?.unitScale ?? 1
+  const end = (at + units) * scale
+  if (end > Number.MAX_SAFE_INTEGER) return -1
+  let left = units * scale - ahead
+  if (left <= 0) return 0
+  if (terms?.method === 'volume') return sumOfInterval(tierOfVolume(tiers, end), left)
+  let skipped = end - left
   let sum = 0
   for (const tier of tiers) {
-    const taken = Math.min(left, tier.units)
+    const room = tier.units - skipped
+    if (room <= 0) {
+      skipped -= tier.units
+      continue
+    }
+    skipped = 0
+    const taken = Math.min(left, room)
     const part = sumOfInterval(tier, taken)
     if (part < 0) return -1
     sum += part
@@ -111,7 +165,7 @@ function sumOfInterval({ interval, price, ceil }: Tier, taken: number): number {
 }
 
 /** The tier in whose range the volume ends; beyond the last one that is the last. */
-function tierOfVolume(tiers: readonly Tier[], volume: number): Tier {
+export function tierOfVolume(tiers: readonly Tier[], volume: number): Tier {
   let end = 0
   for (const tier of tiers) {
     end += tier.units
@@ -128,9 +182,15 @@ function divide(numerator: number, divisor: number, mode: PriceRounding['mode'])
   return remainder * 2 >= divisor ? quotient + 1 : quotient
 }
 
-function chargeBig(tariff: Tariff, units: number, access: boolean): number {
+function chargeBig(
+  tariff: Tariff,
+  units: number,
+  access: boolean,
+  at: number,
+  ahead: number,
+): number {
   const { terms } = tariff
-  let [numerator, denominator] = sumOfTiersBig(tariff, units)
+  let [numerator, denominator] = sumOfTiersBig(tariff, units, at, ahead)
   if (access) numerator += BigInt(tariff.access) * denominator
   denominator *= BigInt(POWERS[tariff.extraDigits]!)
   let step = 1n
@@ -152,10 +212,18 @@ function chargeBig(tariff: Tariff, units: number, access: boolean): number {
 }
 
 /** Numerator and denominator, in the scale of the prices. */
-function sumOfTiersBig({ tiers, terms }: Tariff, units: number): [bigint, bigint] {
-  let left = BigInt(units) * BigInt(terms?.unitScale ?? 1)
+function sumOfTiersBig(
+  { tiers, terms }: Tariff,
+  units: number,
+  at: number,
+  ahead: number,
+): [bigint, bigint] {
+  const scale = BigInt(terms?.unitScale ?? 1)
+  const end = BigInt(at + units) * scale
+  let left = BigInt(units) * scale - BigInt(ahead)
   let numerator = 0n
   let denominator = 1n
+  if (left <= 0n) return [numerator, denominator]
   const add = ({ interval: size, price, ceil }: Tier, taken: bigint) => {
     const interval = BigInt(size)
     if (ceil) {
@@ -166,11 +234,18 @@ function sumOfTiersBig({ tiers, terms }: Tariff, units: number): [bigint, bigint
     }
   }
   if (terms?.method === 'volume') {
-    add(tierOfVolume(tiers, Number(left)), left)
+    add(tierOfVolume(tiers, Number(end)), left)
     return [numerator, denominator]
   }
+  let skipped = end - left
   for (const tier of tiers) {
-    const taken = tier.units === UNLIMITED || left < BigInt(tier.units) ? left : BigInt(tier.units)
+    const room = BigInt(tier.units) - skipped
+    if (tier.units !== UNLIMITED && room <= 0n) {
+      skipped -= BigInt(tier.units)
+      continue
+    }
+    skipped = 0n
+    const taken = tier.units === UNLIMITED || left < room ? left : room
     add(tier, taken)
     left -= taken
     if (left === 0n) break
@@ -204,15 +279,22 @@ export function isFree({ access, tiers, terms }: Tariff): boolean {
  * The highest price on the way from `from` to `to` units: whoever may use them may stop anywhere.
  * Only a volume price can fall, and only where a tier begins.
  */
-export function peakCharge(tariff: Tariff, from: number, to: number, access: boolean): number {
-  let peak = charge(tariff, to, access)
+export function peakCharge(
+  tariff: Tariff,
+  from: number,
+  to: number,
+  access: boolean,
+  course: Course | null = null,
+): number {
+  let peak = charge(tariff, to, access, course)
   if (tariff.terms?.method !== 'volume') return peak
+  const earlier = course === null ? 0 : course.at + course.before
   let end = 0
   for (const tier of tariff.tiers) {
     end += tier.units
-    const whole = Math.floor(end / tariff.terms.unitScale)
+    const whole = Math.floor(end / tariff.terms.unitScale) - earlier
     if (whole >= to) break
-    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access))
+    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, course))
   }
   return peak
 }
@@ -229,8 +311,10 @@ export function affordable(
   charged: number,
   budget: number,
   cap: number,
+  course: Course | null = null,
 ): number {
-  const fits = (units: number) => peakOf(tariff, access, priced, priced + units) - charged <= budget
+  const fits = (units: number) =>
+    peakOf(tariff, access, course, priced, priced + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
   return mostThatFits(cap, fits)
 }
@@ -247,9 +331,15 @@ export function mostThatFits(cap: number, fits: (units: number) => boolean): num
   return low
 }
 
-function peakOf(tariff: Tariff, access: boolean, from: number, to: number): number {
+function peakOf(
+  tariff: Tariff,
+  access: boolean,
+  course: Course | null,
+  from: number,
+  to: number,
+): number {
   try {
-    return peakCharge(tariff, from, to, access)
+    return peakCharge(tariff, from, to, access, course)
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error

@@ -26,13 +26,14 @@ export class AccountSweep {
   released: Session | null = null
   private readonly replayMs: number
   private readonly nowMs: number
-  private readonly isReleased: boolean
+  private readonly isMeant: ((session: Session) => boolean) | null
   private readonly owners: AccountCommit['owners'] = []
   private readonly lines: Line[] = []
 
   /**
-   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isReleased`: an operator
-   * wants it, and no session has to be due.
+   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
+   * open
+   * sessions expire; without it, those that are due.
    */
   constructor(
     due: DueSession[],
@@ -40,10 +41,10 @@ export class AccountSweep {
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
-    isReleased = false,
+    isMeant: ((session: Session) => boolean) | null = null,
   ) {
     this.due = due
-    this.isReleased = isReleased
+    this.isMeant = isMeant
     this.replayMs = replayMs
     this.nowMs = nowMs
     const [shared] = loaded
@@ -84,8 +85,8 @@ export class AccountSweep {
     this.owners.push({ state, fence: -1, sessions })
   }
 
-  private isDue({ expiresMs }: Session): boolean {
-    return this.isReleased || expiresMs <= this.nowMs
+  private isDue(session: Session): boolean {
+    return this.isMeant === null ? session.expiresMs <= this.nowMs : this.isMeant(session)
   }
 
   /** Null for a session that does not agree with its owner: it must not keep the others waiting. */

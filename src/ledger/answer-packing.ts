@@ -27,6 +27,7 @@ export const STORED_REASONS = [
   ...['granted', 'notCharged', 'noCredit', 'unknownSubscriber', 'noRate', 'blocked', 'pricing'],
   ...['noTax', 'unknownSession', 'sessionClosed', 'outOfOrder', 'numberReused', 'barred'],
   ...['totalBelow', 'malformed', 'overloaded', 'contention', 'storeDown', 'corrupt', 'timedOut'],
+  ...['refundLimit', 'nothingToRefund'],
 ] as readonly Reason[]
 
 const HAS_REASON = 1

@@ -54,6 +54,8 @@ export interface AccountCommit {
   shared: SharedCommit
   claims: ClaimCommit[]
   operation: { id: string; result: OperationLine } | null
+  /** Whether what is credited to buckets may change without an operation; by default not. */
+  isCredited?: boolean
   /** Lines of segments that ended. Those of open ones are read off the sessions. */
   lines: Line[]
   /** Asks for the turn on the account if the commit meets a conflict. */
@@ -125,6 +127,9 @@ class KeyTable {
   }
 }
 
+/** In the place of the count of operations. */
+const [OPERATION, CREDITED] = [1, 2] as const
+
 function writeAccount(
   commit: AccountCommit,
   settings: LayoutSettings,
@@ -144,7 +149,7 @@ function writeAccount(
   if (more) {
     writer.u16(commit.wantsTurn ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
-    writer.u16(operation === null ? 0 : 1)
+    writer.u16(operation !== null ? OPERATION : commit.isCredited === true ? CREDITED : 0)
     writer.u16(moves)
     writer.u16(claims.length)
     writer.u16(hasRecord ? 1 : 0)

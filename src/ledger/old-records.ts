@@ -36,6 +36,7 @@ const LATER_FIELDS = {
   serviceIdentifier: '',
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null } as Line['tariff'],
+  carried: null as Line['carried'],
   ...{ access: false, priceOf: 'BASE', band: '' },
   ...{ others: [] as Line['others'], taxes: [] as Line['taxes'] },
   rounding: null as Line['rounding'],

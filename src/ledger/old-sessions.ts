@@ -32,6 +32,7 @@ export function unpackOldSession(aid: number, sid: number, packed: Buffer): Sess
       sessionId: sessionId as string,
       state: present(STATES[state as number], 'state of a session'),
       openedMs: openedMs as number,
+      client: null,
       expiresMs: expiresMs as number,
       lastNumber: lastNumber as number,
       processed: processed as number,

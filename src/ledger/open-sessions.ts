@@ -36,6 +36,17 @@ export async function* openSessionsOf(
   }
 }
 
+/** All open sessions of a partition, a part at a time. As `openSessionsOf`. */
+export async function* openSessionsIn(
+  ledger: Ledger,
+  partition: number,
+): AsyncGenerator<FoundSession[]> {
+  for await (const places of placesIn(ledger, ledger.keys.expiry(partition), '*')) {
+    const found = await readSessions(ledger, places, true)
+    yield found.filter(({ session }) => session.state === 'open')
+  }
+}
+
 /** The session of one network element, closed or open; null if there is none. */
 export async function findSession(
   ledger: Ledger,
@@ -93,16 +104,20 @@ async function* placesIn(
   } while (cursor !== '0')
 }
 
-/** Throws `CorruptValueError`. */
+/** Throws `CorruptValueError`, unless what is damaged is to be left out. */
 async function readSessions(
   ledger: Ledger,
   places: readonly SessionPlace[],
+  skipsDamaged = false,
 ): Promise<FoundSession[]> {
   const wanted = places.map(({ aid, sid, sessionKey }) => ({ aid, sid, sessionKeys: [sessionKey] }))
   const loaded = await ledger.load(wanted)
   return places.flatMap((place, index) => {
     const owner = loaded[index]
-    if (owner instanceof CorruptValueError) throw owner
+    if (owner instanceof CorruptValueError) {
+      if (skipsDamaged) return []
+      throw owner
+    }
     const session = owner?.sessions[0] ?? null
     return session === null ? [] : [{ ...place, session }]
   })

@@ -3,9 +3,11 @@
  *
  *   record  u8 4 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state, with 80 added before a service identifier | what it has of its segment (segment-packing.ts)
+ *           number | u8 state, with 80 added before a service identifier | what it has of its
+ *           segment (segment-packing.ts)
  *
- * Format 3 has no debt of accounts and no service identifiers in lines; the rest is the same.
+ * Format 3 has no debt of accounts, no service identifiers and no credit of refunds in lines; the
+ * rest is the same.
  * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
  */
 import { Packr } from 'msgpackr'

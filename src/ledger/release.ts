@@ -15,7 +15,8 @@ const BUSY_PAUSE_MS = 2
 
 /**
  * What it holds goes back, and its lines end; usage that is reported late is still settled. Gives
- * the session as it was; null if it was not open any more, then nothing moves. Throws
+ * the session as it was; null if it is not open any more, or not `isMeant`: then nothing moves.
+ * Throws
  * `ContentionError`, `CorruptValueError` or `StoreDownError`: after the last it may have ended.
  */
 export async function releaseSession(
@@ -23,6 +24,7 @@ export async function releaseSession(
   place: SessionPlace,
   { attemptsMax, replayMs }: ReleaseSettings,
   nowMs: number,
+  isMeant: (session: Session) => boolean = () => true,
 ): Promise<Session | null> {
   const { aid, sid, sessionKey } = place
   const wanted = [
@@ -35,7 +37,7 @@ export async function releaseSession(
     const loaded = await ledger.load(wanted)
     const damaged = loaded.find((owner) => owner instanceof CorruptValueError)
     if (damaged !== undefined) throw damaged
-    const work = new AccountSweep([place], wanted, loaded, replayMs, atMs, true)
+    const work = new AccountSweep([place], wanted, loaded, replayMs, atMs, isMeant)
     if (work.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
     if (work.expired === 0) return null
     const [reply] = await ledger.commit([work.commit(attempt > 2)], atMs)

@@ -4,18 +4,19 @@
  *
  *   segment      pricing | u8 flags | payers | end | number | counts
  *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
- *                debt, lapsed units and micros | debt of the account | payments | first and last
- *                time
- *   payment      u8 flags | bucket, prepaid include, amount | counter, left, total
+ *                debt, lapsed units and micros | debt of the account | payments (payment-
+ *                packing.ts) |
+ *                first and last time | what it goes on from (carried-packing.ts)
  *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
  *   payer        u8 flags | bucket | the bucket that it also counts in
  *
  * What the flags say is not there is nothing, or 0.
  */
-import { present } from '../domain/assert.ts'
 import type { BucketRef, OwnerSlot, Payer } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
-import type { MoneyHold, Payment, Reservation, Segment, Slice } from '../domain/session.ts'
+import type { MoneyHold, Reservation, Segment, Slice } from '../domain/session.ts'
+import { readCarried, writeCarried } from './carried-packing.ts'
+import { readPayments, writePayments } from './payment-packing.ts'
 import { readPricing, writePricing } from './pricing-packing.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
@@ -27,10 +28,7 @@ const PAYERS = 8
 /** Some of what only groups, debt and expired buckets bring about is not 0. */
 const RARE = 16
 const ACCOUNT_DEBT = 32
-
-const PAYMENT_KINDS: readonly Payment['kind'][] = ['units', 'money', 'limit']
-const PAYMENT_OF_ACCOUNT = 4
-const PAYMENT_OF_COUNTER = 8
+const CARRIED = 64
 
 const PAYER_OF_ACCOUNT = 1
 const PAYER_IS_GROUP = 2
@@ -79,6 +77,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     endMs,
     number,
     version: counts.version,
+    carried: counts.carried,
     access: (flags & ACCESS) !== 0,
     used: counts.used,
     grouped: counts.grouped,
@@ -159,6 +158,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     accountDebt: counts.accountDebt,
     hasGroups: (flags & HAS_GROUPS) !== 0,
     tariff: pricing.tariff,
+    carried: counts.carried,
     access: (flags & ACCESS) !== 0,
     priceOf: pricing.priceOf,
     band: pricing.band,
@@ -183,6 +183,7 @@ function flagsOf(of: Segment | Line): number {
   if (of.late) flags |= LATE
   if (of.hasGroups) flags |= HAS_GROUPS
   if (of.accountDebt !== 0) flags |= ACCOUNT_DEBT
+  if (of.carried !== null) flags |= CARRIED
   return flags
 }
 
@@ -203,10 +204,10 @@ function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs:
     writer.number(of.lapsedMicros)
   }
   if (flags & ACCOUNT_DEBT) writer.number(of.accountDebt)
-  writer.number(of.payments.length)
-  for (const payment of of.payments) writePayment(writer, payment)
+  writePayments(writer, of.payments)
   writer.time(of.firstMs, sinceMs)
   writer.time(of.lastMs, sinceMs)
+  if (of.carried !== null) writeCarried(writer, of.carried)
 }
 
 type Counts = Pick<
@@ -225,6 +226,7 @@ type Counts = Pick<
   | 'payments'
   | 'firstMs'
   | 'lastMs'
+  | 'carried'
 >
 
 /** One statement each, in the order of `writeCounts`. */
@@ -244,6 +246,7 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const payments = readPayments(reader)
   const firstMs = reader.time(sinceMs)
   const lastMs = reader.time(sinceMs)
+  const carried = flags & CARRIED ? readCarried(reader) : null
   return {
     version,
     used,
@@ -259,42 +262,7 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
     payments,
     firstMs,
     lastMs,
-  }
-}
-
-function writePayment(writer: Writer, payment: Payment): void {
-  const isOfCounter = payment.counter !== '' || payment.left !== 0 || payment.total !== 0
-  let flags = PAYMENT_KINDS.indexOf(payment.kind)
-  if (payment.owner === 1) flags |= PAYMENT_OF_ACCOUNT
-  if (isOfCounter) flags |= PAYMENT_OF_COUNTER
-  writer.u8(flags)
-  writer.number(payment.bucketId)
-  writer.number(payment.prepaidIncludeId)
-  writer.number(payment.amount)
-  if (!isOfCounter) return
-  writer.string(payment.counter)
-  writer.number(payment.left)
-  writer.number(payment.total)
-}
-
-function readPayments(reader: Reader): Payment[] {
-  const payments: Payment[] = []
-  for (let left = reader.number(); left > 0; left -= 1) payments.push(readPayment(reader))
-  return payments
-}
-
-function readPayment(reader: Reader): Payment {
-  const flags = reader.u8()
-  const isOfCounter = (flags & PAYMENT_OF_COUNTER) !== 0
-  return {
-    owner: flags & PAYMENT_OF_ACCOUNT ? 1 : 0,
-    bucketId: reader.number(),
-    prepaidIncludeId: reader.number(),
-    kind: present(PAYMENT_KINDS[flags & 3], 'kind of a payment'),
-    amount: reader.number(),
-    counter: isOfCounter ? reader.word() : '',
-    left: isOfCounter ? reader.number() : 0,
-    total: isOfCounter ? reader.number() : 0,
+    carried,
   }
 }
 

@@ -1,12 +1,16 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 6 | u8 state | origin | session id | opened | expires | last number | processed |
+ *   session  u8 6 | u8 state, with 80 added before a client | name and state of the
+ *            client | origin |
+ *            session id | opened | expires | last number | processed |
  *            services | answers (answer-packing.ts)
- *   service  rating group | usage type | u8 flags | service identifier | called number | last report | units of all
+ *   service  rating group | usage type | u8 flags | service identifier | called number |
+ *            last report | units of all
  *            reports, what the ended segments cost, their number | segment | reservation
  *
- * Format 5 has no debt of accounts, service identifiers or parts of grants; the rest is the same.
+ * Format 5 has no clients, debt of accounts, service identifiers or parts of grants; the rest is
+ * the same.
  * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
 import { present } from '../domain/assert.ts'
@@ -31,6 +35,9 @@ const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
 export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
+
+/** Added to the state. */
+const HAS_CLIENT = 0x80
 
 const ACCESS_BORNE = 1
 const OTHERS_BORNE = 2
@@ -61,7 +68,12 @@ const SESSION_BYTES = 1024
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
   writer.u8(SESSION_FORMAT)
-  writer.u8(STATES.indexOf(session.state))
+  const { client } = session
+  writer.u8(STATES.indexOf(session.state) | (client === null ? 0 : HAS_CLIENT))
+  if (client !== null) {
+    writer.string(client.name)
+    writer.number(client.stateId)
+  }
   writer.string(session.origin)
   writer.string(session.sessionId)
   writer.number(openedMs)
@@ -96,7 +108,9 @@ export function unpackSession(
 }
 
 function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
-  const state = present(STATES[reader.u8()], 'state of a session')
+  const marked = reader.u8()
+  const state = present(STATES[marked & ~HAS_CLIENT], 'state of a session')
+  const client = marked & HAS_CLIENT ? { name: reader.word(), stateId: reader.number() } : null
   const origin = reader.word()
   const sessionId = reader.string()
   const openedMs = reader.number()
@@ -107,6 +121,7 @@ function readSession(aid: number, sid: number, sessionKey: string, reader: Reade
     sessionId,
     state,
     openedMs,
+    client,
     expiresMs: reader.time(openedMs),
     lastNumber: reader.number(),
     processed: reader.number(),

@@ -272,6 +272,8 @@ export function standingLines(session: Session, sessionKey: string): Line[] {
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []
+    // What refunds have left of an event: its line is recorded, and stays as it is.
+    if (segment.number < service.segmentsEnded) return []
     const tag = serviceTagOf(sessionKey, session, index)
     return [lineOf(session, service, { segment, state }, tag)]
   })

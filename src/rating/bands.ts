@@ -1,5 +1,6 @@
 /** Which price of a set holds at an instant of the subscriber's wall clock, and until when. */
 import type { PriceSet, TimeBand } from '../domain/catalogue.ts'
+import { isSameTariff } from '../domain/course.ts'
 import type { Tariff } from '../domain/tariff.ts'
 import { instantOf, type LocalTime, localTime } from '../domain/time.ts'
 
@@ -7,8 +8,11 @@ export interface BandPrice {
   tariff: Tariff
   /** Empty for the plain price. */
   band: string
-  /** When another price begins, epoch ms; Infinity if there is no other. */
+  /** The first band of the set with this price, which is the same where only the name differs. */
+  alike: string
+  /** When another band begins, and when another price does, epoch ms; Infinity if there is none. */
   endMs: number
+  changeMs: number
 }
 
 const DAY_MS = 86_400_000
@@ -21,7 +25,8 @@ const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>
 /** Looks at the calendar only where the last answer does not hold: that costs up to 1 ms. */
 export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
   if (price.bands.length === 0) {
-    return { tariff: price.tariff, band: '', endMs: Number.POSITIVE_INFINITY }
+    const never = Number.POSITIVE_INFINITY
+    return { tariff: price.tariff, band: '', alike: '', endMs: never, changeMs: never }
   }
   let zones = known.get(price)
   if (zones === undefined) {
@@ -37,10 +42,22 @@ export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice 
 
 function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
   const now = bandAt(price.bands, atMs, zone)
+  const tariff = now?.tariff ?? price.tariff
   const changes = boundaries(price.bands, atMs, zone)
-  const endMs =
-    changes.find((ms) => bandAt(price.bands, ms, zone) !== now) ?? (changes.at(-1) as number)
-  return { tariff: now?.tariff ?? price.tariff, band: now?.name ?? '', endMs }
+  const last = changes.at(-1) as number
+  const others = changes.filter((ms) => bandAt(price.bands, ms, zone) !== now)
+  const changeMs = others.find((ms) => {
+    const then = bandAt(price.bands, ms, zone)
+    return !isSameTariff(then?.tariff ?? price.tariff, tariff)
+  })
+  const told = { tariff, band: now?.name ?? '', alike: alike(price, tariff) }
+  return { ...told, endMs: others[0] ?? last, changeMs: changeMs ?? last }
+}
+
+/** Bands of one price follow each other as if they were one. */
+function alike(price: PriceSet, tariff: Tariff): string {
+  if (isSameTariff(price.tariff, tariff)) return ''
+  return price.bands.find((band) => isSameTariff(band.tariff, tariff))?.name ?? ''
 }
 
 function bandAt(bands: readonly TimeBand[], atMs: number, zone: string): TimeBand | undefined {

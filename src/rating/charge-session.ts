@@ -4,8 +4,9 @@
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
-import { findAnswer, misfit } from '../domain/replay.ts'
+import { findAnswer, misfit, OTHERS_EVENT } from '../domain/replay.ts'
 import { newlyUsed, serviceOf } from '../domain/reported.ts'
+import { isUntouched } from '../domain/segment.ts'
 import type { Session } from '../domain/session.ts'
 import { detailOf } from './answers.ts'
 import { requestedOf } from './asked.ts'
@@ -29,11 +30,15 @@ export function needsProfile(
   // Nothing is settled on another tombstone.
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
+  // A line without usage is not worth an outage.
+  const kind = isAway ? 'update' : request.kind
+  if (kind === 'release' && !isLate && session.services.some(isUntouched)) return true
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {
       const kept = serviceOf(session, units)
       const requested = requestedOf(request, units, isLate)
-      if (needsRating(requested, newlyUsed(units, kept), kept, isLate, atMs)) return true
+      const used = newlyUsed(units, kept)
+      if (needsRating(kind, requested, used, kept, isLate, atMs)) return true
     }
   }
   return false
@@ -58,7 +63,8 @@ export function chargeSession(
     if (answer !== null) return { outcome: answer, commit: null }
   }
   const { aid, sid } = view.subscriber
-  const problem = misfit(known, request)
+  const isOthers = request.refund && known !== null && known.sid !== sid
+  const problem = isOthers ? OTHERS_EVENT : misfit(known, request)
   if (problem !== null) {
     return { outcome: plainOutcome(problem.reason, problem.detail, aid, sid), commit: null }
   }
@@ -91,6 +97,7 @@ function openSession(view: ChargeView, request: ChargeRequest, context: ChargeCo
     sessionId: request.sessionId,
     state: 'open',
     openedMs: context.nowMs,
+    client: null,
     expiresMs: 0,
     lastNumber: -1,
     processed: 0,

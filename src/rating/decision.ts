@@ -22,6 +22,9 @@ export interface ChargeSettings {
   graceMs: number
   /** How long a closed session keeps its answers, ms. */
   replayMs: number
+  /** Most that a refund of no earlier event gives back: in all, and of one service. */
+  refundMicrosMax: number
+  refundUnitsMax: number
 }
 
 export interface ChargeContext extends RatingContext {

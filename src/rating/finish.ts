@@ -1,7 +1,8 @@
-/** What a session remembers of a request that was processed, and what becomes of the session. */
+/** The end of a processed request: what its session remembers, and until when its grants hold. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import type { ChargeRequest, Client } from '../domain/charge-request.ts'
 import { remember } from '../domain/replay.ts'
-import type { Session } from '../domain/session.ts'
+import type { SegmentStart, Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 
 /** Changes the session. `refused`: a request that would have opened it was denied. */
@@ -14,6 +15,7 @@ export function finishSession(
 ): void {
   const { kind, requestNumber } = request
   session.processed += 1
+  session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
   session.answered = remember(session.answered, { requestNumber, digest, outcome })
   if (refused) session.state = 'denied'
@@ -26,4 +28,32 @@ export function finishSession(
   // What late usage, or the refund of an event, will need stays.
   const isNeeded = open || session.state === 'expired' || kind === 'event'
   if (!isNeeded || refused) session.services = []
+}
+
+/** One that came late does not take back what its client has said of its state since. */
+function latestClient(known: Client | null, client: Client | null | undefined): Client | null {
+  if (client === null || client === undefined) return known
+  const isOlder = known?.name === client.name && known.stateId > client.stateId
+  return isOlder ? known : client
+}
+
+/** Validity of a grant in ms, whole seconds and at least one. */
+export function validityOf(
+  untilMs: number,
+  { eventTimeMs }: ChargeRequest,
+  { settings }: ChargeContext,
+): number {
+  const left = Math.min(settings.validityMs, untilMs - eventTimeMs)
+  return Math.max(1000, Math.floor(left / 1000) * 1000)
+}
+
+/** Epoch ms of the tariff change within the validity of a grant; 0 if there is none. */
+export function tariffChangeOf(
+  granting: SegmentStart | null,
+  { eventTimeMs }: ChargeRequest,
+  { settings }: ChargeContext,
+): number {
+  if (granting === null) return 0
+  const { endMs } = granting
+  return endMs - eventTimeMs <= settings.validityMs ? endMs : 0
 }

@@ -12,7 +12,7 @@ import {
 } from '../domain/catalogue.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeProgram } from '../domain/charge-program.ts'
-import type { ServiceRequest } from '../domain/charge-request.ts'
+import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoney } from '../domain/debt.ts'
@@ -107,10 +107,14 @@ function remember(
 ): void {
   const { atMs, catalogue, service } = terms
   const taxes = taxesBetween(catalogue.taxes, atMs)
-  const bands = choosePrice(holdings, rate, service.usaget)?.price.bands ?? []
-  // Before this instant another time band may hold.
-  const sinceMs = bands.length === 0 ? taxes.sinceMs : Math.max(atMs, taxes.sinceMs)
-  holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, taxes.untilMs))
+  const chosen = choosePrice(holdings, rate, service.usaget)
+  let { sinceMs, untilMs } = taxes
+  if (chosen !== null && chosen.price.bands.length > 0) {
+    // Before this instant another time band may hold, and after its end, also of the same price.
+    sinceMs = Math.max(atMs, sinceMs)
+    untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
+  }
+  holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
 }
 
 /** Prices, taxes and payers of a service at the rate that was found for it. */
@@ -206,10 +210,10 @@ function otherPrices(
     const rate = finder.find(category, fields, atMs)
     const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
     if (rate === null || chosen === null) return null
-    const { tariff, band, endMs } = priceAt(chosen.price, atMs, zone)
+    const { tariff, alike, changeMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
-    keys.push(`${rate.id}/${chosen.id}/${band}`)
-    nextMs = Math.min(nextMs, endMs)
+    keys.push(`${rate.id}/${chosen.id}/${alike}`)
+    nextMs = Math.min(nextMs, changeMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
 }
@@ -227,11 +231,11 @@ function segmentStart(
   { price, source, id }: ChosenPrice,
   { holdings, others, cycle, zone, atMs }: StartParts,
 ): SegmentStart {
-  const { tariff, band, endMs } = priceAt(price, atMs, zone)
+  const { tariff, band, alike, changeMs } = priceAt(price, atMs, zone)
   const plan = holdings.plan.name
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${band}|${others.key}`,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${alike}|${others.key}`,
     rateKey: rate.key,
     plan,
     cycle: cycle.key,
@@ -244,7 +248,7 @@ function segmentStart(
     hasGroups: false,
     payers: [],
     isPrepaid: true,
-    endMs: Math.min(endMs, others.endMs, cycle.toMs),
+    endMs: Math.min(changeMs, others.endMs, cycle.toMs),
   }
 }
 
@@ -271,11 +275,23 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
   return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
+/** Whether a service ends that nothing was used of or granted to: its line needs a rate. */
+export function endsUnused(
+  kind: RequestKind,
+  requested: number,
+  used: number,
+  { segment, usedTotal }: ServiceSession,
+): boolean {
+  if (kind !== 'release' && kind !== 'event') return false
+  return requested === 0 && used === 0 && usedTotal === 0 && segment === null
+}
+
 /**
  * Whether the catalogue is needed at all for the units asked for and used: what was granted keeps
  * its own price, and so does what is reported late.
  */
 export function needsRating(
+  kind: RequestKind,
   requested: number,
   used: number,
   service: ServiceSession,
@@ -283,7 +299,7 @@ export function needsRating(
   atMs: number,
 ): boolean {
   if (requested > 0) return true
-  if (used <= 0) return false
+  if (used <= 0) return !isLate && endsUnused(kind, requested, used, service)
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false

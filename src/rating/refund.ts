@@ -1,15 +1,25 @@
-/** Gives back what an event took: to the same buckets, as a line that takes the first one back. */
+/**
+ * Refunds: of an event, all that it took or a part of it, to the same buckets; or of no event that
+ * is known, within a limit (refund-credit.ts). Each is a line of its own, with the signs turned.
+ */
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
-import type { SegmentChange } from '../domain/charge-program.ts'
-import type { ChargeRequest } from '../domain/charge-request.ts'
-import { copySegment, withSegment } from '../domain/segment.ts'
-import type { Payment, Segment, ServiceSession, Session } from '../domain/session.ts'
+import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
+import type { Line } from '../domain/line.ts'
+import { lineOf, serviceTagOf } from '../domain/lines.ts'
+import { findService, isSameService, type ServiceName } from '../domain/reported.ts'
+import { copySegment, costOf, emptyService, withSegment } from '../domain/segment.ts'
+import type { Segment, ServiceSession, Session } from '../domain/session.ts'
+import { denied, settledOnly } from './answers.ts'
+import type { ChargeContext, IdentifiedRequest } from './decision.ts'
+import { creditRefund } from './refund-credit.ts'
+import { explained, splitMoney, splitUnits } from './refund-parts.ts'
+import { settleUnits, type UnitWork } from './service-units.ts'
 
 interface RefundState {
   subscriber: OwnerState
   account: OwnerState | null
-  /** A copy: its services are replaced. */
+  /** A copy: its services are replaced. Open: it begins with the refund. */
   session: Session
 }
 
@@ -17,66 +27,266 @@ export interface Refund {
   subscriber: OwnerState
   account: OwnerState | null
   services: ServiceOutcome[]
-  changes: [ServiceSession, SegmentChange][]
+  lines: Line[]
 }
 
-/** Services that have been refunded are not again; none left: `services` is empty. */
-export function refundSession(state: RefundState, request: ChargeRequest): Refund {
-  const { session } = state
-  const subscriber = copyOwner(state.subscriber)
-  const account = state.account === null ? null : copyOwner(state.account)
-  const refund: Refund = { subscriber, account, services: [], changes: [] }
-  for (const [index, service] of session.services.entries()) {
-    const { segment } = service
-    if (segment === null) continue
-    for (const payment of segment.payments) giveBack(refund, payment)
-    const left = withSegment(service, null)
-    left.segmentsEnded += 1
-    left.usedTotal -= segment.used
-    session.services[index] = left
-    const back = reversed(segment, service.segmentsEnded + 1, request.eventTimeMs)
-    refund.changes.push([left, { segment: back, state: 'closed' }])
-    refund.services.push({
-      ratingGroup: service.ratingGroup,
-      serviceIdentifier: service.serviceIdentifier,
-      usaget: service.usaget,
-      reason: 'granted',
-      granted: segment.used,
-      parts: null,
-      validityMs: 0,
-      tariffChangeMs: 0,
-      finalUnit: false,
-      cost: left.endedMicros,
-      quote: null,
-    })
+type HasPrice = (service: ServiceRequest) => boolean
+
+interface WorkState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceSession[]
+  lines: readonly Line[]
+  microsLeft: number
+}
+
+/** Each service has its own outcome; what is denied has moved nothing. */
+export function refundSession(
+  state: RefundState,
+  identified: IdentifiedRequest,
+  context: ChargeContext,
+  hasPrice: HasPrice,
+): Refund {
+  const work = new RefundWork(state, identified, context, hasPrice)
+  work.run()
+  return work
+}
+
+class RefundWork implements Refund, UnitWork<WorkState> {
+  subscriber: OwnerState
+  account: OwnerState | null
+  readonly services: ServiceOutcome[] = []
+  lines: Line[] = []
+  readonly session: Session
+  readonly hasPrice: HasPrice
+  private readonly request: ChargeRequest
+  private readonly sessionKey: string
+  private readonly context: ChargeContext
+  /** Micros that refunds of no event may still give back in this request. */
+  private microsLeft: number
+
+  constructor(
+    { subscriber, account, session }: RefundState,
+    identified: IdentifiedRequest,
+    context: ChargeContext,
+    hasPrice: HasPrice,
+  ) {
+    this.subscriber = subscriber
+    this.account = account
+    this.session = session
+    this.hasPrice = hasPrice
+    this.request = identified.request
+    this.sessionKey = identified.sessionKey
+    this.context = context
+    this.microsLeft = context.settings.refundMicrosMax
   }
-  return refund
+
+  run(): void {
+    const { session, request } = this
+    const isOfAll = session.state !== 'open' && request.services.every((one) => !this.isOfPart(one))
+    if (!isOfAll) {
+      for (const wanted of request.services) this.services.push(this.service(wanted))
+      return
+    }
+    for (const [index, { segment }] of session.services.entries()) {
+      if (segment !== null) this.services.push(this.whole(index, segment))
+    }
+  }
+
+  private service(wanted: ServiceRequest): ServiceOutcome {
+    return wanted.parts === null ? this.settle(wanted) : settleUnits(this, wanted, true)
+  }
+
+  settle(wanted: ServiceRequest): ServiceOutcome {
+    return this.session.state === 'open' ? this.credit(wanted) : this.part(wanted)
+  }
+
+  state(): WorkState {
+    const { subscriber, account, microsLeft, session } = this
+    const [services, lines] = [session.services.slice(), [...this.lines]]
+    return { subscriber, account, services, lines, microsLeft }
+  }
+
+  restore({ subscriber, account, services, lines, microsLeft }: WorkState): void {
+    this.subscriber = subscriber
+    this.account = account
+    this.session.services = services.slice()
+    this.lines = [...lines]
+    this.microsLeft = microsLeft
+  }
+
+  /** Whether it says how much, or names a service of the event. */
+  private isOfPart(wanted: ServiceRequest): boolean {
+    const names = [wanted, ...(wanted.parts ?? []).map((part) => ({ ...wanted, ...part }))]
+    return names.some((name) => name.requested >= 0 || this.indexOf(name) >= 0)
+  }
+
+  /** Of no event. */
+  private credit(wanted: ServiceRequest): ServiceOutcome {
+    const { request, context, session, subscriber, account } = this
+    const { eventTimeMs: atMs, fields } = request
+    const { nowMs, profile } = context
+    if (profile === null) return denied(wanted, 'unknownSubscriber')
+    const usage = { fields, atMs, nowMs }
+    const owners = { subscriber, account }
+    const credited = creditRefund(owners, wanted, usage, context, profile, this.microsLeft)
+    if (typeof credited === 'string') return denied(wanted, credited)
+    this.subscriber = credited.owners.subscriber
+    this.account = credited.owners.account
+    this.microsLeft -= credited.micros
+    const { ratingGroup, usaget, calledNumber, serviceIdentifier } = wanted
+    session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
+    const service = this.ended(session.services.length - 1, credited.segment, null)
+    service.endedMicros -= credited.segment.charged
+    return given(wanted, wanted.requested, service)
+  }
+
+  /** What a request names of an event. */
+  private part(wanted: ServiceRequest): ServiceOutcome {
+    const index = this.indexOf(wanted)
+    const segment = this.session.services[index]?.segment ?? null
+    const { requested } = wanted
+    if (segment === null) {
+      return wanted.usaget === MONEY_USAGE && requested > 0
+        ? this.money(wanted)
+        : denied(wanted, 'nothingToRefund')
+    }
+    if (requested === 0) return denied(wanted, 'nothingToRefund')
+    if (requested > segment.used) return denied(wanted, 'refundLimit')
+    if (requested < 0 || requested === segment.used) return this.whole(index, segment)
+    const { back, rest } = splitUnits(segment, requested)
+    this.giveBack(back)
+    const service = this.ended(index, back, rest)
+    service.usedTotal -= back.used
+    return given(wanted, requested, service)
+  }
+
+  /** An amount of what the event cost: of several services the last one first. */
+  private money(wanted: ServiceRequest): ServiceOutcome {
+    const { services } = this.session
+    const charged = services.map((service) =>
+      service.segment !== null && isNamed(service, wanted) ? service.segment.charged : 0,
+    )
+    const most = charged.reduce((sum, micros) => sum + micros, 0)
+    if (most === 0) return denied(wanted, 'nothingToRefund')
+    if (wanted.requested > most) return denied(wanted, 'refundLimit')
+    let left = wanted.requested
+    let cost = 0
+    for (let index = charged.length - 1; left > 0; index -= 1) {
+      const micros = Math.min(left, charged[index] as number)
+      if (micros === 0) continue
+      left -= micros
+      cost = costOf(this.moneyOf(index, micros))
+    }
+    const outcome = settledOnly(wanted)
+    outcome.granted = wanted.requested
+    outcome.cost = cost
+    return outcome
+  }
+
+  /** The line is one of money: the units of the service stay used. */
+  private moneyOf(index: number, micros: number): ServiceSession {
+    const { session } = this
+    const { services } = session
+    const service = services[index] as ServiceSession
+    const { back, rest } = splitMoney(service.segment as Segment, micros)
+    this.giveBack(back)
+    const left = withSegment(service, rest)
+    services[index] = left
+    const { ratingGroup, calledNumber, serviceIdentifier } = service
+    const known = findService(session, { ...service, usaget: MONEY_USAGE })
+    if (known === undefined) {
+      services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
+    }
+    this.ended(known === undefined ? services.length - 1 : services.indexOf(known), back, null)
+    return left
+  }
+
+  private whole(index: number, segment: Segment): ServiceOutcome {
+    this.giveBack(segment)
+    const service = this.ended(index, explained(segment), null)
+    service.usedTotal -= segment.used
+    return given(service, segment.used, service)
+  }
+
+  /** Notes the line of what was given back, and leaves the rest to the service. */
+  private ended(index: number, back: Segment, rest: Segment | null): ServiceSession {
+    const { session, request, sessionKey } = this
+    const left = withSegment(session.services[index] as ServiceSession, rest)
+    left.segmentsEnded += 1
+    session.services[index] = left
+    const segment = reversed(back, left.segmentsEnded, request.eventTimeMs)
+    const tag = serviceTagOf(sessionKey, session, index)
+    this.lines.push(lineOf(session, left, { segment, state: 'closed' }, tag))
+    return left
+  }
+
+  /** The service of the event that is meant, with something left to be given back; -1 for none. */
+  private indexOf(wanted: ServiceName): number {
+    const { services } = this.session
+    const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
+    if (exact >= 0) return exact
+    const [one, ...more] = services.flatMap((service, index) => {
+      const isLeft = service.segment !== null && service.usaget === wanted.usaget
+      return isLeft && isNamed(service, wanted) ? [index] : []
+    })
+    return one !== undefined && more.length === 0 ? one : -1
+  }
+
+  private giveBack({ payments }: Segment): void {
+    this.subscriber = copyOwner(this.subscriber)
+    this.account = this.account === null ? null : copyOwner(this.account)
+    for (const { owner, bucketId, amount } of payments) {
+      const state = owner === 0 ? this.subscriber : this.account
+      const bucket = state?.buckets.find(({ id }) => id === bucketId)
+      // A counter may be gone by now, with its cycle.
+      if (bucket === undefined) continue
+      bucket.spent -= amount
+      bucket.free += amount
+    }
+  }
 }
 
-/** A counter may be gone by now, with its cycle. */
-function giveBack(refund: Refund, { owner, bucketId, amount }: Payment): void {
-  const state = owner === 0 ? refund.subscriber : refund.account
-  const bucket = state?.buckets.find(({ id }) => id === bucketId)
-  if (bucket === undefined) return
-  bucket.spent -= amount
-  bucket.free += amount
+/** Whether a refund that may leave out the rating group or the identifier means this service. */
+function isNamed(service: ServiceName, wanted: ServiceName): boolean {
+  const isOfGroup = wanted.ratingGroup < 0 || service.ratingGroup === wanted.ratingGroup
+  const { serviceIdentifier: identifier } = wanted
+  return isOfGroup && (identifier === '' || service.serviceIdentifier === identifier)
 }
 
-function reversed(segment: Segment, number: number, atMs: number): Segment {
+function given(named: ServiceName, granted: number, service: ServiceSession): ServiceOutcome {
+  return {
+    ratingGroup: named.ratingGroup,
+    serviceIdentifier: named.serviceIdentifier,
+    usaget: named.usaget,
+    reason: 'granted',
+    granted,
+    parts: null,
+    validityMs: 0,
+    tariffChangeMs: 0,
+    finalUnit: false,
+    cost: costOf(service),
+    quote: null,
+  }
+}
+
+function reversed(back: Segment, number: number, atMs: number): Segment {
   // Not a plain minus: that would make -0 of what is nothing.
   const minus = (amount: number) => 0 - amount
-  const back = copySegment(segment)
-  back.number = number
-  back.version = 1
-  back.firstMs = atMs
-  back.lastMs = atMs
-  back.late = false
-  back.used = minus(segment.used)
-  back.grouped = minus(segment.grouped)
-  back.covered = minus(segment.covered)
-  back.priced = minus(segment.priced)
-  back.coveredMicros = minus(segment.coveredMicros)
-  back.charged = minus(segment.charged)
-  for (const payment of back.payments) payment.amount = minus(payment.amount)
-  return back
+  const line = copySegment(back)
+  line.number = number
+  line.version = 1
+  line.firstMs = atMs
+  line.lastMs = atMs
+  line.late = false
+  line.used = minus(back.used)
+  line.grouped = minus(back.grouped)
+  line.covered = minus(back.covered)
+  line.priced = minus(back.priced)
+  line.coveredMicros = minus(back.coveredMicros)
+  line.charged = minus(back.charged)
+  line.debt = minus(back.debt)
+  line.accountDebt = minus(back.accountDebt)
+  for (const payment of line.payments) payment.amount = minus(payment.amount)
+  return line
 }

@@ -2,10 +2,12 @@
  * A service whose request names several kinds of units: which of them are charged, and the one
  * answer for all of them.
  */
+import type { OwnerState } from '../domain/bucket.ts'
 import type { PartGrant, ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ServicePart, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import type { Line } from '../domain/line.ts'
 import { findService } from '../domain/reported.ts'
-import type { Session } from '../domain/session.ts'
+import type { ServiceSession, Session } from '../domain/session.ts'
 
 export interface ChosenUnits {
   /** Each is a service of its own in the session. Never empty. */
@@ -90,6 +92,14 @@ function partRequest(
   service.usaget = usaget
   service.parts = null
   return service
+}
+
+/** What settling a service changes. */
+export interface WorkState {
+  subscriber: OwnerState
+  account: OwnerState | null
+  services: ServiceSession[]
+  lines: Line[]
 }
 
 /** Settles services one by one, and can go back. */

@@ -1,20 +1,32 @@
 /** The states of one request while its services are settled one after the other. */
-import { present } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeProgram, SegmentChange, Settlement } from '../domain/charge-program.ts'
+import type {
+  AfterBoundary,
+  ChargeProgram,
+  SegmentChange,
+  Settlement,
+} from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
   opens,
   type ServiceRequest,
+  serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
-import { appended, costOf, reopened, startedService } from '../domain/segment.ts'
 import {
-  type Segment,
+  appended,
+  costOf,
+  isUntouched,
+  NOTHING_HELD,
+  reopened,
+  startedService,
+} from '../domain/segment.ts'
+import {
+  type Reservation,
   type SegmentStart,
   type ServiceSession,
   type Session,
@@ -24,14 +36,15 @@ import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
 import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
 import { askedOf } from './asked.ts'
+import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
 import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
-import { finishSession } from './finish.ts'
+import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
-import { buildProgram, needsRating, type RatedService, rateService } from './program.ts'
+import { buildProgram, endsUnused, needsRating, type RatedService } from './program.ts'
 import { refundSession } from './refund.ts'
-import { settleUnits, type UnitWork } from './service-units.ts'
-import { splitByTime } from './split.ts'
+import { ServiceRates } from './service-rates.ts'
+import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
 /** What holds for a service from now on. */
 interface Rated {
@@ -41,13 +54,7 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-/** What settling a service changes. */
-interface WorkState {
-  subscriber: OwnerState
-  account: OwnerState | null
-  services: ServiceSession[]
-  lines: Line[]
-}
+type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
 
 export class SessionWork implements UnitWork<WorkState> {
   private subscriber: OwnerState
@@ -58,6 +65,7 @@ export class SessionWork implements UnitWork<WorkState> {
   private readonly request: ChargeRequest
   private readonly identified: IdentifiedRequest
   private readonly context: ChargeContext
+  private readonly rates: ServiceRates
   /** The session has expired: what is reported is settled, and nothing is granted. */
   private readonly isLate: boolean
 
@@ -73,6 +81,7 @@ export class SessionWork implements UnitWork<WorkState> {
     this.identified = identified
     this.request = identified.request
     this.context = context
+    this.rates = new ServiceRates(identified.request, context)
     this.isLate = session.state === 'expired'
   }
 
@@ -104,7 +113,8 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** A start that names no service opens the session all the same: its updates will. */
   private hasTrace(services: readonly ServiceOutcome[]): boolean {
-    const { kind } = this.request
+    const { kind, refund } = this.request
+    if (refund) return services.some(({ reason }) => reason === 'granted')
     if (!opens(kind) || (kind === 'start' && services.length === 0)) return true
     return services.some(leavesTrace)
   }
@@ -121,12 +131,17 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   settle(wanted: ServiceRequest): ServiceOutcome {
+    const { services } = this.session
     const kept = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, kept)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+    // What was refused at first is none of the session's.
+    if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
+      this.session.services = services
+    }
     if (wanted.checksCredit && wanted.requested === 0) this.checkCredit(wanted, outcome)
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
@@ -146,10 +161,7 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   hasPrice(service: ServiceRequest): boolean {
-    const { profile } = this.context
-    if (profile === null) return false
-    const usage = this.usage(service, this.request.eventTimeMs)
-    return rateService(this.context, profile, usage) !== 'noRate'
+    return this.rates.hasPrice(service)
   }
 
   state(): WorkState {
@@ -178,73 +190,61 @@ export class SessionWork implements UnitWork<WorkState> {
 
   private settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
     const { subscriber, account } = this
-    const settledUse = this.isSplit(asked, kept.segment) ? this.settleEarlier(kept, asked) : null
-    const service = settledUse === null ? kept : settledUse.service
-    const left = settledUse === null ? asked : settledUse.asked
+    const { service, asked: left, held } = this.settleEarlier(asked, kept)
     const rated = this.rate(left, service)
-    if (typeof rated !== 'string') return this.settleRated(service, left, rated)
+    if (typeof rated !== 'string') return this.settleRated(service, left, rated, held)
     // Without a price only what was granted before can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
       this.subscriber = subscriber
       this.account = account
       return denied(asked, rated)
     }
-    this.settleOne(service, left.used, 0, null, 'none')
-    return asked.requested === 0 ? this.settledOnly(asked) : denied(asked, rated)
-  }
-
-  /** Whether usage goes on past the end of the segment that it began in. */
-  private isSplit({ used }: ServiceRequest, segment: Segment | null): segment is Segment {
-    if (used <= 0 || this.isLate || segment === null) return false
-    return this.request.eventTimeMs > segment.endMs
+    this.settleOne(service, left.used, 0, null, 'none', { held })
+    const isSettled = asked.requested === 0 && this.request.kind !== 'event'
+    return isSettled ? this.settledOnly(asked) : denied(asked, rated)
   }
 
   /**
-   * Usage that goes on past the end of its time band or cycle is split there: at the first one as
-   * the network element says, if it does, else by time. What belongs before the last boundary is
-   * settled, and the rest is left to do.
+   * Usage that goes on past the end of its time band or cycle is split there. What belongs before
+   * the last boundary is settled, and the rest is left to do.
    */
-  private settleEarlier(
-    kept: ServiceSession,
-    asked: ServiceRequest,
-  ): { service: ServiceSession; asked: ServiceRequest } {
+  private settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
+    const { segment } = kept
     const { eventTimeMs } = this.request
-    const { requested, calledNumber } = asked
-    let service = kept
-    let left = asked
-    while (this.isSplit(left, service.segment)) {
-      const { segment } = service
-      const { endMs, lastMs } = segment
-      const sinceMs = Math.max(lastMs, service.reportedMs)
-      const next = this.rateAt(left, endMs)
-      if (next === null) break
-      const earlier =
-        left.usedBefore < 0
-          ? splitByTime(left.used, sinceMs, endMs, eventTimeMs)
-          : Math.min(left.used, left.usedBefore)
-      this.settleOne(service, earlier, 0, null, 'ended', endMs)
-      service = serviceOf(this.session, asked)
-      left = withVolumes(left, requested, left.used - earlier, -1, calledNumber)
-      service = this.beginSegment(service, next, endMs)
+    if (segment === null || asked.used <= 0 || this.isLate) return unsettled(kept, asked)
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.rates.find(asked, atMs))
+    if (boundaries.length === 0) return unsettled(kept, asked)
+    const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
+    const split = unsettled(kept, asked)
+    for (const [index, { next, fromMs }] of boundaries.entries()) {
+      const share = shares[index] as number
+      const { requested, used, calledNumber } = split.asked
+      const more = { atMs: fromMs, held: split.held, keeps: used > share }
+      const settled = this.settleOne(split.service, share, 0, null, 'ended', more)
+      const start = this.opened(next)
+      split.service = startedService(settled.service, start, fromMs, settled.ended)
+      this.keep(split.service)
+      split.asked = withVolumes(split.asked, requested, used - share, -1, calledNumber)
+      split.held = settled.kept
     }
-    return { service, asked: left }
-  }
-
-  /** The segment that usage after a boundary belongs to, whatever holds by now. */
-  private beginSegment(service: ServiceSession, next: RatedService, atMs: number): ServiceSession {
-    const begun = startedService(service, this.opened(next), atMs)
-    this.keep(begun)
-    return begun
+    return split
   }
 
   private settleRated(
     service: ServiceSession,
     asked: ServiceRequest,
     rated: Rated,
+    held: Reservation,
   ): ServiceOutcome {
     const { kind, pretend } = this.request
-    const end = this.isLate ? 'expired' : kind === 'release' ? 'closed' : 'none'
-    const settled = this.settleOne(service, asked.used, asked.requested, rated.start, end)
+    const { used, requested } = asked
+    const isUnused = !this.isLate && endsUnused(kind, requested, used, service)
+    const ends = kind === 'release' || isUnused
+    const end = this.isLate ? 'expired' : ends ? 'closed' : 'none'
+    const after = requested === 0 ? null : this.after(asked, rated.start)
+    const more = { held, after, isUnused }
+    const settled = this.settleOne(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.keep(reopened(settled))
     if (asked.requested === 0) return this.settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
@@ -265,12 +265,21 @@ export class SessionWork implements UnitWork<WorkState> {
       reason: 'granted',
       granted: settled.granted,
       parts: null,
-      validityMs: kind === 'event' ? 0 : this.validityMs(untilMs),
-      tariffChangeMs: kind === 'event' ? 0 : this.tariffChangeMs(rated.start),
+      validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.request, this.context),
+      tariffChangeMs:
+        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.request, this.context),
       finalUnit: settled.finalUnit,
       cost: 0,
       quote,
     }
+  }
+
+  /** What a grant may be used under past the next boundary; an event is used at once. */
+  private after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+    const { kind, eventTimeMs } = this.request
+    if (kind === 'event' || granting === null) return null
+    const rateAt = (atMs: number) => this.rates.find(asked, atMs)
+    return afterBoundary(this.context, this.owners(), granting, eventTimeMs, rateAt)
   }
 
   private useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
@@ -297,33 +306,19 @@ export class SessionWork implements UnitWork<WorkState> {
   private rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.request
     const { requested, used } = asked
-    if (!needsRating(requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
-    const { profile } = this.context
-    if (profile === null) return 'unknownSubscriber'
-    const rated = rateService(this.context, profile, this.usage(asked, eventTimeMs))
+    const { kind } = this.request
+    if (!needsRating(kind, requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
+    const rated = this.rates.at(asked, eventTimeMs)
     if (typeof rated === 'string' || wantsNone(rated.wanted)) return rated
     return { start: this.opened(rated), untilMs: rated.untilMs }
   }
 
   /** The start of a segment, with the counters that pay for it open. */
   private opened(rated: RatedService): SegmentStart {
-    const profile = present(this.context.profile, 'profile that it was rated with')
-    const { owners, start } = openPayers(this.owners(), rated, profile)
+    const { owners, start } = openPayers(this.owners(), rated, this.rates.profile)
     this.subscriber = owners.subscriber
     this.account = owners.account
     return start
-  }
-
-  /** Null if it cannot be rated then. */
-  private rateAt(asked: ServiceRequest, atMs: number): RatedService | null {
-    const { profile } = this.context
-    if (profile === null) return null
-    const rated = rateService(this.context, profile, this.usage(asked, atMs))
-    return typeof rated === 'string' ? null : rated
-  }
-
-  private usage(service: ServiceRequest, atMs: number) {
-    return { service, fields: this.request.fields, atMs, nowMs: this.context.nowMs }
   }
 
   private settleOne(
@@ -332,14 +327,19 @@ export class SessionWork implements UnitWork<WorkState> {
     requested: number,
     next: SegmentStart | null,
     end: ChargeProgram['end'],
-    atMs = this.request.eventTimeMs,
+    more: SettleMore = {},
   ): Settlement {
     const { subscriber, account } = this
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
+    const { atMs = this.request.eventTimeMs, held, keeps, after, isUnused } = more
     const exact = this.request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
     const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
+    if (held !== undefined && held !== NOTHING_HELD) program.held = held
+    if (keeps === true) program.keeps = true
+    if (after) program.after = after
+    if (isUnused) program.isUnused = true
     const settled = settle(state, program)
     this.subscriber = settled.subscriber
     this.account = settled.account
@@ -366,17 +366,28 @@ export class SessionWork implements UnitWork<WorkState> {
   private closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.settleOne(service, 0, 0, null, 'closed')
+      else if (isUntouched(service)) this.closeUntouched(service)
     }
   }
 
-  /** Gives back what the event took. */
+  /** What cannot be rated has no line. */
+  private closeUntouched(service: ServiceSession): void {
+    const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
+    const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
+    const asked = serviceRequest({ ...named, requested: 0 })
+    const rated = this.rate(asked, service)
+    if (typeof rated !== 'string') this.settleRated(service, asked, rated, NOTHING_HELD)
+  }
+
   private refund(): ServiceOutcome[] {
     const { subscriber, account, session } = this
     session.services = session.services.slice()
-    const refunded = refundSession({ subscriber, account, session }, this.request)
+    const state = { subscriber, account, session }
+    const hasPrice = (service: ServiceRequest) => this.hasPrice(service)
+    const refunded = refundSession(state, this.identified, this.context, hasPrice)
     this.subscriber = refunded.subscriber
     this.account = refunded.account
-    for (const [service, change] of refunded.changes) this.line(service, change)
+    this.lines = refunded.lines
     return refunded.services
   }
 
@@ -384,17 +395,5 @@ export class SessionWork implements UnitWork<WorkState> {
     const { session } = this
     const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
     this.lines = appended(this.lines, lineOf(session, service, change, tag))
-  }
-
-  private tariffChangeMs(granting: SegmentStart | null): number {
-    const { eventTimeMs } = this.request
-    if (granting === null) return 0
-    const { endMs } = granting
-    return endMs - eventTimeMs <= this.context.settings.validityMs ? endMs : 0
-  }
-
-  private validityMs(untilMs: number): number {
-    const left = Math.min(this.context.settings.validityMs, untilMs - this.request.eventTimeMs)
-    return Math.max(1000, Math.floor(left / 1000) * 1000)
   }
 }

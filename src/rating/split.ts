@@ -1,16 +1,25 @@
 /**
- * Units of the part of a span that lies before a boundary, if they were used evenly over it:
- * rounded down, so that the remainder falls to the later part. 0 ≤ result ≤ `used`. Instants in
- * epoch ms.
+ * Units of each part of a span that boundaries divide, if they were used evenly over it. Two parts:
+ * the earlier one is rounded down. More: by largest remainder of the whole, the later part first
+ * where remainders are equal. `instants`: begin, boundaries and end, epoch ms, ascending; what they
+ * do not tell apart falls to the last part.
  */
-export function splitByTime(
-  used: number,
-  fromMs: number,
-  boundaryMs: number,
-  toMs: number,
-): number {
-  const before = Math.min(boundaryMs, toMs) - fromMs
-  const span = toMs - fromMs
-  if (before <= 0 || span <= 0) return 0
-  return Number((BigInt(used) * BigInt(before)) / BigInt(span))
+export function splitByTime(used: number, instants: readonly number[]): number[] {
+  const parts = instants.length - 1
+  const spans = instants.slice(1).map((toMs, index) => {
+    return BigInt(Math.max(0, toMs - (instants[index] as number)))
+  })
+  const whole = spans.reduce((sum, span) => sum + span, 0n)
+  if (whole === 0n) return spans.map((_, index) => (index === parts - 1 ? used : 0))
+  const quotas = spans.map((span) => BigInt(used) * span)
+  const shares = quotas.map((quota) => Number(quota / whole))
+  let left = used - shares.reduce((sum, share) => sum + share, 0)
+  const order = quotas.map((quota, index) => ({ index, rest: quota % whole })).reverse()
+  if (parts > 2) order.sort((a, b) => (a.rest === b.rest ? 0 : a.rest > b.rest ? -1 : 1))
+  for (const { index } of order) {
+    if (left === 0) break
+    shares[index] = (shares[index] as number) + 1
+    left -= 1
+  }
+  return shares
 }

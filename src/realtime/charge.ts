@@ -1,4 +1,5 @@
 import { type ChargeOutcome, plainOutcome, type Reason, reasons } from '../domain/charge-outcome.ts'
+import type { Client as Sender } from '../domain/charge-request.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -30,6 +31,8 @@ export interface Arrival<Out> {
   readonly peer: string
   /** Who waits for the answer. */
   readonly client: Client
+  /** What the network element that sent it says of its state; nothing if absent or null. */
+  readonly sender?: Sender | null
   /**
    * Its peer sends more than agreed: called in place of the answer, within the call that hands the
    * message over, unless it is a report, which no rate refuses. Null: it does not.
@@ -73,6 +76,7 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const { request, envelope } = decoded
+    if (request !== null && arrival.sender) request.client = arrival.sender
     /** Null, and logged, for an outcome that cannot be encoded: a defect of ours. */
     const encoded = (outcome: ChargeOutcome): Out | null => {
       try {

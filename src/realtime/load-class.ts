@@ -19,7 +19,7 @@ export function loadClassOf({ kind, pretend, services }: ChargeRequest): LoadCla
 }
 
 function hasUsed({ used, parts }: ServiceRequest): boolean {
-  return used > 0 || (parts !== null && parts.some((part) => part.used > 0))
+  return used > 0 || parts?.some((part) => part.used > 0) === true
 }
 
 /** What was granted goes back: nothing is asked for, and nothing about what is left. */

@@ -8,8 +8,9 @@ import type { SessionNews } from '../domain/worker-task.ts'
 import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { type ClientStates, openClientStates } from '../store/client-states.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
-import { openRedis } from '../store/redis.ts'
+import { openRedis, type RedisConnection } from '../store/redis.ts'
 import { createTokens } from '../store/tokens.ts'
 import { type Admission, type AdmissionOptions, BEAT_MS, createAdmission } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
@@ -112,6 +113,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let stored: Stored
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
+  const clientStates = createClientStateStore(options.config, options.log)
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
@@ -120,7 +122,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
     server = await openPorts(takesOver, () => startHttp(options, parts, door))
-    const credit = { ...options, ...parts, ...stored, intake: admission }
+    const openStates = () => clientStates.open()
+    const credit = { ...options, ...parts, ...stored, intake: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
@@ -148,7 +151,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       clearInterval(beating)
       await diameter?.close()
       await pool.close()
-      await stored.close()
+      await Promise.all([stored.close(), clientStates.close()])
       server.close()
     },
     abandon: () => server.close(),
@@ -242,6 +245,19 @@ async function openCallerStore({ redis }: Config, log: Logger): Promise<CallerSt
   await connection.untilReady(redis.connectTimeoutMs)
   const keys = openExpiringKeys(connection, AUTH_KEYS)
   return { tokens: createTokens(keys).access, used: keys, close: () => connection.close() }
+}
+
+/** Only where a network element tells of its state, as those of Diameter do. */
+function createClientStateStore({ redis }: Config, log: Logger) {
+  let connection: RedisConnection | null = null
+  return {
+    async open(): Promise<ClientStates> {
+      connection ??= openRedis(redis, log)
+      await connection.untilReady(redis.connectTimeoutMs)
+      return openClientStates(connection)
+    },
+    close: async () => connection?.close(),
+  }
 }
 
 function diameterProblem({ diameter: { fileType } }: Config, dialects: Dialects) {

@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ledger } from '../ledger/ledger.ts'
+import { endLostSessions } from '../ledger/restarts.ts'
 import { type SweepResult, sweepPartition } from '../ledger/sweep.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -32,6 +33,8 @@ const LEASE_MS = 5_000
 const PAUSE_MS_MAX = 1_000
 /** Then the other partitions have their turn. */
 const BATCHES_IN_A_ROW_MAX = 16
+/** For a session whose account live traffic keeps changing. */
+const ATTEMPTS_MAX = 8
 
 export function startSweeper(options: SweeperOptions): Sweeper {
   const { ledger, log, metrics, clock, intervalMs } = options
@@ -67,8 +70,19 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     }
   }
 
+  const endLost = async (): Promise<void> => {
+    const sessions = await endLostSessions(ledger, {
+      settings: { attemptsMax: ATTEMPTS_MAX, replayMs: options.replayMs },
+      nowMs: () => clock.nowMs(),
+      onExpired: settings.onExpired,
+      isStopping: () => abort.signal.aborted,
+    })
+    if (sessions > 0) log.info({ sessions }, 'sessions that restarted clients have lost are ended')
+  }
+
   const run = async (): Promise<void> => {
     for (let partition = 0; !abort.signal.aborted; ) {
+      if (partition === 0) await endLost().catch((error: unknown) => outage.failed(error))
       // A partition that fails must not keep the others waiting: its turn comes again.
       await sweepAll(partition).catch((error: unknown) => outage.failed(error))
       partition = (partition + 1) % ledger.keys.partitions

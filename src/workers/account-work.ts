@@ -40,6 +40,8 @@ export class AccountDraft {
   reservations = 0
   /** Whether a request does not fit its session. */
   hasMisfit = false
+  /** Whether a refund has credited buckets, which else only operations do. */
+  private isCredited = false
   private readonly aid: number
   private readonly ttl: DirectoryTtl
   private readonly shared: CachedOwner
@@ -74,6 +76,7 @@ export class AccountDraft {
     item.drafted = outcome
     this.hasMisfit ||= isMisfit(outcome.reason)
     if (commit === null) return
+    this.isCredited ||= item.request.refund
     if (!item.request.refund) {
       for (const { granted } of outcome.services) if (granted > 0) this.reservations += 1
     }
@@ -166,6 +169,7 @@ export class AccountDraft {
       claims:
         this.claims === null ? NO_CLAIMS : this.claims.values.map((claim) => this.timed(claim)),
       operation: null,
+      isCredited: this.isCredited,
       // Of segments that ended: the recorder reads those of open ones off the session itself.
       lines: this.lines === null ? NO_LINES : this.lines.values,
       wantsTurn,

@@ -1,7 +1,7 @@
 /** Session ids that turn out to be at home already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
-import { findAnswer, misfit } from '../domain/replay.ts'
+import { type ChargeRequest, isAmountRefund, opens } from '../domain/charge-request.ts'
+import { findAnswer, misfit, OTHERS_EVENT } from '../domain/replay.ts'
 import { type Claimed, type Home, homeText, type Ledger } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
@@ -26,9 +26,12 @@ export function createClaimResolver(ledger: Ledger): ClaimResolver {
   }
 }
 
-/** Whether it would put its session at home with its subscriber. A refund is of an old one. */
-export function isClaim({ kind, refund }: ChargeRequest): boolean {
-  return opens(kind) && !refund
+/**
+ * Whether it would put its session at home with its subscriber. A refund is of an old one, unless
+ * it says how much it gives back.
+ */
+export function isClaim(request: ChargeRequest): boolean {
+  return opens(request.kind) && (!request.refund || isAmountRefund(request))
 }
 
 /** A new session id is taken for new: the directory objects if it is not. */
@@ -68,7 +71,7 @@ async function resolveOne(
     if (!lives) continue
     const { request, digest } = item
     const answer = findAnswer(session, request, digest)
-    const problem = misfit(session, request)
+    const problem = request.refund ? OTHERS_EVENT : misfit(session, request)
     if (answer === null && problem === null) continue
     item.resolve(answer ?? plainOutcome(problem?.reason ?? 'sessionClosed', problem?.detail, 0, 0))
     items.splice(items.indexOf(item), 1)

@@ -69,7 +69,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     ...{ catalog, config, log, rules, taxes },
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  if (worker === 0) tellOfSessions({ feed, catalog, redis, pollMs: config.catalog.pollMs, log })
+  if (worker === 0) tellOfSessions({ feed, catalog, redis, log })
   await Promise.all([feed.start(), fileTypes.start()])
   if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -114,17 +114,16 @@ function ownersWarmedOf({ ledger, catalog }: Config): number {
 }
 
 /** Before the feed begins: what it tells first is how things were all along. */
-function tellOfSessions({ feed, catalog, redis, pollMs, log }: SessionNewsSources): void {
+function tellOfSessions({ feed, catalog, redis, log }: SessionNewsSources): void {
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
-  watchSessionNews({ feed, redis, isThere, pollMs, clock: systemClock, tell: postNews, log })
+  watchSessionNews({ feed, redis, isThere, clock: systemClock, tell: postNews, log })
 }
 
 interface SessionNewsSources {
   feed: CatalogFeed
   catalog: Catalog
   redis: RedisConnection
-  pollMs: number
   log: Logger
 }
 
@@ -174,7 +173,12 @@ function ratingContext({ rating, session, ledger }: Config) {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
     calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
-    settings: { ...session, replayMs: ledger.replayMs },
+    settings: {
+      ...session,
+      replayMs: ledger.replayMs,
+      refundMicrosMax: rating.refundMicrosMax,
+      refundUnitsMax: rating.refundUnitsMax,
+    },
   }
 }
 

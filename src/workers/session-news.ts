@@ -3,21 +3,20 @@
  * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
  */
 import type { CatalogFeed } from '../catalog/feed.ts'
-import type { ChangedSubscriber, SubscriberChange } from '../catalog/subscriber-watch.ts'
+import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
 import type { SessionNews } from '../domain/worker-task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { followHints, type Hint } from '../store/hints.ts'
 import type { RedisConnection } from '../store/redis.ts'
+import { type ChangedOwner, SettlingChanges } from './settling-changes.ts'
 
 export interface SessionNewsOptions {
   /** Must not have begun: what it tells first is no change. */
-  feed: Pick<CatalogFeed, 'onSubscriberChange' | 'onCatalogueChange'>
+  feed: Pick<CatalogFeed, 'onSubscriberChange' | 'onCatalogueChange' | 'onPolled'>
   redis: Pick<RedisConnection, 'nodes'>
   /** Whether a subscriber has a revision that holds at an instant. Rejects if MongoDB is away. */
   isThere: (sid: number, atMs: number) => Promise<boolean>
-  /** How often each thread of each node looks at the catalogue. */
-  pollMs: number
   clock: Clock
   tell: (news: SessionNews) => void
   log: Pick<Logger, 'warn' | 'error'>
@@ -32,39 +31,37 @@ export interface SessionNewsWatch {
 }
 
 const LOOK_UPS_MAX = 10_000
-/** Whoever asks again at once might come to a thread that has not seen the change. */
-const POLLS_WAITED = 2
 
 export function watchSessionNews(options: SessionNewsOptions): SessionNewsWatch {
-  const { feed, redis, pollMs, tell, log } = options
+  const { feed, redis, tell, log } = options
   const departures = new Departures(options)
-  let timer: NodeJS.Timeout | undefined
-  const catalogueChanged = () => {
-    if (timer !== undefined) return
-    timer = setTimeout(() => {
-      timer = undefined
-      tell({ kind: 'reauthorizeAll' })
-    }, pollMs * POLLS_WAITED)
-    timer.unref()
-  }
+  const changes = new SettlingChanges()
   let isFirst = true
   const subscriberChanged = (change: SubscriberChange) => {
-    if (change.scope === 'one') {
-      departures.take(change)
-      return
-    }
+    if (change.scope === 'one') changes.addOwner(change, options.clock.nowMs())
     // The first time nothing has changed; later another database is there, or an older one.
-    if (!isFirst) catalogueChanged()
+    else if (!isFirst) changes.addCatalogue()
     isFirst = false
   }
-  feed.onCatalogueChange(catalogueChanged)
+  feed.onCatalogueChange(() => changes.addCatalogue())
   const end = feed.onSubscriberChange(subscriberChanged)
-  const following = followHints(redis, (hint) => tell(newsOf(hint)), log)
+  feed.onPolled(() => {
+    const { isCatalogue, owners } = changes.settled()
+    if (isCatalogue) tell({ kind: 'reauthorizeAll' })
+    for (const owner of owners) {
+      if (!isCatalogue || !owner.holds) departures.take(owner)
+    }
+  })
+  const onHint = (hint: Hint) => {
+    // The change of the same owner will be told, and one request serves both.
+    if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid)) tell(newsOf(hint))
+  }
+  const following = followHints(redis, onHint, log)
   return {
     isListening: () => following.isListening(),
     close() {
       end()
-      clearTimeout(timer)
+      changes.clear()
       following.close()
     },
   }
@@ -86,10 +83,8 @@ class Departures {
     this.options = options
   }
 
-  take({ aid, sid, fromMs, toMs }: ChangedSubscriber): void {
-    const { clock, tell, lookUpsMax = LOOK_UPS_MAX } = this.options
-    const nowMs = clock.nowMs()
-    const holds = fromMs <= nowMs && nowMs < toMs
+  take({ aid, sid, holds }: ChangedOwner): void {
+    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.options
     const isFull = this.waiting.size >= lookUpsMax && !this.waiting.has(sid)
     if (sid === 0 || holds || isFull) {
       tell({ kind: 'reauthorize', aid, sid })

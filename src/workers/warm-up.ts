@@ -1,4 +1,6 @@
-/** Brings what was in use last into memory when a thread starts, so that it need not be asked for. */
+/**
+ * Brings what was in use last into memory when a thread starts, so that it need not be asked for.
+ */
 import type { Ledger, OwnerWanted } from '../ledger/ledger.ts'
 import { recentOwners } from '../ledger/recent-owners.ts'
 import type { Clock } from '../runtime/clock.ts'

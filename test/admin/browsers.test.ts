@@ -121,8 +121,8 @@ describe('the name that is addressed', () => {
     ['localhost.evil.test:8182', 403],
     ['127.0.0.1.evil.test', 403],
     ['192.168.1.1', 403],
-    ['[::1', 403],
-    ['a@127.0.0.1', 403],
+    ['[::1', 400],
+    ['a@127.0.0.1', 400],
     ['', 403],
   ])('%j on loopback: %i', async (host, status) => {
     expect(await statusOf({}, host)).toBe(status)

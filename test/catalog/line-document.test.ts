@@ -36,6 +36,7 @@ const line: Line = {
     tiers: [{ units: UNLIMITED, interval: 1_000_000, price: 600_000, ceil: true }],
     ...{ access: 34_567, extraDigits: 0, terms: null },
   },
+  carried: null,
   lapsedUnits: 4,
   lapsedMicros: 5,
   payments: [
@@ -62,6 +63,7 @@ describe('line', () => {
       origin: 'gw1',
       session_id: 'abc',
       rating_group: 10,
+      service_identifier: null,
       usaget: 'data',
       called_number: '',
       arate_key: 'DATA_10',

@@ -205,6 +205,22 @@ describe('what is recorded', () => {
     expect(checkProjection({ ...owner, buckets: [] }, [document, debt])).toHaveLength(1)
   })
 
+  it('of a refund of no event credits what it says', () => {
+    const payments = [
+      { ...payment(0, 4, -30), kind: 'creditedMoney' } as const,
+      { ...payment(0, 5, -7), kind: 'creditedUnits' } as const,
+      { ...payment(0, 6, -2), kind: 'money' } as const,
+    ]
+    const own = emptySums()
+    addLine(lineDocument({ ...line, debt: -5, payments }), own, emptySums())
+    expect(own.owed).toBe(-5)
+    expect([...own.buckets]).toEqual([
+      [4, { spent: 0, credited: 30, isCounter: false }],
+      [5, { spent: 0, credited: 7, isCounter: false }],
+      [6, { spent: -2, credited: 0, isCounter: false }],
+    ])
+  })
+
   it('of a counter that the ledger has dropped with its cycle is no loss', () => {
     const counter = 'group/GOLD/0/CALLS'
     const limit = { ...payment(1, 7, 3), kind: 'limit', counter: 'credit' } as const

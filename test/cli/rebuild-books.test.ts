@@ -94,6 +94,37 @@ describe('counters', () => {
   })
 })
 
+describe('what refunds of no event have credited', () => {
+  const money = (credited: number) => ({
+    ...bucketOf(credited, { toMs: NOW_MS + DAY_MS }),
+    ...{ credited, spent: 0, reserved: 0, free: credited },
+  })
+  const refunded = (projected: number, topUp: number, amount: number) => {
+    const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })
+    const { id } = money(0)
+    books.addProjection(balanceDocument(owner(1, [money(projected)]), money(projected), ''))
+    const include = { externalId: 1, kind: 'totalCost', usaget: '', priority: 0, unlimited: false }
+    const operation = {
+      ...{ include, amount: topUp, fromMs: 0, toMs: NOW_MS + DAY_MS, mode: 'inc' },
+    } as BalanceOperation
+    const done = operate({ ...owner(1, []), version: 0, nextBucketId: id }, operation, NOW_MS)
+    books.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
+    const payment = paid({ kind: 'creditedMoney', bucketId: id, amount: -amount, counter: '' })
+    const line = { ...lineOf(1, 1, 'a'), charged: -amount, payments: [payment] }
+    books.addLine(lineDocument(line))
+    return books.restore()[0]?.state?.buckets[0]
+  }
+
+  it('is there, whether the projection has it or not', () => {
+    expect(refunded(100, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
+    expect(refunded(125, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
+  })
+
+  it('is not there twice where lines were archived', () => {
+    expect(refunded(325, 100, 25)).toMatchObject({ credited: 325, free: 325 })
+  })
+})
+
 /** The projection as of `projected` operations; the lines of all of them. */
 function rebuilt(operations: readonly BalanceOperation[], projected: number) {
   const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })

@@ -4,7 +4,7 @@ import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { explain, type RatingStep } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/session.ts'
-import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { type Course, charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import {
   add,
   type Fraction,
@@ -32,6 +32,7 @@ function lineOf(more: Partial<Line>): Line {
     ...{ used: 0, grouped: 0, covered: 0, priced: 0, coveredMicros: 0, charged: 0, debt: 0 },
     accountDebt: 0,
     ...{ hasGroups: false, tariff: TARIFF, access: true, priceOf: 'BASE', band: '' },
+    carried: null,
     ...{ others: [], taxes: [], rounding: null, lapsedUnits: 0, lapsedMicros: 0, payments: [] },
     ...{ firstMs: 0, lastMs: 0, state: 'closed', late: false },
     ...more,
@@ -87,6 +88,26 @@ describe('a price', () => {
     expect(explain(lineOf({ priced: 70, tariff })).slice(1)).toMatchObject([
       { step: 'tier', units: 60, amount: '0.1' },
       { step: 'beyond', units: 10, amount: '0' },
+    ])
+  })
+
+  it('goes on from what the units before it have paid', () => {
+    const minutes = { units: UNLIMITED, interval: 60, price: 600_000, ceil: true }
+    const tariff: Tariff = { ...TARIFF, tiers: [minutes], access: 0 }
+    const whole = { at: 0, ahead: 0, before: 30, access: true, credit: 0 }
+    const carried = { ...NOTHING_CARRIED, priced: whole, covered: whole }
+    expect(explain(lineOf({ priced: 30, tariff, carried, access: false }))).toMatchObject([
+      { step: 'price', units: 30, amount: '0' },
+      { step: 'tier', units: 60, intervals: '1', amount: '0.6' },
+      { step: 'earlier', units: 30, amount: '-0.6' },
+    ])
+    const other = { ...whole, at: 30, ahead: 30, before: 0, credit: 100_000 }
+    const dearer = { ...carried, priced: other }
+    expect(explain(lineOf({ priced: 40, tariff, carried: dearer, access: false }))).toMatchObject([
+      { step: 'price', units: 40, amount: '0.5' },
+      { step: 'begun', units: 30, amount: '0' },
+      { step: 'tier', units: 10, intervals: '1', amount: '0.6' },
+      { step: 'credited', amount: '-0.1' },
     ])
   })
 
@@ -173,11 +194,24 @@ const tariff: fc.Arbitrary<Tariff> = fc.record({
 })
 
 const units = fc.integer({ min: 0, max: 150 })
+const course: fc.Arbitrary<Course> = fc.record({
+  ...{ at: units, ahead: fc.constantFrom(0, 0, 7, 200), before: fc.constantFrom(0, 1, 30) },
+  ...{ access: fc.boolean(), credit: fc.constantFrom(0, 0, 500, 20_000) },
+})
+const NOTHING_CARRIED = {
+  others: [],
+  pricedSold: 0,
+  coveredSold: 0,
+  payments: [],
+  debt: 0,
+  accountDebt: 0,
+}
 const line = fc
   .record({
     tariff,
     access: fc.boolean(),
     ...{ grouped: units, covered: units, priced: units, isBack: fc.boolean() },
+    carried: fc.option(fc.record({ priced: course, covered: course })),
     others: fc.array(
       fc.record({
         ...{ category: fc.constant('wholesale'), rateKey: fc.constant('W') },
@@ -186,19 +220,24 @@ const line = fc
       { maxLength: 2 },
     ),
   })
-  .map(({ isBack, ...drawn }) => {
+  .map(({ isBack, carried: before, ...drawn }) => {
+    // What is given back is so as a whole.
+    const carried = isBack || before === null ? null : { ...NOTHING_CARRIED, ...before }
     const sign = isBack ? -1 : 1
     const used = drawn.grouped + drawn.covered + drawn.priced
     const added = drawn.others.filter(({ isAdded }) => isAdded)
     const charged = [{ tariff: drawn.tariff, units: drawn.priced }]
       .concat(added.map((other) => ({ tariff: other.tariff, units: used })))
-      .reduce((sum, part) => sum + charge(part.tariff, part.units, drawn.access), 0)
-    const coveredMicros = charge(drawn.tariff, drawn.covered, false)
+      .reduce((sum, part, index) => {
+        const from = index === 0 ? carried?.priced : null
+        return sum + charge(part.tariff, part.units, drawn.access, from)
+      }, 0)
+    const coveredMicros = charge(drawn.tariff, drawn.covered, false, carried?.covered)
     const counts = { used, grouped: drawn.grouped, covered: drawn.covered, priced: drawn.priced }
     const signed = Object.entries({ ...counts, charged, coveredMicros }).map(
       ([name, value]) => [name, value === 0 ? 0 : sign * value] as const,
     )
-    return lineOf({ ...drawn, ...Object.fromEntries(signed) })
+    return lineOf({ ...drawn, carried, ...Object.fromEntries(signed) })
   })
 
 /** A text of the explanation: `-12.5` or `1/3`. */
@@ -233,6 +272,8 @@ function recompute(steps: readonly RatingStep[]): { charge: Fraction; included: 
       sum = read(step.amount)
     } else if (step.step === 'rounding') {
       sum = round(sum, read(step.to), step.mode)
+    } else if (step.step === 'credited' || step.step === 'earlier') {
+      sum = add(sum, read(step.amount))
     }
   }
   close()

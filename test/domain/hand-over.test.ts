@@ -60,7 +60,7 @@ const service: fc.Arbitrary<ServiceRequest> = fc.record({
   fields,
 })
 
-const request: fc.Arbitrary<ChargeRequest> = fc.record({
+const plainRequest: fc.Arbitrary<ChargeRequest> = fc.record({
   kind: fc.constantFrom('start', 'update', 'release', 'event'),
   origin: text,
   sessionId: text,
@@ -77,6 +77,10 @@ const request: fc.Arbitrary<ChargeRequest> = fc.record({
   refund: fc.boolean(),
   fields,
 })
+
+const request = fc
+  .tuple(plainRequest, fc.option(fc.record({ name: text, stateId: number })))
+  .map(([one, client]) => (client === null ? one : { ...one, client }))
 
 /** Cloned as it is, whatever it is. */
 const quote = fc.option(

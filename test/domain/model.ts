@@ -42,6 +42,8 @@ export interface ModelService {
   accessBorne: boolean
   segmentsEnded: number
   segment: ModelSegment | null
+  /** Whether anything was ever used of it. */
+  wasUsed?: boolean
   /** One entry for each unit granted: the bucket that holds it, or money. */
   units: Payer[]
   money: { bucket: ModelBucket; micros: bigint }[]
@@ -109,6 +111,7 @@ export class ModelAccount {
     if (isUngranted && service.segment !== null && service.segment.key !== step.key) {
       finish(service, 'ended', answer)
     }
+    if (step.used > 0) service.wasUsed = true
     if (service.segment === null && step.used > 0) begin(service, step)
     if (service.segment !== null) this.use(service, service.segment, step)
     if (step.used > 0) grow(service.segment!, 'open', answer)
@@ -315,7 +318,8 @@ function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
 }
 
 /**
- * A segment without usage or lapse leaves no line; one whose line was written in this step only
+ * A segment without usage or lapse leaves no line, but for the last one of a service that was
+ * never used; one whose line was written in this step only
  * ends it.
  */
 function finish(service: ModelService, state: string, answer: ModelAnswer): void {
@@ -323,11 +327,17 @@ function finish(service: ModelService, state: string, answer: ModelAnswer): void
   service.segment = null
   service.segmentsEnded += 1
   if (segment.access && segment.priced > 0n) service.accessBorne = true
-  conclude(segment, state, answer)
+  conclude(segment, state, answer, state === 'closed' && service.wasUsed !== true)
 }
 
-function conclude(segment: ModelSegment, state: string, answer: ModelAnswer): void {
-  if (segment.used + segment.lapsedUnits + segment.lapsedMicros === 0n) return
+function conclude(
+  segment: ModelSegment,
+  state: string,
+  answer: ModelAnswer,
+  isOfUnused = false,
+): void {
+  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0n
+  if (isNothing && !isOfUnused) return
   const written = answer.lines.find(({ number }) => number === segment.number)
   if (written === undefined) grow(segment, state, answer)
   else written.state = state

@@ -42,6 +42,7 @@ export function sessionOf(more: Partial<Session> = {}): Session {
     sessionId: 's',
     state: 'open',
     openedMs: 0,
+    client: null,
     expiresMs: 1000,
     lastNumber: -1,
     processed: 0,

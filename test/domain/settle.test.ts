@@ -212,16 +212,17 @@ describe('usage', () => {
 })
 
 describe('a segment', () => {
-  it('ends when a grant is asked for under another key, and the next is priced from zero', () => {
+  it('ends when a grant is asked for under another key; the next begins a new interval', () => {
     const scene = new Scene('10/10', 'money 100')
     scene.step({ requested: 5 })
     const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })
     expect(changes).toMatchObject([
       { state: 'ended', segment: { key: 'a', number: 1, version: 1, used: 5, charged: 10 } },
     ])
-    const next = scene.step({ used: 5, end: 'closed' }).changes
+    // Five of the ten units that were sold are left.
+    const next = scene.step({ used: 6, end: 'closed' }).changes
     expect(next).toMatchObject([
-      { state: 'closed', segment: { key: 'b', number: 2, version: 1, used: 5, charged: 3 } },
+      { state: 'closed', segment: { key: 'b', number: 2, version: 1, used: 6, charged: 3 } },
     ])
     expect(scene.column('free')).toBe('87')
   })
@@ -257,10 +258,11 @@ describe('a segment', () => {
     ])
   })
 
-  it('without usage leaves no line', () => {
+  it('without usage leaves a line of nothing when the service closes', () => {
     const scene = new Scene('1/1', 'units 100')
     scene.step({ requested: 10 })
-    expect(scene.step({ end: 'closed' }).changes).toEqual([])
+    const { changes } = scene.step({ end: 'closed' })
+    expect(changes).toMatchObject([{ segment: { used: 0, charged: 0 }, state: 'closed' }])
     expect(scene.column('free')).toBe('100')
   })
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Payment, Reservation, Segment, Session } from '../../src/domain/session.ts'
-import type { Tariff } from '../../src/domain/tariff.ts'
+import type { Carried, Payment, Reservation, Segment, Session } from '../../src/domain/session.ts'
+import type { Course, Tariff } from '../../src/domain/tariff.ts'
 
 const amount = fc.integer({ min: 0, max: 2 ** 50 })
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })
@@ -81,6 +81,18 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
 /** What most segments have beside the value that few have. */
 const rarely = <T>(usual: T, rare: fc.Arbitrary<T>) => fc.oneof(fc.constant(usual), rare)
 
+const course: fc.Arbitrary<Course> = fc.record({
+  ...{ at: amount, ahead: amount, before: amount, access: fc.boolean(), credit: amount },
+})
+
+const carried: fc.Arbitrary<Carried | null> = fc.option(
+  fc.record({
+    ...{ priced: course, covered: course, others: fc.array(course, { maxLength: 2 }) },
+    ...{ pricedSold: amount, coveredSold: amount, debt: amount, accountDebt: amount },
+    payments: fc.array(payment, { maxLength: 2 }),
+  }),
+)
+
 /** Of a segment and its line. */
 const priced = {
   ...{ rateKey: text, plan: text, cycle: text, version: amount, tariff },
@@ -106,6 +118,7 @@ const priced = {
   ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
   payments: fc.array(payment, { maxLength: 3 }),
   late: fc.boolean(),
+  carried,
 }
 
 export const segment: fc.Arbitrary<Segment> = fc.record({
@@ -180,6 +193,7 @@ export const session: fc.Arbitrary<Session> = fc.record({
   ...{ aid: amount, sid: amount, origin: text, sessionId: text },
   state: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const, 'denied' as const),
   ...{ openedMs: instant, expiresMs: instant, processed: amount },
+  client: fc.option(fc.record({ name: fc.string(), stateId: fc.nat() })),
   lastNumber: fc.integer({ min: -1, max: 2 ** 50 }),
   answered: fc.array(
     fc.record({ requestNumber: fc.integer({ min: -1 }), digest: amount, outcome }),

@@ -60,6 +60,7 @@ export function sessionOf(sid: number, sessionId: string, more: Partial<Session>
     sessionId,
     state: 'open',
     openedMs: NOW_MS,
+    client: null,
     expiresMs: NOW_MS + 1000,
     lastNumber: 0,
     processed: 1,

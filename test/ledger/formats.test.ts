@@ -62,7 +62,15 @@ const UNTOLD = { serviceIdentifier: '', parts: null }
 /** What segments and lines did not. */
 const LATER = {
   ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false },
-  ...{ priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null, accountDebt: 0 },
+  ...{
+    carried: null,
+    priceOf: 'BASE',
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+    accountDebt: 0,
+  },
 }
 
 describe('format 1', () => {

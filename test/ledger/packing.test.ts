@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Payment, Session } from '../../src/domain/session.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
@@ -57,6 +57,18 @@ function readable(read: () => unknown): boolean {
   }
 }
 
+/** The formats before knew no price that goes on. */
+function withoutCarried(one: Session): Session {
+  const services = one.services.map((service) => {
+    return { ...service, segment: service.segment && fresh(service.segment) }
+  })
+  return { ...one, services }
+}
+
+function fresh<T extends object>(priced: T): T {
+  return { ...priced, carried: null }
+}
+
 describe(`packed values (seed ${SEED})`, () => {
   it('come back as they were', () => {
     fc.assert(
@@ -70,6 +82,22 @@ describe(`packed values (seed ${SEED})`, () => {
     )
     const result = operationOf('b', 2 ** 50)
     expect(unpackResult(packResult(result))).toEqual(result)
+  })
+
+  it('come back as they were where a refund has credited something', () => {
+    const kinds = ['creditedUnits', 'creditedMoney', 'limit', 'money', 'units'] as const
+    const payment = { prepaidIncludeId: 3, counter: '', left: 0, total: 0 }
+    fc.assert(
+      fc.property(line, (one) => {
+        const payments = kinds.map((kind, bucketId) => ({
+          ...payment,
+          ...{ kind, bucketId, amount: -bucketId - 1, owner: bucketId % 2 === 0 ? 0 : 1 },
+        })) as Payment[]
+        const record = { lines: [{ ...one, payments }], operations: [] }
+        expect(unpackRecord(packRecord(record))).toEqual(record)
+      }),
+      RUNS,
+    )
   })
 
   it('come back as they were where an answer says what the session does', () => {
@@ -102,10 +130,11 @@ describe(`packed values (seed ${SEED})`, () => {
 
   it('of the formats before are read as the newest', () => {
     fc.assert(
-      fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, one, lines) => {
+      fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, session, newest) => {
+        const [one, lines] = [withoutCarried(session), newest.map(fresh)]
         expect(unpackOwner(state.aid, state.sid, packOldOwner(state))).toEqual(state)
         const before = withoutDebt(one)
-        const unidentified = withoutIdentifiers(before)
+        const unidentified = { ...withoutIdentifiers(before), client: null }
         expect(unpackSession(one.aid, one.sid, KEY, packOldSession(before))).toEqual(unidentified)
         const record = withoutDebt({ lines, operations: [operationOf('a', 5)] })
         const known = record.lines.map((each) => ({ ...each, serviceIdentifier: '' }))

@@ -330,7 +330,7 @@ describe('the refund of an event', () => {
     expect(taken.stamp).not.toBe(line.stamp)
     expect(scene.send(refund)).toEqual(back)
     const again = scene.send({ ...refund, requestNumber: 2 })
-    expect(again).toMatchObject({ reason: 'sessionClosed' })
+    expect(again).toMatchObject({ reason: 'nothingToRefund' })
     expect(scene.bucket('MONEY').free).toBe(1000)
   })
 

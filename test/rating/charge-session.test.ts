@@ -140,7 +140,7 @@ describe('a change of rate or cycle', () => {
   ]
   const money = { MONEY: { slot: 0 as const, bucket: moneyOf(1000) } }
 
-  it('ends the line, and the next is priced from zero', () => {
+  it('ends the line, and the next goes on with the interval that has begun', () => {
     const scene = new Scene(money)
     scene.catalogue = catalogueOf(rates, PLANS)
     scene.play(`
@@ -148,18 +148,18 @@ describe('a change of rate or cycle', () => {
       |-----------|---------|------|------|---------|-------|--------|
       | start 0   | data    |      | 15   | granted | 15    | 996+4  |
       | wait 1    |         |      |      |         |       | 996+4  |
-      | update 1  | data    | 15   | 15   | granted | 15    | 982+14 |
-      | wait 31   |         |      |      |         |       | 982+14 |
-      | update 2  | data    | 5    | 5    | granted | 5     | 982    |
-      | release 3 | data    | 1    |      | granted | 0     | 982    |
+      | update 1  | data    | 15   | 15   | granted | 15    | 989+7  |
+      | wait 31   |         |      |      |         |       | 989+7  |
+      | update 2  | data    | 5    | 5    | granted | 5     | 989+7  |
+      | release 3 | data    | 1    |      | granted | 0     | 989    |
     `)
     const told = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
       [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
     )
     // Thirty of the thirty-one days, and so four of the five units, were in the first cycle.
     expect(told).toEqual([
-      ...['1 1 ended 202608 15 4', '2 1 ended 202608 4 7'],
-      ...['3 1 open 202609 1 7', '3 2 closed 202609 2 7'],
+      ...['1 1 ended 202608 15 4', '2 1 ended 202608 4 0'],
+      ...['3 1 open 202609 1 0', '3 2 closed 202609 2 7'],
     ])
   })
 

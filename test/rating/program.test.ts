@@ -96,12 +96,23 @@ describe('the catalogue', () => {
     ['zero units are asked for', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
     const { requested, used } = serviceRequest(request)
-    expect(needsRating(requested, used, service, false, 9)).toBe(needed)
+    expect(needsRating('update', requested, used, service, false, 9)).toBe(needed)
+  })
+
+  it.each([
+    ['release', idle, true],
+    ['event', idle, true],
+    ['release', { ...idle, segment }, false],
+    ['release', { ...idle, usedTotal: 5 }, false],
+    ['update', idle, false],
+  ] as const)('is needed for the line of what ends unused: %s', (kind, service, needed) => {
+    expect(needsRating(kind, 0, 0, service, false, 9)).toBe(needed)
+    expect(needsRating(kind, 0, 0, service, true, 9)).toBe(false)
   })
 
   it('is not needed for late usage of a service whose price the session kept', () => {
-    expect(needsRating(0, 1, { ...idle, segment }, true, 9)).toBe(false)
-    expect(needsRating(0, 1, idle, true, 9)).toBe(true)
+    expect(needsRating('release', 0, 1, { ...idle, segment }, true, 9)).toBe(false)
+    expect(needsRating('release', 0, 1, idle, true, 9)).toBe(true)
   })
 })
 

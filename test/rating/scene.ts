@@ -23,7 +23,10 @@ export const START_MS = Date.UTC(2026, 6, 1)
 const DAY_MS = 86_400_000
 const ALWAYS = { fromMs: 0, toMs: START_MS + 1000 * DAY_MS }
 
-export const SETTINGS = { validityMs: 3_600_000, graceMs: 60_000, replayMs: 600_000 }
+export const SETTINGS = {
+  ...{ validityMs: 3_600_000, graceMs: 60_000, replayMs: 600_000 },
+  ...{ refundMicrosMax: 1000, refundUnitsMax: 500 },
+}
 
 /** Prices in micros: data 2 per 10, a call 10 per begun minute and 5 once, an SMS 3. */
 export const RATES = [

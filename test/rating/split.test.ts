@@ -3,28 +3,41 @@ import { describe, expect, it } from 'vitest'
 import { splitByTime } from '../../src/rating/split.ts'
 import { propertyRuns } from '../domain/property-runs.ts'
 
-describe('usage over a boundary', () => {
+describe('usage over boundaries', () => {
   it.each([
-    ['half of the time before it', 10, 0, 50, 100, 5],
-    ['the remainder falls to the later part', 3, 0, 50, 100, 1],
-    ['a call whose seconds are its units', 61_000, 0, 60_999, 61_000, 60_999],
-    ['nothing before it', 7, 50, 50, 100, 0],
-    ['a report that begins after it', 7, 60, 50, 100, 0],
-    ['all of it before', 7, 0, 100, 100, 7],
-    ['no time at all', 7, 50, 50, 50, 0],
-    ['more than doubles hold', Number.MAX_SAFE_INTEGER, 0, 1, 3, 3002399751580330],
-  ])('%s', (_what, used, from, boundary, to, before) => {
-    expect(splitByTime(used, from, boundary, to)).toBe(before)
+    ['half of the time before it', 10, [0, 50, 100], [5, 5]],
+    ['of two parts the later one has the remainder', 3, [0, 50, 100], [1, 2]],
+    ['also where the earlier one lacks less of it', 10, [0, 67, 100], [6, 4]],
+    ['a call whose seconds are its units', 61_000, [0, 60_999, 61_000], [60_999, 1]],
+    ['nothing before it', 7, [50, 50, 100], [0, 7]],
+    ['a report that begins after it', 7, [60, 50, 100], [0, 7]],
+    ['all of it before', 7, [0, 100, 100], [7, 0]],
+    ['no time at all', 7, [50, 50, 50], [0, 7]],
+    ['three alike: the last one has the remainder', 10, [0, 1, 2, 3], [3, 3, 4]],
+    ['three alike: the last two have the remainders', 11, [0, 1, 2, 3], [3, 4, 4]],
+    ['the largest remainder of the whole', 10, [0, 67, 82, 100], [7, 1, 2]],
+    ['and none for the small ones before it', 100, [0, 6, 12, 1000], [0, 1, 99]],
+    ['more than doubles hold', 2 ** 53 - 1, [0, 1, 3], [3002399751580330, 6004799503160661]],
+  ])('%s', (_what, used, instants, parts) => {
+    expect(splitByTime(used, instants)).toEqual(parts)
   })
 
-  it('never gives more than there is, nor less to a later boundary', () => {
-    const ms = fc.integer({ min: 0, max: 1e13 })
+  it('each part is its quota, rounded up or down, and all of them are the whole', () => {
+    const span = fc.integer({ min: 0, max: 1e12 })
+    const spans = fc.array(span, { minLength: 1, maxLength: 6 })
     fc.assert(
-      fc.property(fc.maxSafeNat(), ms, ms, ms, (used, from, one, other) => {
-        const [first, second] = [Math.min(one, other), Math.max(one, other)]
-        const to = from + 1e12
-        const [before, later] = [first, second].map((at) => splitByTime(used, from, at, to))
-        expect(before! >= 0 && before! <= later! && later! <= used).toBe(true)
+      fc.property(fc.maxSafeNat(), spans, (used, lengths) => {
+        const instants = [0]
+        for (const length of lengths) instants.push((instants.at(-1) ?? 0) + length)
+        const whole = BigInt(instants.at(-1) ?? 0)
+        const parts = splitByTime(used, instants)
+        expect(parts.reduce((sum, part) => sum + BigInt(part), 0n)).toBe(BigInt(used))
+        if (whole === 0n) return
+        for (const [index, part] of parts.entries()) {
+          const quota = BigInt(used) * BigInt(lengths[index] ?? 0)
+          const below = BigInt(part) * whole - quota
+          expect(below > -whole && below < whole).toBe(true)
+        }
       }),
       propertyRuns(500),
     )

@@ -5,7 +5,11 @@ import { serve } from '../../dist/src/workers/serve.js'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')
 
-parentPort.postMessage({ kind: 'skipped', catalogueSkipped: { rates: 3 + workerData.worker } })
+parentPort.postMessage({
+  kind: 'skipped',
+  catalogueSkipped: { rates: 3 + workerData.worker },
+  entities: [],
+})
 
 /** Wakes up tasks that wait in this thread: a later request may release an earlier one. */
 let released = () => undefined

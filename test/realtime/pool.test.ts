@@ -55,7 +55,11 @@ it('hands on what a worker tells unasked', async () => {
   const news: unknown[] = []
   await poolOf({ workers: 2, onNews: (told) => news.push(told) })
   await waitUntil('both', () => news.length === 2)
-  const told = [3, 4].map((rates) => ({ kind: 'skipped', catalogueSkipped: { rates } }))
+  const told = [3, 4].map((rates) => ({
+    kind: 'skipped',
+    catalogueSkipped: { rates },
+    entities: [],
+  }))
   expect(news).toEqual(expect.arrayContaining(told))
 })
 

@@ -44,7 +44,7 @@ const dialects: Readonly<Record<WireDialect, Codec<unknown>>> = {
 }
 const names: Readonly<Record<WireDialect, string>> = {
   json:
-    'start update release services cost redirect late event refund pretend ' +
+    'start update release services cost redirect late event refund refund-money pretend ' +
     'denied failed fraction no-session other-type not-json',
   keyvalue: 'kv-start kv-services kv-gap',
   xml: 'xml-start xml-services xml-doctype',

@@ -97,7 +97,7 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
 const FREE = {
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
   ...{ access: false, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
-  ...{ hasGroups: false, grouped: 0, covered: 0, coveredMicros: 0 },
+  ...{ carried: null, hasGroups: false, grouped: 0, covered: 0, coveredMicros: 0 },
 }
 
 /** A line that has used nothing yet. */
@@ -157,7 +157,7 @@ function sessionOf(
   reservation: Reservation,
 ): Session {
   return {
-    ...{ ...identity, state: 'open', openedMs: NOW_MS, expiresMs },
+    ...{ ...identity, state: 'open', openedMs: NOW_MS, client: null, expiresMs },
     ...{ lastNumber: 0, processed: 1, answered: [] },
     services: [
       {

@@ -39,7 +39,7 @@ function countDiameter(diameter: DiameterMetrics): void {
 }
 
 describe('metrics', () => {
-  it('name what is left out of the catalogue as it is now, and count who fails for it', async () => {
+  it('name what is left out of the catalogue now, and count who fails for it', async () => {
     const metrics = createMetrics(origin('realtime'))
     const reason = 'x'.repeat(300)
     const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }

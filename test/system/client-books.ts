@@ -11,8 +11,9 @@ export interface ClientOptions {
   name: string
   /** Connections, each with a session of its own at a time. */
   clients: number
-  /** Subscribers from `FIRST_SID` on. */
   subscribers: number
+  /** Of the first of them; `FIRST_SID` if not given. */
+  firstSid?: number
 }
 
 export interface ClientSession {
@@ -79,7 +80,8 @@ export class ClientBooks {
 
   open(): ClientSession {
     const index = this.sessions.length
-    const sid = FIRST_SID + (index % this.#options.subscribers)
+    const { subscribers, firstSid = FIRST_SID } = this.#options
+    const sid = firstSid + (index % subscribers)
     const id = `${this.#options.name}-${index}`
     const session = { id, sid, usedBytes: 0, grantedBytes: 0, isOpen: false }
     this.sessions.push(session)

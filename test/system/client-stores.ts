@@ -1,4 +1,4 @@
-/** What the books of a client are held against: the stores of a product that runs. */
+/** What the books of a client are held against: lines and balances in the stores of a product. */
 import { FIRST_AID, FIRST_SID } from '../../bench/population.ts'
 import { mongoSocketIn, mongoUrlOf } from '../../src/cli/stores.ts'
 import { runDirFor } from '../../src/embedded/run-dir.ts'
@@ -6,7 +6,8 @@ import type { Product, Started } from '../cli/product.ts'
 import type { ClientLine } from './client-books.ts'
 import { openBooks, withCatalog } from './exchange.ts'
 
-const SUBSCRIBERS = 40
+/** Of one client. */
+export const SUBSCRIBERS = 40
 /** Bytes of data that nobody uses up. */
 const DATA_PACK = 2
 const CREDIT = 2 ** 45
@@ -17,7 +18,14 @@ export const POPULATION = {
   credits: [{ prepaidIncludeId: DATA_PACK, amount: CREDIT }],
 }
 
-export function storesOf({ dataDir }: Product) {
+export interface StoreAddresses {
+  redisUrl: string
+  mongoUrl: string
+  database: string
+}
+
+/** The embedded stores of `tollgate start`. */
+export function storesOf({ dataDir }: Product): StoreAddresses {
   const runDir = runDirFor(dataDir)
   return {
     redisUrl: `unix://${runDir}/redis.sock`,
@@ -30,17 +38,22 @@ export function portOf({ realtime }: Started): number {
   return Number(new URL(realtime).port)
 }
 
-export async function linesOf(product: Product): Promise<ClientLine[]> {
-  return withCatalog(storesOf(product), (catalog) =>
-    catalog.lines.find({ type: 'realtime' }).toArray(),
+/** Lines of the subscribers of the n-th client, from 0. */
+export async function linesOf(stores: StoreAddresses, client = 0): Promise<ClientLine[]> {
+  const first = FIRST_SID + client * SUBSCRIBERS
+  const sid = { $gte: first, $lt: first + SUBSCRIBERS }
+  return withCatalog(stores, (catalog) =>
+    catalog.lines.find({ type: 'realtime', sid }).toArray(),
   ) as Promise<ClientLine[]>
 }
 
-export async function spentOf(product: Product): Promise<Map<number, number>> {
-  const books = await openBooks(storesOf(product).redisUrl)
+/** What these subscribers have spent, in bytes. */
+export async function spentOf(stores: StoreAddresses, client = 0): Promise<Map<number, number>> {
+  const books = await openBooks(stores.redisUrl)
   try {
     const spent = new Map<number, number>()
-    for (let index = 0; index < SUBSCRIBERS; index += 1) {
+    const first = client * SUBSCRIBERS
+    for (let index = first; index < first + SUBSCRIBERS; index += 1) {
       const { buckets } = await books.ownerOf(FIRST_AID + index, FIRST_SID + index)
       const data = buckets.filter(({ prepaidIncludeId }) => prepaidIncludeId === DATA_PACK)
       spent.set(

@@ -267,7 +267,7 @@ describe('a refund', () => {
     const given = await ask('event', 'refunded', 1, refund)
     expect(given).toMatchObject({ returnCode: 1, grantedVolume: 2 })
     expect((await ask('event', 'refunded', 1, refund)).text).toBe(given.text)
-    expect(await ask('event', 'refunded', 2, refund)).toMatchObject({ returnCode: -8 })
+    expect(await ask('event', 'refunded', 2, refund)).toMatchObject({ returnCode: -14 })
     expect(await moneyOf()).toBe(MONEY)
     expect(await linesOf('refunded', 2)).toMatchObject([
       { usagev: 2, aprice: 0.08, final_charge: 0.0936, payments: [{ cost: 0.08 }] },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
@@ -42,7 +42,7 @@ describe('a refund', () => {
     expect(given).toMatchObject({ reason: 'granted', services: [{ granted: 2_500_000 }] })
     expect(await bucket()).toEqual({ free: 1_000_000, spent: 0 })
     expect(await scene.charge(refund())).toEqual([given])
-    expect((await scene.charge(refund(2)))[0]?.reason).toBe('sessionClosed')
+    expect((await scene.charge(refund(2)))[0]?.reason).toBe('nothingToRefund')
     expect(await bucket()).toEqual({ free: 1_000_000, spent: 0 })
   })
 
@@ -65,6 +65,62 @@ describe('a refund', () => {
     for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS + 1)
     expect((await other.charge(refund()))[0]?.reason).toBe('unknownSession')
     expect(await bucket()).toEqual({ free: 970_000, spent: 30_000 })
+  })
+
+  const asked = (usaget: string, requested: number) => [
+    serviceRequest({ usaget, requested, ratingGroup: -1 }),
+  ]
+  const standalone = (sid: number, requestNumber = 0, micros = 250_000) =>
+    request('event', sid, requestNumber, asked('money', micros), {
+      ...{ refund: true, sessionId: 'alone' },
+    })
+
+  it('of no event credits the bucket, once, at any node', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    const [given] = await scene.charge(standalone(1))
+    expect(given).toMatchObject({ reason: 'granted', services: [{ granted: 250_000 }] })
+    expect(await scene.charge(standalone(1))).toEqual([given])
+    expect(await other.charge(standalone(1))).toEqual([given])
+    expect((await other.charge(standalone(1, 1)))[0]?.reason).toBe('nothingToRefund')
+    const [money] = (await scene.owner(1)).state.buckets
+    expect(money).toMatchObject({ credited: 1_250_000, spent: 0, free: 1_250_000 })
+    const reader = await openStreamReader(scene.ledger, 'reader')
+    const { entries } = await reader.read(100, 1)
+    expect(entries.flatMap(({ lines }) => lines)).toMatchObject([
+      { charged: -250_000, payments: [{ kind: 'creditedMoney', amount: -250_000 }] },
+    ])
+  })
+
+  it('of no event is refused beyond the limit, and under another session', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.credit(2, MONEY, 1_000_000)
+    expect((await scene.charge(standalone(1, 0, 1_000_001)))[0]?.reason).toBe('refundLimit')
+    expect((await scene.charge(standalone(1)))[0]?.reason).toBe('granted')
+    for (const node of [scene, other]) {
+      expect((await node.charge(standalone(2)))[0]?.reason).toBe('unknownSession')
+    }
+    await scene.charge(event)
+    const others = request('event', 2, 1, asked('data', 5), {
+      ...{ refund: true, sessionId: event.sessionId },
+    })
+    for (const node of [scene, other]) {
+      expect((await node.charge(others))[0]?.reason).toBe('unknownSession')
+    }
+    expect((await scene.owner(2)).state.buckets[0]).toMatchObject({ free: 1_000_000 })
+  })
+
+  it('of a part leaves the rest to be refunded, at any node', async () => {
+    await scene.credit(1, MONEY, 1_000_000)
+    await scene.charge(event)
+    const part = (requestNumber: number, units: number) =>
+      request('event', 1, requestNumber, asked('data', units), { refund: true })
+    expect((await scene.charge(part(1, 1_000_000)))[0]).toMatchObject({ reason: 'granted' })
+    const { free } = await bucket()
+    expect(free).toBeGreaterThan(970_000)
+    expect((await other.charge(part(2, 1_500_001)))[0]?.reason).toBe('refundLimit')
+    expect((await other.charge(part(3, 1_500_000)))[0]?.reason).toBe('granted')
+    expect(await bucket()).toEqual({ free: 1_000_000, spent: 0 })
+    expect((await scene.charge(part(4, 1)))[0]?.reason).toBe('nothingToRefund')
   })
 
   it('is in the stream as a line of its own', async () => {

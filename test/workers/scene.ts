@@ -172,6 +172,11 @@ const readProfile: ProfileReader = async ({ value }) => {
   return found === null ? null : { found, validUntilMs: found.toMs }
 }
 
+const CHARGE_SETTINGS = {
+  ...{ validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
+  ...{ refundMicrosMax: 1_000_000, refundUnitsMax: 10_000_000 },
+}
+
 /** On the slow lane, for as long as it takes. */
 const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
@@ -216,7 +221,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
       ...{ defaultTax: 'DEFAULT_VAT', mapTax: () => null, isFreeNumber: () => false },
       finder,
       profile: null,
-      settings: { validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
+      settings: CHARGE_SETTINGS,
       nowMs,
     }),
     isCatalogueLoaded: () => true,

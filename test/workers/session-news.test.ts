@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { createCatalogFeed } from '../../src/catalog/feed.ts'
@@ -34,7 +34,7 @@ async function listen(more: Partial<SessionNewsOptions> = {}) {
   const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent, clock })
   const told: SessionNews[] = []
   const watch = watchSessionNews({
-    ...{ feed, redis: ledger.redis, pollMs: POLL_MS, clock, log: silent },
+    ...{ feed, redis: ledger.redis, clock, log: silent },
     isThere: (sid, atMs) => isThere(catalog, sid, atMs),
     tell: (news) => told.push(news),
     ...more,
@@ -43,7 +43,17 @@ async function listen(more: Partial<SessionNewsOptions> = {}) {
   await waitUntil('hints are heard', () => watch.isListening())
   return {
     told,
-    async start() {
+    /** A poll that sees what is there now. */
+    poll: () => feed.pollNow(),
+    /** Polls for as long as a change may be held back, and one poll more. */
+    async settle() {
+      for (let polls = 0; polls < 4; polls += 1) await feed.pollNow()
+    },
+    async start(isPolling = true) {
+      if (!isPolling) {
+        await feed.pollNow()
+        return
+      }
       await feed.start()
       open.push(() => feed.stop())
     },
@@ -107,6 +117,71 @@ it('tells whether a subscriber who changed is still there', async () => {
   expect(await toldAfter(told, opened)).toEqual([still])
   // Its other revision holds.
   expect(await toldAfter(told, write({ to: '2026-04-01' }))).toEqual([still])
+})
+
+describe('one action that writes several documents', () => {
+  const from = new Date(NOW_MS)
+
+  it('of a subscriber is told once, although each is seen by another poll', async () => {
+    const { catalog } = stores
+    const before = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
+    const { told, start, poll, settle } = await listen()
+    await start(false)
+    // As closeandnew does it: the new revision, then the end of the one before.
+    await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70, from })
+    await poll()
+    await writeEntity(catalog, 'subscribers', { ...before, to: from }, replace)
+    await poll()
+    await settle()
+    expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
+    await settle()
+    expect(told).toHaveLength(1)
+  })
+
+  it('of the catalogue is told once', async () => {
+    const { catalog } = stores
+    const before = await insertEntity(catalog, 'plans', { name: 'CUT' })
+    const { told, start, poll, settle } = await listen()
+    await start(false)
+    await insertEntity(catalog, 'plans', { name: 'CUT', from })
+    await poll()
+    await poll()
+    await writeEntity(catalog, 'plans', { ...before, to: from }, replace)
+    await settle()
+    await settle()
+    expect(told).toEqual([{ kind: 'reauthorizeAll' }])
+  })
+
+  it('is told in the end, even if changes follow each other without a pause', async () => {
+    const { catalog } = stores
+    let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
+    const { told, start, poll } = await listen()
+    await start(false)
+    for (let count = 0; count < 25; count += 1) {
+      const next = { ...stored, barred: count % 2 === 0 }
+      stored = await writeEntity(catalog, 'subscribers', next, replace)
+      await poll()
+    }
+    expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
+  })
+
+  it('of an account stands for its subscribers, and for top-ups meanwhile', async () => {
+    const { catalog, ledger } = stores
+    const { told, start, poll, settle } = await listen()
+    await start(false)
+    await insertEntity(catalog, 'subscribers', ACCOUNT)
+    await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
+    await poll()
+    await topUp(ledger, 7, 70, 100, 'pending')
+    // Hints come in their order.
+    await topUp(ledger, 8, 80, 100, 'other')
+    await waitUntil('the other hint', () => told.length > 0)
+    await settle()
+    expect(told).toEqual([
+      { kind: 'reauthorize', aid: 8, sid: 80 },
+      { kind: 'reauthorize', aid: 7, sid: 0 },
+    ])
+  })
 })
 
 it('tells of an account with all its subscribers', async () => {

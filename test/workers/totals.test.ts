@@ -82,13 +82,13 @@ describe('usage as the total of the session', () => {
     const at = (seconds: number) => ({ eventTimeMs: endMs + seconds * 1000, eventTimeGiven: true })
     scene.clock.set(endMs - 30_000)
     await charge(request('start', 7, 0, [call(600)], at(-30)))
-    // 30 s and 70 s: one minute and the access price, and two minutes.
+    // 30 s and 70 s: the access price and two minutes, the first of which goes on after the end.
     const [split] = await charge(request('update', 7, 1, [call(600, 100, true)], at(70)))
-    expect(split).toMatchObject({ cost: 350_000 })
+    expect(split).toMatchObject({ cost: 250_000 })
     await charge(request('update', 7, 2, [call(-1, 160, true)], at(130)))
     const [end] = await charge(request('release', 7, 3, [call(-1, 161, true)], at(131)))
-    expect(end).toMatchObject({ cost: 450_000 })
-    expect(await money()).toEqual([{ spent: 450_000, reserved: 0, free: 9_550_000 }])
+    expect(end).toMatchObject({ cost: 350_000 })
+    expect(await money()).toEqual([{ spent: 350_000, reserved: 0, free: 9_650_000 }])
   })
 
   it('that could not be charged is part of the next one', async () => {

@@ -14,7 +14,7 @@ import { explain } from '../../domain/explain.ts'
 import { groupUnits } from '../../domain/lines.ts'
 import { decimalText } from '../../domain/money.ts'
 import { identifierValue } from '../../domain/reported.ts'
-import { balanceValues } from './balance-values.ts'
+import { balanceValues, remainingMicros } from './balance-values.ts'
 import {
   type Answer,
   type AnswerReader,
@@ -94,7 +94,9 @@ const readers = {
     const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
     return ratingGroup < 0 ? undefined : ratingGroup
   },
-  /** What tells services of one rating group apart, a number or several; if the request named any. */
+  /**
+   * What tells services of one rating group apart, a number or several; if the request named any.
+   */
   service_identifier: ({ outcome }, service) => {
     const { serviceIdentifier } = service ?? outcome.services[0] ?? NO_SERVICE
     return identifierValue(serviceIdentifier) ?? undefined
@@ -178,12 +180,31 @@ const readers = {
   billrun_pretend: ({ echo }) => echo.pretend,
   /** Those of the subscriber, where they are asked for. */
   balances: ({ outcome }) => outcome.balances?.map(balanceValues),
+  /** Money that is free for the services of the request; if there is any such balance. */
+  remaining_balance: (answer) => {
+    const remaining = remainingMicros(answer.outcome.balances)
+    return remaining === null ? undefined : new NumberText(decimalText(remaining))
+  },
+  /** 1 if that is below `realtime.low_balance_threshold`, else 0. */
+  low_balance: (answer, service) => {
+    const remaining = remainingMicros(answer.outcome.balances)
+    const { lowBalanceMicros } = settingsOf(answer, service)
+    if (remaining === null || lowBalanceMicros === undefined) return undefined
+    return remaining < lowBalanceMicros ? 1 : 0
+  },
 } as const satisfies Record<string, AnswerReader>
 
 export type AnswerFieldName = keyof typeof readers
 
 /** Every row field by its name. */
 export const answerFields: Readonly<Record<AnswerFieldName, AnswerReader>> = readers
+
+/** Those for which the request has to ask for the balances. */
+export const balanceFields: ReadonlySet<string> = new Set<AnswerFieldName>([
+  'balances',
+  'remaining_balance',
+  'low_balance',
+])
 
 /** What fields are absent without, of those that most answers have none of. */
 export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> = {
@@ -244,7 +265,9 @@ function grantedVolume(answer: Answer, service: ServiceOutcome | null): AnswerVa
   return grantOf(answer, service)?.granted
 }
 
-/** Only a grant is valid for some time: where none was asked for it is 0 units, which may be told. */
+/**
+ * Only a grant is valid for some time: where none was asked for it is 0 units, which may be told.
+ */
 function hasGrant(answer: Answer, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false

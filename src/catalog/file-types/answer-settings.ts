@@ -2,6 +2,7 @@
  * What answers have beside the outcome, by the section `realtime` of a file type: of a usage type,
  * then of all, then of the installation (the read rule of spec/realtime.md 1.5).
  */
+import { microsFrom } from '../../domain/money.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import {
   isObject,
@@ -18,9 +19,10 @@ import type { ReturnCodes } from './return-codes.ts'
 const HOLDING = 'quota_holding_time'
 const THRESHOLD = 'quota_threshold'
 const FINAL_UNIT = 'final_unit'
+const LOW_BALANCE = 'low_balance_threshold'
 
 /** The keys of `realtime`, and of each usage type in it, that are read here. */
-export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT] as const
+export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT, LOW_BALANCE] as const
 
 /** Seconds, as the network takes them (32 bits). */
 const HOLDING_SECONDS_MAX = 2 ** 32 - 1
@@ -57,6 +59,7 @@ function settingsOf(section: RuleFields, path: string, base: AnswerSettings): An
       ? base.finalUnit
       : compileFinalUnit(finalUnit, `${path}.${FINAL_UNIT}`),
     currencyCode: base.currencyCode,
+    lowBalanceMicros: moneyAt(section, LOW_BALANCE, path) ?? base.lowBalanceMicros,
     returnCodes: base.returnCodes,
   }
 }
@@ -69,6 +72,16 @@ function numberAt(section: RuleFields, key: string, path: string, max: number): 
     return value === 0 ? 0 : value
   }
   throw new RuleError(`${path}.${key}`, `must be a whole number from 0 to ${max}`)
+}
+
+/** Micros of an amount of the currency; null if there is none. */
+function moneyAt(section: RuleFields, key: string, path: string): number | null {
+  const value = Object.hasOwn(section, key) ? section[key] : undefined
+  if (isUnset(value)) return null
+  const isScalar = typeof value === 'number' || typeof value === 'string'
+  const micros = isScalar ? microsFrom(value) : null
+  if (micros !== null && micros >= 0) return micros
+  throw new RuleError(`${path}.${key}`, 'must be an amount of money from 0 with at most 6 decimals')
 }
 
 export const FINAL_UNIT_KEYS = ['action', 'address_type', 'address', 'filters']

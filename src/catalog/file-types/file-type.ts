@@ -16,6 +16,8 @@ export type Message = Readonly<Record<string, unknown>>
 export interface FieldProblem {
   field: string
   why: string
+  /** The field is there more often than it may be. */
+  isTooMany?: true
 }
 
 /** Syntax of key-value text, both directions. */
@@ -111,6 +113,8 @@ export interface AnswerSettings {
   finalUnit: FinalUnitAction
   /** ISO 4217 numeric; 999 for none. */
   currencyCode: number
+  /** Below it a balance is low; without it nothing is said of that. */
+  lowBalanceMicros?: number | undefined
   returnCodes: Readonly<Record<Reason, number>>
 }
 

@@ -16,6 +16,15 @@ export class Findings {
   problem: FieldProblem | null = null
   /** Path of the entry that is read, with a point at its end; empty outside a list of services. */
   prefix = ''
+  /** Whether volumes that are too large count as the largest one: they only ask for a grant. */
+  isClamping = false
+
+  /** Base units of a volume beyond 2^53 - 1. */
+  tooLarge(field: string, why: string): number {
+    if (this.isClamping) return Number.MAX_SAFE_INTEGER
+    this.fail(field, why)
+    return 0
+  }
 
   fail(field: string, why: string): void {
     this.problem ??= { field: `${this.prefix}${field}`, why }
@@ -24,6 +33,12 @@ export class Findings {
   /** Of the entry that is read as a whole, or of the message. */
   failEntry(why: string): void {
     this.problem ??= { field: this.prefix === '' ? 'body' : this.prefix.slice(0, -1), why }
+  }
+
+  /** Of a list that has more members than may be; the first that is too many is named. */
+  failTooMany(list: string, max: number): void {
+    const why = `is beyond the ${max} services that one request may have`
+    this.problem ??= { field: `${list}.${max}`, why, isTooMany: true }
   }
 
   /** Text, or a whole number as its text; empty if absent. */

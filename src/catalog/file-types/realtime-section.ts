@@ -11,6 +11,7 @@ const SCOPED_KEYS = [
   'quota_holding_time',
   'quota_threshold',
   'final_unit',
+  'low_balance_threshold',
 ]
 const GENERAL_KEYS = [
   'postpay_charge',

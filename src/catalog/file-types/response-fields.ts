@@ -2,11 +2,12 @@
 
 import type { ServiceOutcome } from '../../domain/charge-outcome.ts'
 import { RuleError } from '../../rating/rule-error.ts'
-import { isObject, isUnset, objectAt, textAt } from '../../rating/rule-fields.ts'
+import { isObject, isUnset, objectAt, type RuleFields, textAt } from '../../rating/rule-fields.ts'
 import {
   type AnswerFieldName,
   answerFields,
   answerMethods,
+  balanceFields,
   fieldNeeds,
   hasParts,
   partOf,
@@ -31,6 +32,7 @@ export interface ResponseField {
   read: AnswerReader
   /** Whether another entry may give the same name its value where this one's do not hold. */
   isConditional: boolean
+  /** Whether it, or a condition of it, reads the balances. */
   isBalances: boolean
   /** As `ResponseNode.needs`. */
   needs: AnswerTest | undefined
@@ -53,7 +55,7 @@ export function compileResponseField(document: unknown, path: string): ResponseF
   const { usaget } = field
   const read = withDefault(sourceOf(field, path), field, path)
   if (!isUnset(usaget)) return partField(field, names, read, path)
-  const isBalances = field['row_field_name'] === 'balances'
+  const isBalances = readsBalances(field)
   const needs = needsOf(field)
   const { conditions } = field
   if (conditions === undefined || conditions === null) {
@@ -70,6 +72,13 @@ export function compileResponseField(document: unknown, path: string): ResponseF
     isBalances,
     needs: test,
   }
+}
+
+function readsBalances({ row_field_name, conditions }: RuleFields): boolean {
+  const names = Array.isArray(conditions)
+    ? conditions.map((each) => (isObject(each) ? (each['field_name'] ?? each['src_field']) : ''))
+    : []
+  return [row_field_name, ...names].some((name) => balanceFields.has(String(name)))
 }
 
 /** Of a part of the service, by its usage type; left out where the service has no such part. */

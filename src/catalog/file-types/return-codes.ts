@@ -21,6 +21,8 @@ const reasonsOf = {
   number_reused: ['numberReused'],
   barred: ['barred'],
   total_below: ['totalBelow'],
+  refund_limit: ['refundLimit'],
+  nothing_to_refund: ['nothingToRefund'],
   malformed: ['malformed'],
   overloaded: ['overloaded', 'contention'],
   store_down: ['storeDown', 'corrupt'],

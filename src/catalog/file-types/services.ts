@@ -77,7 +77,7 @@ export function readServices(
   const members: readonly unknown[] = Array.isArray(list) ? list : [list]
   const { name } = plan.list
   if (members.length > form.servicesMax) {
-    findings.fail(name, `must have at most ${form.servicesMax} services`)
+    findings.failTooMany(name, form.servicesMax)
     return found
   }
   if (members.length === 0 && opens(form.record.kind)) {
@@ -249,7 +249,7 @@ function readRequested(
   // A release asks for nothing more, whatever some network elements put there.
   if (kind === 'release') return -1
   if (kind === 'update' && plan.asking?.read(scope) === undefined && plan.asking !== null) return -1
-  const requested = rule.requested.read(scope, findings)
+  const requested = askedUnits(rule, scope, kind, findings)
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
   if (absent < 0 && opens(kind) && !isSkipped) {
@@ -257,6 +257,22 @@ function readRequested(
     findings.fail(rule.requested.name, why)
   }
   return absent
+}
+
+/**
+ * Whoever asks for more than can be counted gets what can be granted. An event is debited as a
+ * whole, so that its units have to be exact.
+ */
+function askedUnits(
+  rule: UsageRule | PartRule,
+  scope: Scope,
+  kind: RequestKind,
+  findings: Findings,
+): number {
+  findings.isClamping = kind !== 'event'
+  const units = rule.requested.read(scope, findings)
+  findings.isClamping = false
+  return units
 }
 
 /** Units reported; -1 if none are. */
@@ -322,7 +338,7 @@ function partRequested(
   if (requested < 0) return -1
   // Who asks for nothing of a service asks for no other units of it.
   if (requested === 0) return rule.role === 'beside' ? -1 : 0
-  const own = rule.requested.read(scope, findings)
+  const own = askedUnits(rule, scope, kind, findings)
   if (own >= 0 || rule.role === 'beside') return own
   return rule.role === 'preferred' ? requested : rule.defaults[kind]
 }

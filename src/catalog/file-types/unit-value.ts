@@ -13,7 +13,7 @@ const WHOLE = /^[+-]?\d{1,19}$/
 const NOT_AN_AMOUNT = `must have ${DIGITS}, a whole number, and perhaps ${EXPONENT}`
 const NEGATIVE = 'must not be negative'
 const TOO_FINE = 'must be whole micros: at most 6 decimals'
-const TOO_LARGE = 'is more than 2^53 - 1 micros'
+export const TOO_MANY_MICROS = 'is more than 2^53 - 1 micros'
 /** More decimals than Value-Digits has digits leave less than a micro, or nothing at all. */
 const SHIFT_MAX = 20
 
@@ -31,7 +31,7 @@ export function microsOfUnitValue(value: unknown): number | string {
   if (digits < 0n) return NEGATIVE
   if (digits === 0n) return 0
   const shift = Number(exponent) + MICROS_DIGITS
-  if (shift > SHIFT_MAX) return TOO_LARGE
+  if (shift > SHIFT_MAX) return TOO_MANY_MICROS
   if (shift < -SHIFT_MAX) return TOO_FINE
   return shift < 0 ? divided(digits, 10n ** BigInt(-shift)) : counted(digits * 10n ** BigInt(shift))
 }
@@ -48,5 +48,5 @@ function divided(digits: bigint, divisor: bigint): number | string {
 
 function counted(micros: bigint): number | string {
   const number = Number(micros)
-  return Number.isSafeInteger(number) ? number : TOO_LARGE
+  return Number.isSafeInteger(number) ? number : TOO_MANY_MICROS
 }

@@ -5,7 +5,7 @@
 import { parseDecimal } from '../../domain/money.ts'
 import { RuleError } from '../../rating/rule-error.ts'
 import { isUnset } from '../../rating/rule-fields.ts'
-import { microsOfUnitValue, UNIT_VALUE } from './unit-value.ts'
+import { microsOfUnitValue, TOO_MANY_MICROS, UNIT_VALUE } from './unit-value.ts'
 
 /**
  * Base units in one of it. `hhmmss` writes seconds as a clock does: `013000`, or `01:30:00`;
@@ -56,6 +56,11 @@ export function isDecimalUnit(unit: string): boolean {
 const NOT_A_NUMBER = 'must be a number from 0 up'
 const TOO_LARGE = 'is more than 2^53 - 1 base units'
 const CHARS_MAX = 64
+
+/** Whether `toBaseUnits` has refused a number only because it is too large. */
+export function isTooLarge(why: string): boolean {
+  return why === TOO_LARGE || why === TOO_MANY_MICROS
+}
 
 /**
  * A number or its text as base units, up to 2^53 - 1; a fraction of one is rounded up. Else the

@@ -7,7 +7,7 @@ import { RuleError } from '../../rating/rule-error.ts'
 import { isObject, isUnset, listAt, objectAt } from '../../rating/rule-fields.ts'
 import type { Findings } from './findings.ts'
 import { type Path, pathAt, type Scope } from './paths.ts'
-import { baseUnitsOf } from './units.ts'
+import { baseUnitsOf, isTooLarge } from './units.ts'
 
 export interface VolumeTerm {
   /** The first of its fields, for errors. */
@@ -72,6 +72,7 @@ function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
       if (value === undefined || value === '') return -1
       const units = toBaseUnits(value)
       if (typeof units === 'number') return units
+      if (isTooLarge(units)) return findings.tooLarge(name, units)
       findings.fail(name, units)
       return 0
     },
@@ -134,7 +135,6 @@ export function membersOf(list: Path, scope: Scope): readonly Scope[] {
 }
 
 function added(sum: number, units: number, name: string, findings: Findings): number {
-  if (Number.isSafeInteger(sum + units)) return sum + units
-  findings.fail(name, TOO_LARGE)
-  return sum
+  const total = sum + units
+  return Number.isSafeInteger(total) ? total : findings.tooLarge(name, TOO_LARGE)
 }

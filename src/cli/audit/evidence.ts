@@ -1,4 +1,4 @@
-/** All that is known of an account whose audit has failed: what stands in the ledger, and on record. */
+/** All that is known of an account whose audit has failed: in the ledger, and on record. */
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import type { RealtimeLineDocument } from '../../catalog/line-document.ts'

@@ -1,6 +1,6 @@
 /** Says of an account which sessions and lines are behind its differences, and what mends them. */
 import type { BalanceLineDocument } from '../../catalog/documents.ts'
-import { amountTaken, type RealtimeLineDocument } from '../../catalog/line-document.ts'
+import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
 import { amountText } from '../owners.ts'
 import type { AccountEvidence, StandingLine } from './evidence.ts'
@@ -90,7 +90,7 @@ function unknownLines(
       const left = missing.get(key) ?? 0
       if (left <= 0) continue
       isNeeded = true
-      missing.set(key, left - amountTaken(payment))
+      missing.set(key, left - amountsOfPayment(payment).spent)
     }
     return isNeeded
   })

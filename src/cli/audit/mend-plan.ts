@@ -4,7 +4,13 @@
  * line. Lines of segments that stand in a session follow the session from then on.
  */
 
-import { amountTaken } from '../../catalog/line-document.ts'
+import { projectedBuckets } from '../../catalog/balance-document.ts'
+import {
+  amountsOfPayment,
+  debtsOfLine,
+  type PaymentDocument,
+  paymentDocument,
+} from '../../catalog/line-document.ts'
 import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
@@ -74,8 +80,11 @@ function planOwner(
   const sessions = renumbered(evidence, different)
   const versions = projected.map(({ v }) => v)
   const isBehind = projected.some((document) => isOther(document, state))
-  const isSettled = buckets.length === 0 && sessions.length === 0 && isZero(debt)
-  const isMissing = state.buckets.some(({ id }) => projected.every((one) => one.bucket_id !== id))
+  const isDebtSame = isZero(debt) && after.owed === state.owed && after.repaid === state.repaid
+  const isSettled = buckets.length === 0 && sessions.length === 0 && isDebtSame
+  const isMissing = projectedBuckets(state).some(({ id }) =>
+    projected.every((one) => one.bucket_id !== id),
+  )
   if (isSettled && !isBehind && !isMissing) return null
   after.version = Math.max(state.version, ...versions) + 1
   return { owner: state, after, buckets, debt, sessions }
@@ -107,10 +116,11 @@ function bucketsOf({ state, sums, projected }: OwnerEvidence, unsettled: string[
 }
 
 function planBucket(before: Bucket, sums: BucketSums, deltas: Deltas): BucketPlan | null {
-  const { lost, all } = deltas.of(before.id)
-  const onLines = sums.spent - all
-  const spent = before.spent + lost + Math.max(0, onLines - before.spent)
-  const credited = Math.max(before.credited, sums.credited)
+  const usage = deltas.spent(before.id)
+  const refunds = deltas.credited(before.id)
+  const onLines = { spent: sums.spent - usage.all, credited: sums.credited - refunds.all }
+  const spent = before.spent + usage.lost + Math.max(0, onLines.spent - before.spent)
+  const credited = before.credited + refunds.lost + Math.max(0, onLines.credited - before.credited)
   const spentAhead = sums.spent - before.spent
   const creditedAhead = sums.credited - before.credited
   const missing = before.limit === 0 ? spent + before.reserved - credited : 0
@@ -123,8 +133,8 @@ function planBucket(before: Bucket, sums: BucketSums, deltas: Deltas): BucketPla
   }
   after.free = after.credited - after.spent - after.reserved
   const mended = {
-    credited: after.credited - sums.credited,
-    spent: after.spent - onLines,
+    credited: after.credited - onLines.credited,
+    spent: after.spent - onLines.spent,
     ...{ owed: isUnits ? 0 : unpaid, repaid: 0 },
   }
   const isSame = after.spent === before.spent && after.credited === before.credited
@@ -175,43 +185,61 @@ function renumbered(
   })
 }
 
+/** `lost`: without those where the segment has more. */
+interface Excess {
+  lost: number
+  all: number
+}
+
 /** By how much lines on record exceed the segments that they are of. */
 class Deltas {
-  readonly debt = { lost: 0, all: 0 }
-  readonly #buckets = new Map<number, { lost: number; all: number }>()
+  readonly debt: Excess = { lost: 0, all: 0 }
+  readonly #spent = new Map<number, Excess>()
+  /** By refunds. */
+  readonly #credited = new Map<number, Excess>()
 
   constructor(different: readonly StandingLine[], sid: number) {
     for (const { standing, recorded } of different) this.#add(standing, recorded, sid)
   }
 
-  /** `lost`: without those where the segment has more. */
-  of(bucketId: number): { lost: number; all: number } {
-    return this.#buckets.get(bucketId) ?? { lost: 0, all: 0 }
+  spent(bucketId: number): Excess {
+    return this.#spent.get(bucketId) ?? { lost: 0, all: 0 }
+  }
+
+  credited(bucketId: number): Excess {
+    return this.#credited.get(bucketId) ?? { lost: 0, all: 0 }
   }
 
   #add(standing: StandingLine['standing'], recorded: StandingLine['recorded'], sid: number): void {
-    const paid = new Map<number, number>()
-    const add = (id: number, amount: number) => paid.set(id, (paid.get(id) ?? 0) + amount)
+    const spent = new Map<number, number>()
+    const credited = new Map<number, number>()
     const isOurs = (isShared: boolean) => (isShared ? sid === 0 : standing.sid === sid)
-    for (const { owner, bucketId, amount } of standing.payments) {
-      if (isOurs(owner === 1)) add(bucketId, -amount)
+    const take = (payment: PaymentDocument, sign: 1 | -1) => {
+      if (!isOurs(payment.owner === 'account')) return
+      const { bucket_id: id } = payment
+      const amounts = amountsOfPayment(payment)
+      spent.set(id, (spent.get(id) ?? 0) + sign * amounts.spent)
+      credited.set(id, (credited.get(id) ?? 0) + sign * amounts.credited)
     }
-    for (const payment of recorded?.payments ?? []) {
-      if (isOurs(payment.owner === 'account')) add(payment.bucket_id, amountTaken(payment))
-    }
-    for (const [id, amount] of paid) {
-      const { lost, all } = this.of(id)
-      this.#buckets.set(id, { lost: lost + Math.max(0, amount), all: all + amount })
-    }
-    if (standing.sid !== sid) return
-    const owed = (recorded?.debt_micros ?? 0) - standing.debt
-    this.debt.lost += Math.max(0, owed)
-    this.debt.all += owed
+    for (const payment of standing.payments) take(paymentDocument(payment), -1)
+    for (const payment of recorded?.payments ?? []) take(payment, 1)
+    for (const [id, amount] of spent) this.#spent.set(id, more(this.spent(id), amount))
+    for (const [id, amount] of credited) this.#credited.set(id, more(this.credited(id), amount))
+    if (!isOurs(sid === 0)) return
+    const { debt, accountDebt } = standing
+    const onRecord = recorded === null ? { subscriber: 0, account: 0 } : debtsOfLine(recorded)
+    const owed =
+      sid === 0 ? onRecord.account - accountDebt : onRecord.subscriber - (debt - accountDebt)
+    Object.assign(this.debt, more(this.debt, owed))
   }
 }
 
+function more({ lost, all }: Excess, amount: number): Excess {
+  return { lost: lost + Math.max(0, amount), all: all + amount }
+}
+
 function isOther(document: OwnerEvidence['projected'][number], state: OwnerState): boolean {
-  const bucket = state.buckets.find(({ id }) => id === document.bucket_id)
+  const bucket = projectedBuckets(state).find(({ id }) => id === document.bucket_id)
   if (bucket === undefined)
     return document.counter === '' || document.bucket_id >= state.nextBucketId
   const { v, credited, spent, reserved, free, owner } = document

@@ -1,7 +1,7 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
-import { type BalanceDocument, debtBucket } from '../../catalog/balance-document.ts'
+import { type BalanceDocument, projectedBuckets } from '../../catalog/balance-document.ts'
 import { amountsOfLine, type LineDocument } from '../../catalog/documents.ts'
-import { amountTaken, debtsOfLine } from '../../catalog/line-document.ts'
+import { amountsOfPayment, debtsOfLine } from '../../catalog/line-document.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 
@@ -57,7 +57,9 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
   for (const payment of line.payments) {
     const payer = payment.owner === 'account' ? shared : owner
     const sums = sumsOf(payer, payment.bucket_id)
-    sums.spent += amountTaken(payment)
+    const { spent, credited } = amountsOfPayment(payment)
+    sums.spent += spent
+    sums.credited += credited
     sums.isCounter ||= payment.counter !== undefined
   }
 }
@@ -105,7 +107,7 @@ export function checkProjection(
   projected: readonly BalanceDocument[],
 ): Difference[] {
   const { aid, sid } = owner
-  const buckets = owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
+  const buckets = projectedBuckets(owner)
   const documents = new Map(projected.map((document) => [document.bucket_id, document]))
   const known = new Set(buckets.map(({ id }) => id))
   // The last projection of a counter that was dropped stays for good.

@@ -80,7 +80,10 @@ function quoteUsage(
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
-    settings: { validityMs: 1000, graceMs: 0, replayMs: 0 },
+    settings: {
+      ...{ validityMs: 1000, graceMs: 0, replayMs: 0 },
+      ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+    },
   }
   const request = requestOf(usage)
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }

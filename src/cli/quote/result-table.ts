@@ -31,6 +31,8 @@ function stepText(step: RatingStep): string {
       const each = `${intervals} × ${price} per ${interval}`
       return `    tier ${tier}: ${units} units, ${each} = ${amount}`
     }
+    case 'begun':
+      return `    of the interval that began before: ${step.units} units, sold already`
     case 'beyond':
       return `    beyond the last tier: ${step.units} units, free`
     case 'access':
@@ -41,6 +43,10 @@ function stepText(step: RatingStep): string {
       return `    minimum charge: ${step.amount}`
     case 'rounding':
       return `    rounded (${step.mode}) to ${step.to}: ${step.amount}`
+    case 'credited':
+      return `    of the minimum charge, paid before: ${step.amount}`
+    case 'earlier':
+      return `    the ${step.units} units before, paid already: ${step.amount}`
     default:
       return `  paid by ${payerText(step)}: ${step.units ?? step.money}${unitsText(step)}`
   }

@@ -33,7 +33,10 @@ import { unitDigitsOf } from './unit-digits.ts'
 /** The time of an event that says none. */
 const DEFAULT_URT = '2026-01-01T00:00:00Z'
 /** A case has no network element that could be late. */
-const SETTINGS = { validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS }
+const SETTINGS = {
+  ...{ validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS },
+  ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+}
 
 /** Owners and a session that one request finds, and leaves. */
 interface Place {

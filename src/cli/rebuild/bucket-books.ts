@@ -1,7 +1,7 @@
 /** What is on record of one bucket, and how much of it is given back after a loss. Pure. */
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/documents.ts'
-import { amountTaken, type PaymentDocument } from '../../catalog/line-document.ts'
+import { amountsOfPayment, type PaymentDocument } from '../../catalog/line-document.ts'
 import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/counters.ts'
@@ -35,6 +35,9 @@ export class BucketBooks {
   #projected: Bucket | null = null
   /** Paid for usage, or for debt out of a top-up, by all lines. */
   #paid = 0
+  /** Credited by refunds, and by all lines; the projection may have it or not. */
+  #refunded = 0
+  #creditedByLines = 0
   /** By operations that the projection does not have yet; counted in another account, too. */
   #newerCredited = 0
   #newerSpent = 0
@@ -56,7 +59,10 @@ export class BucketBooks {
 
   /** `at`: of the usage. */
   addPayment(payment: PaymentDocument, at: unknown): void {
-    this.#paid += amountTaken(payment)
+    const { spent, credited } = amountsOfPayment(payment)
+    this.#paid += spent
+    this.#refunded += credited
+    this.#creditedByLines += credited
     this.#isMoney = payment.usagev === undefined
     this.#isCounter ||= payment.counter !== undefined
     this.#lastPaidMs = Math.max(this.#lastPaidMs, at instanceof Date ? at.getTime() : 0)
@@ -75,6 +81,7 @@ export class BucketBooks {
       spent: line.repaid + (line.counted ?? 0),
     }
     this.#paid += spent
+    this.#creditedByLines += credited
     this.#isCounter ||= line.counter !== undefined
     // The projection of a version has all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
@@ -104,7 +111,7 @@ export class BucketBooks {
     if (this.#projected === null && this.#unreadable > 0) lose('top-ups cannot be read', 0)
     this.#isMoney = base.kind !== 'units'
     const { credited: known, spent: knownSpent, reserved: voided, limit } = base
-    const proven = known + this.#newerCredited
+    const proven = this.#provenCredit(known)
     if (proven < 0) lose('more was taken away than is known to have been credited', -proven)
     const credited = Math.max(0, proven)
     // Archived lines are in the projection only, and the newest perhaps in the lines only.
@@ -118,6 +125,15 @@ export class BucketBooks {
     const bucket = { ...base, toMs: ends, credited, spent, reserved: 0, free: credited - spent }
     const ahead = { credited: credited - known, spent: spent - knownSpent }
     return { restored: { bucket, voided, ahead, isNew: this.#projected === null }, losses }
+  }
+
+  /**
+   * A refund does not say of which version its line is: what lines have more than the projection is
+   * credit of refunds, as far as there were any.
+   */
+  #provenCredit(known: number): number {
+    const operated = known + this.#newerCredited
+    return Math.max(operated, Math.min(this.#creditedByLines, operated + this.#refunded))
   }
 
   #isPast(bucket: Bucket | null, countersSinceMs: number): boolean {

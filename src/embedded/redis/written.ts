@@ -29,7 +29,7 @@ const REPLY_MS = 2_000
 const POLL_MS = 50
 /** An ordinary stop takes less. */
 const NOTICE_MS = 1_000
-/** Each look holds writes back for so long: nothing is executed between the last one and the end. */
+/** Each look holds writes back for so long: nothing is executed between the last and the end. */
 const PAUSE_MS = 2_000
 
 /**

@@ -10,8 +10,8 @@
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
 --         profile (-1: any), H key of the shared owner, H owners, H 1 if there is more than owners
 --         more, if there is: H 1 if it wants the turn upon a conflict; then the counts of what
---                     follows the owners: H shared states, H operations, H moves, H claims,
---                     H records
+--                     follows the owners: H shared states, H operations (2: none, but what
+--                     is credited to buckets may change), H moves, H claims, H records
 --         per owner:  H key, d expected profile fence (-1: any), H sessions, (name), (state);
 --                     per session: (field), (packed session)
 --         shared:     (name), (state)

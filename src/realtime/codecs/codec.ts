@@ -26,6 +26,8 @@ export interface DecodeError {
   /** Path of the field, such as `services.1.usagev`; `body` for the message as a whole. */
   field: string
   why: string
+  /** The field is there more often than it may be. */
+  isTooMany?: true
 }
 
 /**

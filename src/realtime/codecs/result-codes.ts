@@ -16,6 +16,8 @@ export const httpStatus = {
   numberReused: 200,
   barred: 200,
   totalBelow: 200,
+  refundLimit: 200,
+  nothingToRefund: 200,
   malformed: 400,
   overloaded: 503,
   contention: 503,

@@ -30,6 +30,8 @@ export interface Capabilities {
   readonly originRealm: string
   /** Whether it names credit control as an application of 3GPP's. */
   readonly isVendorSpecific: boolean
+  /** Origin-State-Id; 0: none. */
+  readonly stateId: number
 }
 
 /** What of the node itself is in its CEA. */
@@ -64,7 +66,8 @@ export function readCapabilities(
   const { isVendorSpecific } = applications
   const originHost = identityOf(avps, avpCode.originHost)
   const originRealm = identityOf(avps, avpCode.originRealm)
-  return { capabilities: { originHost, originRealm, isVendorSpecific }, problem: null }
+  const stateId = uint32Of(avps, avpCode.originStateId) ?? 0
+  return { capabilities: { originHost, originRealm, isVendorSpecific, stateId }, problem: null }
 }
 
 const NO_COMMON_APPLICATION: Problem = {

@@ -5,6 +5,7 @@ import { baseAnswer, type Problem, problemAnswer } from '../codecs/diameter-wire
 import {
   textAvp,
   uint32Avp,
+  uint32Of,
   type WireAvp,
   type WireMessage,
   writeMessage,
@@ -23,7 +24,7 @@ import {
 } from './peer-machine.ts'
 import { Reading } from './reading.ts'
 import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
-import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage } from './sort-message.ts'
+import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage, whyOf } from './sort-message.ts'
 import type { DiameterConnection, Surroundings } from './surroundings.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
@@ -53,6 +54,7 @@ export class PeerConnection implements DiameterConnection {
   originHost = ''
   originRealm = ''
   peer: Peer | null = null
+  stateId = 0
   readonly remoteAddress: string
 
   readonly #socket: Socket
@@ -168,10 +170,14 @@ export class PeerConnection implements DiameterConnection {
         break
       case 'dwr':
       case 'dpr': {
-        const { problem } = checkedAvps(bytes, REQUIRED[kind])
+        const checked = checkedAvps(bytes, REQUIRED[kind])
+        const { problem } = checked
         const why = this.state === 'waitCer' ? 'no CER' : 'DPR of the peer'
-        if (problem === null) this.#step(kind, { why, bytes })
-        else this.#step('request', { why, bytes, problem })
+        if (problem !== null) this.#step('request', { why, bytes, problem })
+        else {
+          this.#step(kind, { why, bytes })
+          if (this.#isUp) this.#noteState(uint32Of(checked.avps, avpCode.originStateId))
+        }
         break
       }
       case 'dwa':
@@ -204,11 +210,18 @@ export class PeerConnection implements DiameterConnection {
       this.originRealm = accepted.capabilities.originRealm
       this.peer = accepted.peer
       this.#step('cerAccepted', { why: '', bytes: answer })
+      this.#noteState(accepted.capabilities.stateId)
       return
     }
     metrics.refused(cause)
     log.warn({ address: remoteAddress, cause, why }, 'a Diameter peer is refused')
     this.#step('cerRefused', { why: `refused: ${why}`, bytes: answer })
+  }
+
+  #noteState(stateId: number | undefined): void {
+    if (stateId === undefined || stateId === 0 || stateId === this.stateId) return
+    this.stateId = stateId
+    this.#around.onState(this)
   }
 
   #refuseFrame(problem: FrameProblem): void {
@@ -381,9 +394,3 @@ export class PeerConnection implements DiameterConnection {
     if (this.#why === '') this.#why = why
   }
 }
-
-const whyOf = {
-  unsupportedCommand: 'the command is not supported',
-  unsupportedApplication: 'the application is not supported',
-  invalidBits: 'the flags of the header are wrong',
-} as const

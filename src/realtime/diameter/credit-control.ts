@@ -10,6 +10,7 @@ import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { type Route, routeOf } from '../codecs/diameter-wire/route.ts'
 import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { type Dialects, isDialect } from '../dialects.ts'
+import type { Clients } from './clients.ts'
 import type { SessionRegistry } from './sessions.ts'
 import type { DiameterConnection, OnRequest } from './surroundings.ts'
 
@@ -22,6 +23,7 @@ export interface CreditControlOptions {
   /** File type of peers that are not given another one. */
   readonly fileType: string
   readonly registry: SessionRegistry<DiameterConnection>
+  readonly clients: Clients
 }
 
 /** Where a request is charged. */
@@ -62,6 +64,7 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { moment } = registry
+    const sender = senderOf(options.clients, connection, route)
     const arrival = {
       body: bytes,
       codec,
@@ -69,6 +72,7 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
       origin,
       peer,
       client: connection,
+      sender,
       overRate: overRate ?? null,
     }
     charge(arrival, (_reason, answer, outcome) => {
@@ -78,6 +82,13 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
       connection.send(answer ?? problemAnswer(bytes, LOST, identity))
     })
   }
+}
+
+/** A request without Origin-State-Id that is of the peer itself has that of its CER. */
+function senderOf(clients: Clients, { originHost, stateId }: DiameterConnection, route: Route) {
+  const isOwn = route.originHost.toLowerCase() === originHost.toLowerCase()
+  const ownId = isOwn ? stateId : 0
+  return clients.note(route.originHost, route.originRealm, route.originStateId || ownId)
 }
 
 /**

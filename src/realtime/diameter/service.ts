@@ -4,6 +4,7 @@ import type { SessionNews } from '../../domain/worker-task.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
+import type { ClientStates } from '../../store/client-states.ts'
 import type { Charge } from '../charge.ts'
 import { uint32Of } from '../codecs/diameter-wire/message.ts'
 import { avpCode } from '../codecs/diameter-wire/protocol.ts'
@@ -11,6 +12,7 @@ import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import type { Dialects } from '../dialects.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import type { PeersNow } from './access.ts'
+import { createClients } from './clients.ts'
 import { createCreditControl } from './credit-control.ts'
 import { identityOf } from './identity.ts'
 import type { Intake } from './reading.ts'
@@ -29,6 +31,10 @@ export interface DiameterServiceOptions {
   readonly dialects: Dialects
   readonly charge: Charge
   readonly rateLimits: RateLimits
+  /**
+   * Where the states of clients are kept for all nodes; without it nothing is inferred from them.
+   */
+  readonly openStates?: () => Promise<ClientStates>
   readonly intake: Intake
 }
 
@@ -57,10 +63,15 @@ export async function startDiameterService(
   const identity = identityOf(config)
   const registry = new SessionRegistry<DiameterConnection>(sessionsMax)
   metrics.diameter.readSessions(() => registry.size)
-  const own = { charge, dialects, identity, realms, fileType, registry }
+  const open = options.openStates ?? (async () => NO_STATES)
+  const onRestart = (host: string, realm: string) => registry.forgetClient(host, realm)
+  const clients = createClients({ open, onRestart, log })
+  const own = { charge, dialects, identity, realms, fileType, registry, clients }
   const peersServed = await startDiameter({
     ...{ config, log, metrics, clock, identity, peers, rateLimits, intake },
     onRequest: createCreditControl(own),
+    onState: ({ originHost, originRealm, stateId }) =>
+      clients.note(originHost, originRealm, stateId),
     onGone: (connection) => registry.dropConnection(connection),
   })
   const send = createSender(identity, peersServed.stateId, metrics)
@@ -78,6 +89,8 @@ export async function startDiameterService(
     close: () => peersServed.close(),
   }
 }
+
+const NO_STATES: ClientStates = { raise: async () => false }
 
 /** Asks a client, and gives the Result-Code of its answer; 0 without one. */
 function createSender(

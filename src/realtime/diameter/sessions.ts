@@ -138,6 +138,18 @@ export class SessionRegistry<Connection extends object> {
     if (known !== undefined) this.#remove(known)
   }
 
+  /** A client has lost its sessions: nobody is there to be asked. */
+  forgetClient(host: string, realm: string): void {
+    const client = this.#clients.get(clientKey(host, realm))
+    if (client === undefined) return
+    let entry = this.#oldest
+    while (entry !== null) {
+      const { newer } = entry
+      if (entry.client === client) this.#remove(entry)
+      entry = newer
+    }
+  }
+
   find(origin: string, sessionId: string): KnownSession | undefined {
     return this.#origins.get(origin)?.get(sessionId)
   }
@@ -272,7 +284,7 @@ export class SessionRegistry<Connection extends object> {
 
   #clientOf(route: SessionRoute<Connection>, link: Link<Connection>): Client<Connection> {
     const { originHost: host, originRealm: realm } = route
-    const key = `${host}\u0000${realm}`
+    const key = clientKey(host, realm)
     let client = this.#clients.get(key)
     if (client === undefined) {
       client = { key, host, realm, sessions: 0, latest: link }
@@ -286,4 +298,8 @@ export class SessionRegistry<Connection extends object> {
     client.sessions -= 1
     if (client.sessions === 0) this.#clients.delete(client.key)
   }
+}
+
+function clientKey(host: string, realm: string): string {
+  return `${host}\u0000${realm}`
 }

@@ -70,3 +70,10 @@ export function resultCodeOf(bytes: Buffer): number {
   }
   return 0
 }
+
+/** Why a message was refused, for the log. */
+export const whyOf = {
+  unsupportedCommand: 'the command is not supported',
+  unsupportedApplication: 'the application is not supported',
+  invalidBits: 'the flags of the header are wrong',
+} as const

@@ -22,6 +22,8 @@ export interface DiameterOptions {
   readonly identity: WireIdentity
   readonly peers: PeersNow
   readonly onRequest: OnRequest
+  /** Told of a peer that says its Origin-State-Id. */
+  readonly onState?: (connection: DiameterConnection) => void
   /** Told of each connection that has ended. */
   readonly onGone?: (connection: DiameterConnection) => void
   /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
@@ -70,6 +72,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
     nextEndToEndId: createEndToEndIds(clock.nowMs()),
     elapsedMs: monotonicMs,
     onRequest: options.onRequest,
+    onState: options.onState ?? (() => undefined),
     onGone: options.onGone ?? (() => undefined),
   }
   let listener: Listener

@@ -25,6 +25,8 @@ export interface DiameterConnection {
   /** Its name in the configuration; '' if it is not listed. */
   readonly peerName: string
   readonly remoteAddress: string
+  /** Origin-State-Id that the peer has said last; 0: none. */
+  readonly stateId: number
   /** Sends the answer to one of its requests; dropped and counted if it has gone. */
   send(answer: Buffer): void
   /** Sends a request of the node's; null if there is no answer in time, or nobody to ask. */
@@ -63,6 +65,8 @@ export interface Surroundings {
   /** Milliseconds that never go back. */
   readonly elapsedMs: () => number
   readonly onRequest: OnRequest
+  /** A peer has said its Origin-State-Id. */
+  readonly onState: (connection: DiameterConnection) => void
   /** It is closed, whether or not it ever was open. */
   readonly onGone: (connection: DiameterConnection) => void
 }

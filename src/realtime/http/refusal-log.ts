@@ -14,7 +14,9 @@ export interface RefusedRequest {
 
 export type RefusalLog = (refused: RefusedRequest) => void
 
-/** Who came with credentials and may not charge; others are probes, or merely early, and counted. */
+/**
+ * Who came with credentials and may not charge; others are probes, or merely early, and counted.
+ */
 const LOGGED: ReadonlySet<RefusalCause> = new Set(['credentials', 'address', 'role', 'file_type'])
 
 /** The same address, cause and peer have one line in this time, with the number of the others. */

@@ -207,7 +207,11 @@ describe('a list of services', () => {
   it.each<[unknown, Fields, string]>([
     [[{ rg: 1 }, 5], {}, 'units.list.1 must be a record'],
     ['text', {}, 'units.list.0 must be a record'],
-    [[1, 2, 3, 4, 5].map((rg) => ({ rg })), {}, 'units.list must have at most 4 services'],
+    [
+      [1, 2, 3, 4, 5].map((rg) => ({ rg })),
+      {},
+      'units.list.4 is beyond the 4 services that one request may have',
+    ],
     [[], { record_type: 1, sid: 1 }, 'units.list must have at least one service'],
     [[{ rg: 1 }, { rg: 'x' }], {}, 'units.list.1.rg must be a whole number from 0 to 4294967295'],
     [

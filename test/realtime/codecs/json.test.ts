@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../src/domain/charge-outcome.ts'
 import { serviceRequest } from '../../../src/domain/charge-request.ts'
@@ -345,70 +344,5 @@ describe('answers', () => {
     expect(answer).toMatchObject({ status: status === 'granted' ? 1 : 0, returnCode: code })
     expect('grantedVolume' in answer).toBe(status !== 'failed')
     expect(httpStatus[reason]).toBe(reason === 'malformed' ? 400 : status === 'failed' ? 503 : 200)
-  })
-})
-
-describe('whatever comes in', () => {
-  const isDecoded = (body: Buffer) => {
-    const decoded = decodeBytes(body)
-    if (decoded.ok) jsonCodec.encode(decoded.envelope, plainOutcome('granted'))
-    else JSON.parse(jsonCodec.encodeError(decoded.error))
-  }
-
-  it('bytes', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isDecoded(Buffer.from(bytes))),
-    )
-  })
-
-  it('any JSON', () => {
-    fc.assert(fc.property(fc.json(), (text) => isDecoded(Buffer.from(text))))
-  })
-
-  it('any values in the fields: refused, or within their bounds', () => {
-    const value = fc.oneof(
-      fc.jsonValue(),
-      fc.constantFrom('data', '5', 5, -1, 2 ** 53, nowMs / 1000, true),
-    )
-    const service = fc.record(
-      {
-        usaget: value,
-        usagev: value,
-        used_usagev: value,
-        rating_group: value,
-        called_number: value,
-      },
-      { requiredKeys: [] },
-    )
-    const message = fc.record(
-      {
-        record_type: fc.constantFrom('start_request', 'update_request', 'release_request', 'x'),
-        session_id: fc.oneof(fc.string(), value),
-        request_num: value,
-        sid: value,
-        msisdn: value,
-        usaget: value,
-        usagev: value,
-        urt: value,
-        services: fc.oneof(fc.array(service, { maxLength: 4 }), value),
-        balances: value,
-      },
-      { requiredKeys: ['record_type', 'session_id'] },
-    )
-    fc.assert(
-      fc.property(message, (fields) => {
-        const body = Buffer.from(JSON.stringify(fields))
-        isDecoded(body)
-        const decoded = decodeBytes(body)
-        if (!decoded.ok) return
-        for (const { requested, used, ratingGroup } of decoded.request.services) {
-          expect(Number.isSafeInteger(used) && used >= 0).toBe(true)
-          expect(Number.isSafeInteger(requested) && requested >= -1).toBe(true)
-          expect(ratingGroup >= -1 && ratingGroup < 2 ** 32).toBe(true)
-        }
-        expect(decoded.request.sessionId).not.toBe('')
-      }),
-      { numRuns: 500 },
-    )
   })
 })

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compilePeers } from '../../../src/catalog/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import type { Client } from '../../../src/domain/charge-request.ts'
 import type { Arrival, Charge, TakeAnswer } from '../../../src/realtime/charge.ts'
 import {
   readMessage,
@@ -10,6 +11,7 @@ import {
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import type { WireCodec } from '../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import type { Dialect, MissingDialect } from '../../../src/realtime/dialects.ts'
+import { createClients } from '../../../src/realtime/diameter/clients.ts'
 import { createCreditControl } from '../../../src/realtime/diameter/credit-control.ts'
 import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
 import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
@@ -25,21 +27,24 @@ const gy = { name: 'GY', parser: 'diameter', wire } as Dialect
 const json = { name: 'json', parser: 'json', wire: null } as Dialect
 const unread: MissingDialect = { missing: 'notLoaded', why: 'is not known' }
 
-let arrivals: Omit<Arrival<unknown>, 'body' | 'codec' | 'client'>[]
+let arrivals: Omit<Arrival<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
+let senders: (Client | null)[]
 let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
 let answer: Buffer | null
 
 beforeEach(() => {
   arrivals = []
+  senders = []
   sent = []
   outcome = plainOutcome('granted', '', 7, 8)
   answer = ANSWER
 })
 
 const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
-  const { body: _, codec: __, client: ___, ...rest } = arrival
+  const { body: _, codec: __, client: ___, sender, ...rest } = arrival
   arrivals.push(rest)
+  senders.push(sender ?? null)
   take('granted', answer, outcome)
 }) as Charge
 
@@ -49,8 +54,12 @@ function nodeOf(
   found: Record<string, Dialect | MissingDialect> = { GY: gy, json },
 ) {
   const registry = new SessionRegistry<DiameterConnection>(10)
+  const states = { raise: async () => false }
+  const log = { info: () => undefined, warn: () => undefined }
+  const onRestart = () => undefined
+  const clients = createClients({ open: async () => states, onRestart, log })
   const onRequest = createCreditControl({
-    ...{ charge, identity, realms, fileType: 'GY', registry },
+    ...{ charge, identity, realms, fileType: 'GY', registry, clients },
     dialects: {
       defaultName: 'json',
       find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
@@ -59,11 +68,11 @@ function nodeOf(
   return { registry, onRequest }
 }
 
-function connectionOf(settings?: object): DiameterConnection {
+function connectionOf(settings?: object, stateId = 0): DiameterConnection {
   const listed = { name: 'pgw', keys: [], diameter: { origin_host: 'pgw.a.test' }, ...settings }
   const [peer = null] = settings === undefined ? [] : compilePeers([listed]).all
   return {
-    isGone: false,
+    ...{ isGone: false, stateId },
     ...{ state: 'open', originHost: 'pgw.a.test', originRealm: 'A.test', remoteAddress: '' },
     ...{ peer, peerName: peer?.name ?? '' },
     send: (bytes) => sent.push(namedAvps(readMessage(bytes).avps)),
@@ -186,6 +195,23 @@ it('is known on although an update or its end failed', () => {
   outcome = plainOutcome('timedOut', '', 7, 8)
   for (const type of [2, 3]) onRequest(connectionOf(), ccr({}, type))
   expect(registry.find('diameter:a.test/GY', 's1')?.moment).toBe(before)
+})
+
+describe('the state of a client', () => {
+  it.each<[string, NamedAvps, number, Client | null]>([
+    ['as the request says', { 'Origin-State-Id': 7 }, 5, { name: 'gw1.a.test@a.test', stateId: 7 }],
+    ['not that of a relay', {}, 5, null],
+    ['not 0', { 'Origin-State-Id': 0 }, 0, null],
+    [
+      'of the peer itself as its CER has said',
+      { 'Origin-Host': 'PGW.a.test' },
+      5,
+      { name: 'pgw.a.test@a.test', stateId: 5 },
+    ],
+  ])('goes along: %s', (_what, avps, stateId, sender) => {
+    nodeOf().onRequest(connectionOf(undefined, stateId), ccr(avps))
+    expect(senders).toEqual([sender])
+  })
 })
 
 it('answers with the codes of its own', () => {

@@ -198,6 +198,9 @@ async function diameterSession({ msisdn }: Person, asked = 2_000) {
   return {
     answer: await say('initial', { ...whose, ...service({ asked }) }),
     end: () => say('termination', { 'Termination-Cause': 1, ...service({ used: 0 }) }),
+    asked: () => asks(command.reAuth),
+    isAsked: (count: number) =>
+      waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count),
     isAborted: () => waitUntil(`an abort of ${id}`, () => asks(command.abortSession) > 0),
     /** Updates when it is asked to, and only then, until so much is granted. */
     async comesTo(mib: number) {
@@ -228,6 +231,32 @@ describe('an open Diameter session is authorized anew', () => {
     await session.comesTo(500)
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
     expect(await balancesOf(person.sid)).toMatchObject([{ spent: 0, reserved: 0 }])
+  })
+
+  it('once for an action that writes two revisions, of the subscriber or of its plan', async () => {
+    const [person, marker] = [await newcomer(), await newcomer()]
+    const session = await diameterSession(person)
+    // What came before, the new subscribers and their credit, is told by then.
+    const settled = async () => {
+      const other = await diameterSession(marker)
+      const query = nowOf({ sid: marker.sid })
+      const before = other.asked()
+      await client.done('subscribers/closeandnew', { query, update: { firstname: 'x' } })
+      await other.isAsked(before + 1)
+      await other.end()
+    }
+    await settled()
+    for (const [path, query, update] of [
+      ['subscribers/closeandnew', { sid: person.sid }, { firstname: 'y' }],
+      ['plans/closeandnew', { name: 'DEAR' }, { description: 'z' }],
+    ] as const) {
+      const before = session.asked()
+      await client.done(path, { query: nowOf(query), update })
+      await session.isAsked(before + 1)
+      await settled()
+      expect(session.asked()).toBe(before + 1)
+    }
+    expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
   })
 
   it('when its plan gets another price', async () => {

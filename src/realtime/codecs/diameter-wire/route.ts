@@ -11,6 +11,8 @@ export interface Route {
   destinationRealm: string
   /** CC-Request-Type; -1: there is none. */
   requestType: number
+  /** Origin-State-Id; 0: there is none, or nothing is to be inferred from it. */
+  originStateId: number
 }
 
 /**
@@ -25,6 +27,7 @@ export function routeOf(bytes: Buffer): Route {
     destinationHost: '',
     destinationRealm: '',
     requestType: -1,
+    originStateId: 0,
   }
   const end = bytes.length
   for (let at = HEADER_BYTES; at + 8 <= end; ) {
@@ -57,6 +60,9 @@ function take(route: Route, code: number, bytes: Buffer, from: number, to: numbe
       break
     case avpCode.destinationRealm:
       route.destinationRealm ||= bytes.toString('utf8', from, to)
+      break
+    case avpCode.originStateId:
+      if (route.originStateId === 0 && to - from === 4) route.originStateId = uint32At(bytes, from)
       break
     case avpCode.ccRequestType:
       if (route.requestType < 0 && to - from === 4) route.requestType = uint32At(bytes, from)

@@ -37,6 +37,7 @@ interface From {
 
 const MISSING_AVP = 5005
 const INVALID_AVP_VALUE = 5004
+const OCCURS_TOO_MANY_TIMES = 5009
 const UNABLE_TO_COMPLY = 5012
 /** Return codes below are of another dialect. */
 const RESULT_CODE_MIN = 1001
@@ -150,8 +151,9 @@ function encodeError(error: DecodeError, code: number, form: DiameterForm): stri
 }
 
 /** A code that is not simply "malformed" stands; else RFC 8506 section 9, RFC 6733 section 7.1. */
-export function resultCodeOf({ field, why }: DecodeError, code: number): number {
+export function resultCodeOf({ field, why, isTooMany }: DecodeError, code: number): number {
   if (code >= RESULT_CODE_MIN && code !== INVALID_AVP_VALUE) return code
+  if (isTooMany === true) return OCCURS_TOO_MANY_TIMES
   if (field === 'body') return UNABLE_TO_COMPLY
   return why.includes('is required') ? MISSING_AVP : INVALID_AVP_VALUE
 }

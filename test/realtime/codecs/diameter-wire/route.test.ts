@@ -6,6 +6,7 @@ import { avpsOf, bytesOf, messageOf } from './trees.ts'
 
 const nowhere = {
   ...{ sessionId: '', originHost: '', originRealm: '', destinationHost: '', destinationRealm: '' },
+  originStateId: 0,
   requestType: -1,
 }
 
@@ -14,13 +15,16 @@ describe('the route of a request', () => {
     const tree = { 'Proxy-Info': { 'Destination-Host': 'inner' }, ...data }
     expect(routeOf(messageOf({ ...tree, 'Destination-Host': 'tg1' }))).toEqual({
       ...{ sessionId: head['Session-Id'], originHost: 'ctf1.example.net' },
-      ...{ originRealm: 'example.net', destinationHost: 'tg1' },
+      ...{ originRealm: 'example.net', destinationHost: 'tg1', originStateId: 0 },
       ...{ destinationRealm: 'charging.example.org', requestType: 2 },
     })
   })
 
   it('is empty of what has none', () => {
     expect(routeOf(bytesOf([]))).toEqual(nowhere)
+    const state = avp(278, Buffer.from([0, 0, 1, 2]))
+    expect(routeOf(bytesOf([state]))).toEqual({ ...nowhere, originStateId: 258 })
+    expect(routeOf(bytesOf([avp(278, Buffer.alloc(3))]))).toEqual(nowhere)
     expect(routeOf(bytesOf([avp(264, Buffer.from('of a vendor'), 10415)]))).toEqual(nowhere)
     expect(routeOf(bytesOf([avp(258, Buffer.alloc(3))]))).toEqual(nowhere)
   })

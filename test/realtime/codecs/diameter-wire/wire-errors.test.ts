@@ -169,6 +169,22 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
+  it('is the first service beyond those that one message may have', () => {
+    const services = Array.from({ length: context.servicesMax + 2 }, (_, at) => ({
+      'Rating-Group': at,
+      'Requested-Service-Unit': {},
+    }))
+    const message = (count: number) =>
+      messageOf({ ...data, 'Multiple-Services-Credit-Control': services.slice(0, count) })
+    expect(wire.decode(message(context.servicesMax), context).ok).toBe(true)
+    const body = message(context.servicesMax + 2)
+    const beyond = services[context.servicesMax]
+    expect(failedOf(body)).toEqual([5009, { 'Multiple-Services-Credit-Control': beyond }])
+    expect(refusalOf(body)['Error-Message']).toContain(
+      `is beyond the ${context.servicesMax} services that one request may have`,
+    )
+  })
+
   it('has the return code of the file type if it has one', () => {
     const document = builtIn()
     const response = { ...(document['response'] as object), return_codes: { malformed: 5012 } }

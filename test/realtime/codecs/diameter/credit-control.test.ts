@@ -175,12 +175,32 @@ describe('money', () => {
   it.each([
     [amount(1, -7), 'must be whole micros: at most 6 decimals'],
     [amount(-1, 0), 'must not be negative'],
-    [amount(1, 20), 'is more than 2^53 - 1 micros'],
     [{}, 'must have Value-Digits, a whole number, and perhaps Exponent'],
   ])('%j is refused', (money, why) => {
     const wrong = { 'Rating-Group': 1, 'Requested-Service-Unit': { 'CC-Money': money } }
     const field = 'Multiple-Services-Credit-Control.0.Requested-Service-Unit.CC-Money'
     expect(() => servicesOf(mscc(1, wrong))).toThrow(`${field} ${why}`)
+  })
+
+  it('beyond all measure is what can be had where it is asked for, and refused elsewhere', () => {
+    const most = Number.MAX_SAFE_INTEGER
+    const all = { 'CC-Total-Octets': String(2n ** 64n - 1n) }
+    const sum = { 'CC-Input-Octets': 2 ** 52, 'CC-Output-Octets': 2 ** 52 }
+    const huge = { 'CC-Money': amount(1, 20) }
+    const group = { 'Rating-Group': 1 }
+    for (const type of [1, 2]) {
+      for (const asked of [all, sum, huge]) {
+        const units = { ...group, 'Requested-Service-Unit': asked }
+        expect(servicesOf(mscc(type, units))).toMatchObject([{ requested: most }])
+      }
+    }
+    const refused = / is more than 2\^53 - 1 /
+    for (const units of [all, sum, huge]) {
+      const used = { ...group, 'Used-Service-Unit': units }
+      expect(() => servicesOf(mscc(2, used))).toThrow(refused)
+      const event = ccr(4, { 'Requested-Action': 0, 'Requested-Service-Unit': units })
+      expect(() => servicesOf(event)).toThrow(refused)
+    }
   })
 
   const given = service({ ratingGroup: 1, usaget: 'money', granted: 1_250_000, validityMs: 1000 })

@@ -1,4 +1,6 @@
-/** Sessions of packet gateways, from the message to the answer: what is granted, and what is paid. */
+/**
+ * Sessions of packet gateways, from the message to the answer: what is granted, and what is paid.
+ */
 import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../../../domain/owners.ts'
 import { catalogueOf, profileOf, rateOf } from '../../../rating/catalogue.ts'

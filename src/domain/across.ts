@@ -1,0 +1,280 @@
+/**
+ * Grants that may be used partly before and partly after the next boundary of time: what they may
+ * cost at most, however their use is split there, so that all of it can be reserved.
+ */
+import { type Allocation, allocate, moneyOffers } from './allocate.ts'
+import { type OwnerState, type Payer, withBuckets } from './bucket.ts'
+import type { AfterBoundary, SettleState } from './charge-program.ts'
+import { findBucket } from './copy-on-write.ts'
+import { continued, coursePriced, isSameTariff, soldUnits } from './course.ts'
+import { type PricedSegment, peakOfOthers, peakPrice, priceOf } from './segment.ts'
+import type { Segment, ServiceSession, Slice } from './session.ts'
+import { charge, mostThatFits, PriceRangeError, peakCharge, type Tariff } from './tariff.ts'
+
+/** What may be granted, and what else is held for its use after the boundary. */
+export interface Cover {
+  plan: Allocation
+  granted: number
+  /** Units of prepaid buckets beyond those of the plan. */
+  slices: Slice[]
+  /** Micros beyond what the segment costs so far, for both sides of the boundary. */
+  micros: number
+}
+
+/** Units priced with money: before the boundary at most, after it at most, and of both together. */
+interface PricedUnits {
+  before: number
+  after: number
+  total: number
+  /** How many are used before it at least. */
+  least: number
+}
+
+export function allocateAcross(
+  work: SettleState,
+  segment: Segment,
+  after: AfterBoundary,
+  order: readonly Payer[],
+  requested: number,
+): Cover {
+  const boundary = new Boundary(work, segment, after, order)
+  const possible = requested - allocate(work, segment, order, requested).left
+  const strict = boundary.most(possible, (units) => boundary.cover(units))
+  if (strict !== null) return strict
+  // Who has too little for the price to come may begin an interval at the present one.
+  const begun = boundary.most(possible, (units) => boundary.coverBegun(units))
+  if (begun !== null && begun.granted > 1) return begun
+  // Else the boundary bounds the grant by its validity alone.
+  const plan = allocate(work, segment, order, possible)
+  const micros = peakPrice(segment, plan.priced, possible) - segment.charged
+  return { plan, granted: possible, slices: [], micros }
+}
+
+class Boundary {
+  private readonly work: SettleState
+  private readonly segment: Segment
+  private readonly order: readonly Payer[]
+  private readonly next: PricedSegment
+  private readonly later: SettleState
+  private readonly hasGroups: boolean
+  private readonly isSameRate: boolean
+  /** All that money could pay now. */
+  private readonly budget: number
+
+  constructor(work: SettleState, segment: Segment, after: AfterBoundary, order: readonly Payer[]) {
+    const { service } = work
+    const { start } = after
+    this.work = work
+    this.segment = segment
+    this.order = order
+    this.isSameRate = start.rateKey === segment.rateKey
+    this.later = {
+      service,
+      subscriber: withCounters(work.subscriber, after.subscriber),
+      account: after.account && withCounters(work.account ?? after.account, after.account),
+    }
+    this.next = nextOf(segment, service, after)
+    this.hasGroups = [...segment.payers, ...start.payers].some(({ isGroup }) => isGroup)
+    const offers = moneyOffers(work, segment, order)
+    this.budget = offers.reduce((sum, { micros }) => sum + micros, 0)
+  }
+
+  /** The largest grant that can be covered; null for none. */
+  most(possible: number, cover: (units: number) => Cover | null): Cover | null {
+    const whole = possible === 0 ? null : cover(possible)
+    if (whole !== null || possible === 0) return whole
+    const units = mostThatFits(possible, (tried) => cover(tried) !== null)
+    return units === 0 ? null : cover(units)
+  }
+
+  /** Wherever the boundary falls in its use. Null: it cannot be paid then. */
+  cover(granted: number): Cover | null {
+    const { work, later, segment, next, order } = this
+    const plan = allocate(work, segment, order, granted)
+    const then = this.hasGroups ? allocate(later, next, order, granted) : plan
+    if (plan.left + then.left > 0) return null
+    const total = Math.max(plan.priced, then.priced)
+    const priced = { before: plan.priced, after: then.priced, total, least: 0 }
+    const micros = this.peak(priced, granted)
+    const slices = then === plan ? [] : sliceBeyond(later, plan, then)
+    return micros > this.budget ? null : { plan, granted, slices, micros }
+  }
+
+  /** If it is used before the boundary at first. */
+  coverBegun(granted: number): Cover | null {
+    const plan = allocate(this.work, this.segment, this.order, granted)
+    const { priced } = plan
+    if (plan.left > 0) return null
+    const least = Math.min(1, priced)
+    const micros = this.peak({ before: priced, after: priced, total: priced, least }, granted)
+    return micros > this.budget ? null : { plan, granted, slices: [], micros }
+  }
+
+  private peak(units: PricedUnits, granted: number): number {
+    try {
+      return this.peakWithin(units, granted)
+    } catch (error) {
+      if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
+      throw error
+    }
+  }
+
+  private peakWithin(units: PricedUnits, granted: number): number {
+    const { segment, next } = this
+    const isSame = segment.others.every((other, index) => {
+      const then = next.others[index]
+      return then !== undefined && isSameTariff(other.tariff, then.tariff)
+    })
+    const others = peakOfOthers(segment, granted) + (isSame ? 0 : peakOfOthers(next, granted))
+    return this.peakOfRetail(units) + others - priceOf(segment, segment.priced, segment.used)
+  }
+
+  private peakOfRetail(units: PricedUnits): number {
+    const { segment, next, isSameRate } = this
+    const { tariff, priced: from, access, carried } = segment
+    const { total } = units
+    if (isSameRate && isSameTariff(tariff, next.tariff)) {
+      return peakCharge(tariff, from, from + total, access, carried?.priced)
+    }
+    let peak = 0
+    for (const before of splitsOf(segment, next.tariff, units)) {
+      peak = Math.max(peak, this.splitAt(before, Math.min(units.after, total - before)))
+    }
+    const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
+    return peak + (isKnown ? 0 : dearestInterval(next.tariff))
+  }
+
+  /** Micros if so many priced units are used before the boundary, and so many after it. */
+  private splitAt(before: number, after: number): number {
+    const { segment, next, isSameRate, work } = this
+    const { tariff, access, carried } = segment
+    const priced = segment.priced + before
+    const sum = peakCharge(tariff, segment.priced, priced, access, carried?.priced)
+    if (after === 0) return sum
+    const isBorne = work.service.accessBorne || (access && priced > 0)
+    const ended = { tariff, access, priced, carried }
+    const course = isSameRate ? coursePriced(ended, next.tariff) : null
+    return sum + peakCharge(next.tariff, 0, after, !isBorne, course)
+  }
+}
+
+/** With the counters that were opened for what follows. */
+function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
+  const known = new Set(owner.buckets.map(({ id }) => id))
+  const more = opened.buckets.filter(({ id }) => !known.has(id))
+  return more.length === 0 ? owner : withBuckets(owner, [...owner.buckets, ...more])
+}
+
+/** The segment after the boundary if all that follows is used there. */
+function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
+  const othersBorne = service.othersBorne || (segment.used > 0 && segment.others.length > 0)
+  const accessBorne = service.accessBorne || (segment.access && segment.priced > 0)
+  const { carried, others } = continued(segment, start, othersBorne)
+  const { tariff, payers, isPrepaid } = start
+  const nothing = { used: 0, covered: 0, priced: 0, charged: 0 }
+  return { tariff, others, carried, access: !accessBorne, payers, isPrepaid, ...nothing }
+}
+
+/** What prepaid buckets of units would give after the boundary beyond what they give before it. */
+function sliceBeyond(state: SettleState, plan: Allocation, then: Allocation): Slice[] {
+  const found: Slice[] = []
+  for (const { bucket, units, isCovered } of then.slices) {
+    if (bucket === null || findBucket(state, bucket)?.counter !== '') continue
+    const own = plan.slices.find((slice) => {
+      return slice.bucket?.id === bucket.id && slice.bucket.owner === bucket.owner
+    })
+    const beyond = units - (own?.units ?? 0)
+    if (beyond > 0) found.push({ bucket, units: beyond, isCovered })
+  }
+  return found
+}
+
+/**
+ * Where the price of both sides may peak: it changes evenly from one interval to the next but for
+ * where tiers end, and where an interval begins on either side.
+ */
+function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
+  const { tariff, priced, access, carried } = segment
+  const { total, before, least } = units
+  if (isFew(units)) return eachSplit(units)
+  const course = coursePriced({ tariff, access, priced, carried }, tariff)
+  const position = course.at + course.before
+  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - position, total))
+  const splits = new Set([least, before])
+  const add = (split: number) => {
+    if (split >= least && split <= before) splits.add(split)
+  }
+  const begins = [Math.min(total, soldUnits(tariff, course)), ...ends(tariff)]
+  for (const end of [total, ...ends(next)]) {
+    add(end)
+    for (const begin of begins) {
+      add(begin)
+      for (const [interval, then] of pairsOf(tariff, next)) {
+        const span = end - begin - 1
+        if (span < 0) continue
+        const last = Math.floor(span / interval)
+        for (const step of [0, last - 1, last, Math.floor((span % then) / interval)]) {
+          add(begin + 1 + step * interval)
+        }
+      }
+    }
+  }
+  return splits
+}
+
+/** So few splits are all looked at. */
+const SPLITS_MAX = 64
+
+function isFew({ before, least }: PricedUnits): boolean {
+  return before - least < SPLITS_MAX
+}
+
+function eachSplit({ before, least }: PricedUnits): Set<number> {
+  const splits = new Set<number>()
+  for (let split = least; split <= before; split += 1) splits.add(split)
+  return splits
+}
+
+function within(end: number, total: number): number[] {
+  return end > 0 && end < total ? [end] : []
+}
+
+/** In whole units, from the first one on. */
+function tierEnds({ tiers, terms }: Tariff): number[] {
+  let end = 0
+  return tiers.map(({ units }) => {
+    end += units
+    return Math.floor(end / (terms?.unitScale ?? 1))
+  })
+}
+
+/** The intervals of one tariff with those of another, in whole units. */
+function pairsOf(one: Tariff, other: Tariff): [number, number][] {
+  const thens = intervalsOf(other)
+  return intervalsOf(one).flatMap((interval) =>
+    thens.map((then): [number, number] => [interval, then]),
+  )
+}
+
+function intervalsOf({ tiers, terms }: Tariff): number[] {
+  const scale = terms?.unitScale ?? 1
+  const sizes = tiers.map(({ interval, ceil }) => (ceil ? Math.ceil(interval / scale) : 1))
+  return [...new Set(sizes)]
+}
+
+/** Whether of each two intervals one is a multiple of the other: then the peaks are known. */
+function hasSteps(one: Tariff, other: Tariff): boolean {
+  if ((one.terms?.unitScale ?? 1) !== 1 || (other.terms?.unitScale ?? 1) !== 1) return false
+  return pairsOf(one, other).every(([size, then]) => size % then === 0 || then % size === 0)
+}
+
+/** An upper bound of what a peak between known splits is higher. */
+function dearestInterval(tariff: Tariff): number {
+  const { tiers, terms } = tariff
+  const scale = terms?.unitScale ?? 1
+  const prices = tiers.map((tier) => {
+    const units = Math.ceil(tier.interval / scale)
+    return charge({ ...tariff, tiers: [{ ...tier, units: tier.interval }] }, units, false)
+  })
+  return Math.max(0, ...prices)
+}

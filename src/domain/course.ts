@@ -1,0 +1,236 @@
+/**
+ * What a segment goes on from where an earlier segment of its service has ended: at the end of a
+ * cycle, at the edge of a time band, under another revision or plan. The interval that has begun is
+ * sold, tiers count on, and access price and minimum charge are due once in the session.
+ */
+import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './session.ts'
+import { type Course, charge, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
+
+/** A run that nothing was priced before. */
+export const NEW_RUN: Course = Object.freeze({
+  at: 0,
+  ahead: 0,
+  before: 0,
+  access: false,
+  credit: 0,
+})
+
+/** What is read of the segment that has ended. */
+export type EndedSegment = Pick<
+  Segment,
+  | 'rateKey'
+  | 'tariff'
+  | 'access'
+  | 'others'
+  | 'used'
+  | 'covered'
+  | 'priced'
+  | 'payments'
+  | 'debt'
+  | 'accountDebt'
+  | 'carried'
+>
+
+/** What a segment goes on from, and its other categories as they are priced then. */
+interface Continued {
+  carried: Carried | null
+  others: CategoryPrice[]
+}
+
+/**
+ * What a new segment goes on from. Another rate begins anew. `othersBorne`: whether the access
+ * price
+ * of other categories was due before.
+ */
+export function continued(
+  ended: EndedSegment | null,
+  start: Pick<SegmentStart, 'rateKey' | 'tariff' | 'others'>,
+  othersBorne: boolean,
+): Continued {
+  const others = othersBorne ? start.others.map(withoutAccess) : start.others
+  if (ended === null || ended.rateKey !== start.rateKey) return { carried: null, others }
+  const priced = coursePriced(ended, start.tariff)
+  const covered = courseCovered(ended, start.tariff)
+  const kept = start.others.map((other) => otherAfter(ended, other, othersBorne))
+  const courses = kept.map(({ course }) => course)
+  if ([priced, covered, ...courses].every(isNew)) return { carried: null, others }
+  const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
+  const carried: Carried = {
+    priced,
+    covered,
+    others: courses,
+    pricedSold: soldUnits(start.tariff, priced),
+    coveredSold: soldUnits(start.tariff, covered),
+    payments: mayFall ? paymentsOf(ended) : [],
+    debt: mayFall ? ended.debt + (ended.carried?.debt ?? 0) : 0,
+    accountDebt: mayFall ? ended.accountDebt + (ended.carried?.accountDebt ?? 0) : 0,
+  }
+  return { carried, others: kept.map(({ other }) => other) }
+}
+
+/** What units priced with money go on from at a tariff. */
+export function coursePriced(
+  {
+    tariff,
+    access,
+    priced,
+    carried,
+  }: Pick<EndedSegment, 'tariff' | 'access' | 'priced' | 'carried'>,
+  next: Tariff,
+): Course {
+  return courseAfter(tariff, carried?.priced ?? NEW_RUN, priced, access, next)
+}
+
+/** The same of units that money of groups covers: these bear no access price. */
+function courseCovered({ tariff, covered, carried }: EndedSegment, next: Tariff): Course {
+  return courseAfter(tariff, carried?.covered ?? NEW_RUN, covered, false, next)
+}
+
+/** Another category with what it goes on from: it prices every unit. */
+function otherAfter(
+  { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
+  start: CategoryPrice,
+  othersBorne: boolean,
+): { other: CategoryPrice; course: Course } {
+  const bare = othersBorne ? withoutAccess(start) : start
+  const index = others.findIndex(({ category }) => category === start.category)
+  const last = others[index]
+  if (last === undefined || last.rateKey !== start.rateKey) return { other: bare, course: NEW_RUN }
+  const course = carried?.others[index] ?? NEW_RUN
+  const isPaid = course.access || (access && used > 0)
+  const other = isPaid && isSameTariff(last.tariff, start.tariff) ? start : bare
+  return { other, course: courseAfter(last.tariff, course, used, access, other.tariff) }
+}
+
+/**
+ * `units` of a segment were priced, and what comes next is priced at another tariff or the same.
+ */
+function courseAfter(
+  tariff: Tariff,
+  course: Course,
+  units: number,
+  access: boolean,
+  next: Tariff,
+): Course {
+  if (units === 0 && course === NEW_RUN) return NEW_RUN
+  const before = course.before + units
+  if (isSameTariff(tariff, next)) {
+    const { at, ahead, credit } = course
+    return { at, ahead, before, access: course.access || (access && units > 0), credit }
+  }
+  const sold = soldParts(tariff, { ...course, before })
+  return {
+    at: course.at + before,
+    ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
+    before: 0,
+    access: false,
+    credit: creditAfter(tariff, course, before, course.access || access),
+  }
+}
+
+/** Of a minimum charge, what a run of so many units has not come to. */
+function creditAfter(tariff: Tariff, course: Course, units: number, access: boolean): number {
+  const minimum = tariff.terms?.minimum ?? 0
+  if (units === 0 || (course.credit === 0 && minimum === 0)) return course.credit
+  const whole = { ...course, before: 0, credit: 0 }
+  const paid = charge(tariff, units, access, whole)
+  const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
+  const used = charge({ ...tariff, terms }, units, access, whole)
+  return Math.max(0, course.credit - paid) + paid - used
+}
+
+/** Whole units after the run so far whose interval is sold. */
+export function soldUnits(tariff: Tariff, course: Course): number {
+  return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
+}
+
+/** What is left of the interval that has begun, in the scale of tiers. */
+function soldParts(tariff: Tariff, { at, ahead, before }: Course): number {
+  const scale = scaleOf(tariff)
+  const start = at * scale + ahead
+  const end = (at + before) * scale
+  if (end <= start) return start - end
+  let from = 0
+  for (const [index, { units, interval, ceil }] of tariff.tiers.entries()) {
+    const isEndless = isVolume(tariff) && index === tariff.tiers.length - 1
+    const to = isEndless ? UNLIMITED : Math.min(UNLIMITED, from + units)
+    if (end <= to) {
+      const begun = (end - (isVolume(tariff) ? start : Math.max(from, start))) % interval
+      return ceil && begun > 0 ? Math.min(interval - begun, to - end) : 0
+    }
+    from = to
+  }
+  return 0
+}
+
+/** Each bucket once, with all that it has paid. */
+export function paymentsOf({
+  payments,
+  carried,
+}: Pick<EndedSegment, 'payments' | 'carried'>): Payment[] {
+  const sums: Payment[] = []
+  for (const payment of [...(carried?.payments ?? []), ...payments]) {
+    const sum = sums.find((other) => isSamePayer(other, payment))
+    if (sum === undefined) sums.push({ ...payment })
+    else sum.amount += payment.amount
+  }
+  return sums.filter(({ amount }) => amount !== 0)
+}
+
+export function isSamePayer(one: Payment, other: Payment): boolean {
+  return one.owner === other.owner && one.bucketId === other.bucketId && one.kind === other.kind
+}
+
+/** Neither does it fall due again, nor the minimum that goes with it. */
+function withoutAccess(other: CategoryPrice): CategoryPrice {
+  const { category, rateKey, isAdded, tariff } = other
+  const { tiers, extraDigits } = tariff
+  const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
+  return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
+}
+
+function isNew(course: Course): boolean {
+  const { at, ahead, before, credit } = course
+  return at === 0 && ahead === 0 && before === 0 && credit === 0
+}
+
+function isVolume({ terms }: Tariff): boolean {
+  return terms?.method === 'volume'
+}
+
+function scaleOf({ terms }: Tariff): number {
+  return terms?.unitScale ?? 1
+}
+
+/** Whether two tariffs price alike, wherever they come from. */
+export function isSameTariff(one: Tariff, other: Tariff): boolean {
+  if (one === other) return true
+  return (
+    one.access === other.access &&
+    one.extraDigits === other.extraDigits &&
+    one.tiers.length === other.tiers.length &&
+    hasSameTerms(one.terms, other.terms) &&
+    one.tiers.every((tier, index) => {
+      const same = other.tiers[index]
+      return (
+        tier.units === same?.units &&
+        tier.interval === same.interval &&
+        tier.price === same.price &&
+        tier.ceil === same.ceil
+      )
+    })
+  )
+}
+
+function hasSameTerms(one: TariffTerms | null, other: TariffTerms | null): boolean {
+  if (one === null || other === null) return one === other
+  return (
+    one.method === other.method &&
+    one.unitScale === other.unitScale &&
+    one.factor === other.factor &&
+    one.factorDigits === other.factorDigits &&
+    one.minimum === other.minimum &&
+    one.rounding?.mode === other.rounding?.mode &&
+    one.rounding?.step === other.rounding?.step
+  )
+}

@@ -1,0 +1,102 @@
+/** Giving back what a segment has been charged too much, to those who paid. */
+import { assert } from './assert.ts'
+import type { BucketRef, OwnerSlot } from './bucket.ts'
+import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
+import { isSamePayer, paymentsOf } from './course.ts'
+import { debtIn, forgive, ownerAt } from './debt.ts'
+import { appended, copyPayment, noteCounter, pay } from './segment.ts'
+import type { Payment, Segment } from './session.ts'
+
+/**
+ * What is given back goes to those who paid, the last one first; what was owed comes before, the
+ * account's debt first.
+ */
+export function refund(work: Work, segment: Segment, micros: number): void {
+  let returned = micros - forgive(work, segment, 1, micros)
+  returned -= forgive(work, segment, 0, returned)
+  let left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
+  left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
+  left -= returnRepaid(work, segment, 0, left)
+  assert(left === 0, 'more is given back than was paid')
+  returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
+}
+
+/** Debt of a segment that top-ups of its owner have paid, less what was given back of it. */
+function repaidIn(segment: Segment, slot: OwnerSlot): number {
+  let repaid = debtIn(segment, slot)
+  for (const { owner, kind, amount } of paymentsOf(segment)) {
+    if (kind === 'money' && owner === slot && amount < 0) repaid += amount
+  }
+  return repaid
+}
+
+/**
+ * Debt that top-ups have paid meanwhile goes back to money that was topped up. Returns how much.
+ */
+function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
+  let left = micros
+  for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
+    if (left === 0) break
+    if (kind === 'units' || counter !== '') continue
+    const returned = Math.min(left, spent)
+    if (returned === 0) continue
+    const ref: BucketRef = { owner: slot, id }
+    const bucket = ownBucket(work, ref)
+    bucket.spent -= returned
+    bucket.free += returned
+    left -= returned
+    pay(segment, ref, bucket, 0 - returned, 'money')
+  }
+  return micros - left
+}
+
+/** The same for money that groups include. */
+export function returnToGroups(work: Work, segment: Segment, micros: number): void {
+  const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
+  assert(left === 0, 'more is given back than was covered')
+}
+
+function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
+  return kind === 'money' && isGroupCounter(counter) === ofGroup
+}
+
+/** To those who paid for the segment, then for the earlier ones. Returns what none had paid. */
+function returnPaid(
+  work: Work,
+  segment: Segment,
+  micros: number,
+  isMeant: (payment: Payment) => boolean,
+): number {
+  const earlier = segment.carried?.payments ?? []
+  let left = micros
+  for (const payment of [...earlier, ...segment.payments].reverse()) {
+    if (!isMeant(payment)) continue
+    const isIts = (other: Payment) => isSamePayer(other, payment)
+    const before = earlier.find(isIts)?.amount ?? 0
+    const returned = Math.min(left, before + (segment.payments.find(isIts)?.amount ?? 0))
+    if (returned <= 0) continue
+    left -= returned
+    returnTo(work, ownPayment(segment, payment), returned)
+  }
+  return left
+}
+
+function ownPayment(segment: Segment, payment: Payment): Payment {
+  const known = segment.payments.find((other) => isSamePayer(other, payment))
+  if (known !== undefined) return known
+  const own = { ...copyPayment(payment), amount: 0 }
+  segment.payments = appended(segment.payments, own)
+  return own
+}
+
+/** Those who paid may be gone by now, with the cycle that they counted. */
+function returnTo(work: Work, payment: Payment, amount: number): void {
+  payment.amount -= amount
+  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
+  if (findBucket(work, ref) === undefined) return
+  const bucket = ownBucket(work, ref)
+  bucket.spent -= amount
+  bucket.free += amount
+  noteCounter(payment, bucket)
+}

@@ -1,0 +1,103 @@
+/** The next grant: what may be used now, and what is reserved for it. */
+import { allocateAcross } from './across.ts'
+import { type Allocation, allocate, hasUnits, moneyOffers } from './allocate.ts'
+import { assert, present } from './assert.ts'
+import type { BucketRef, Payer } from './bucket.ts'
+import type { ChargeProgram } from './charge-program.ts'
+import { ownBucket, type Work } from './copy-on-write.ts'
+import { appended, NOTHING_HELD, peakPrice, priceOf } from './segment.ts'
+import type { MoneyHold, Segment } from './session.ts'
+import { peakCharge } from './tariff.ts'
+
+export function reserveNext(work: Work, segment: Segment, program: ChargeProgram): void {
+  if (program.after) {
+    reserveAcross(work, segment, program)
+    return
+  }
+  const { requested, nextOrder } = program
+  const plan = allocate(work, segment, nextOrder, requested)
+  if (program.exact && plan.left > 0) {
+    work.finalUnit = true
+    return
+  }
+  reservePlan(work, segment, nextOrder, plan, requested - plan.left)
+}
+
+/** Reserves what may be needed on either side of the next boundary. */
+function reserveAcross(work: Work, segment: Segment, program: ChargeProgram): void {
+  const { requested, nextOrder, after } = program
+  const cover = allocateAcross(work, segment, present(after, 'boundary'), nextOrder, requested)
+  const { plan, granted, slices, micros } = cover
+  const cost = Math.max(0, peakPrice(segment, plan.priced, granted) - segment.charged)
+  reservePlan(work, segment, nextOrder, plan, granted)
+  for (const { bucket, units } of slices) if (bucket !== null) hold(work, bucket, units)
+  const { reservation } = work.service
+  const offers = moneyOffers(work, segment, nextOrder)
+  const money = holdMoney(work, offers, micros - cost, reservation.money)
+  work.service.reservation = { units: granted, slices: [...plan.slices, ...slices], money }
+}
+
+/** Of a plan of which nothing is left. */
+function reservePlan(
+  work: Work,
+  segment: Segment,
+  order: readonly Payer[],
+  plan: Allocation,
+  granted: number,
+): void {
+  const { carried } = segment
+  const coveredThen = segment.covered + plan.covered
+  const { tariff, covered } = segment
+  const coveredMicros = peakCharge(tariff, covered, coveredThen, false, carried?.covered)
+  const charged = peakPrice(segment, plan.priced, granted)
+  for (const { bucket, units } of plan.slices) {
+    if (bucket !== null) hold(work, bucket, units)
+  }
+  const covering = coveredMicros - segment.coveredMicros
+  const held = holdMoney(work, plan.groupMoney, covering, NOTHING_HELD.money)
+  const money = holdMoney(work, plan.money, charged - segment.charged, held)
+  work.granted = granted
+  work.service.reservation = { units: granted, slices: plan.slices, money }
+  work.finalUnit = plan.left > 0 || isLast(work, segment, plan, order)
+}
+
+/** Whether nothing more can be had after this grant. */
+function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly Payer[]): boolean {
+  if (hasUnits(work, segment, order)) return false
+  const { tariff, others, carried, access, payers, isPrepaid } = segment
+  const used = segment.used + work.granted
+  const priced = segment.priced + plan.priced
+  const covered = segment.covered + plan.covered
+  const charged = priceOf(segment, priced, used)
+  const terms = { tariff, others, carried, access, payers, isPrepaid }
+  const ahead = { ...terms, used, covered, priced, charged }
+  return allocate(work, ahead, order, 1).left > 0
+}
+
+/** The money that is held with what this costs. */
+function holdMoney(
+  work: Work,
+  offers: readonly MoneyHold[],
+  cost: number,
+  before: MoneyHold[],
+): MoneyHold[] {
+  let holds = before
+  let left = Math.max(0, cost)
+  for (const { payer, micros: offered } of offers) {
+    const micros = Math.min(left, offered)
+    if (micros === 0) continue
+    left -= micros
+    hold(work, payer, micros)
+    if (payer.alsoIn !== null) hold(work, payer.alsoIn, micros)
+    holds = appended(holds, { payer, micros })
+  }
+  assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
+  return holds
+}
+
+function hold(work: Work, ref: BucketRef, amount: number): void {
+  const bucket = ownBucket(work, ref)
+  bucket.free -= amount
+  bucket.reserved += amount
+  work.bucketsEndMs = Math.min(work.bucketsEndMs, bucket.toMs)
+}

@@ -1,0 +1,74 @@
+/**
+ * What is held over a boundary of time: prepaid buckets go on paying for what they were reserved
+ * for, also where they have ended meanwhile.
+ */
+import type { Bucket, BucketRef, Payer } from './bucket.ts'
+import type { ChargeProgram } from './charge-program.ts'
+import { ownBucket, type Work } from './copy-on-write.ts'
+import { appended } from './segment.ts'
+import type { Reservation, Segment, Slice } from './session.ts'
+
+/** Units of a slice that stay held. */
+export function keepSlice(work: Work, { bucket, isCovered }: Slice, units: number): void {
+  if (units === 0) return
+  const { kept } = work
+  const slices = appended(kept.slices, { bucket, units, isCovered })
+  work.kept = { units: kept.units + units, slices, money: kept.money }
+}
+
+/** The same of money. */
+export function keepMoney(work: Work, payer: Payer, micros: number): void {
+  const { kept } = work
+  work.kept = { ...kept, money: appended(kept.money, { payer, micros }) }
+}
+
+/** What a bucket gets back; what has ended gets it for nothing, which the line shows. */
+export function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs: number): void {
+  bucket.free += amount
+  if (bucket.toMs > atMs || bucket.counter !== '') return
+  if (bucket.kind === 'units') segment.lapsedUnits += amount
+  else segment.lapsedMicros += amount
+}
+
+/** What a bucket held before a boundary, and had spent then. */
+export interface HeldBefore {
+  ref: BucketRef
+  amount: number
+  spent: number
+}
+
+/** Frees all of it; what is taken of that shows in what the buckets have spent then. */
+export function releaseHeld(work: Work, { slices, money }: Reservation): HeldBefore[] {
+  const found: HeldBefore[] = []
+  const release = (ref: BucketRef, amount: number) => {
+    const bucket = ownBucket(work, ref)
+    bucket.reserved -= amount
+    bucket.free += amount
+    const known = found.find(({ ref: other }) => other.id === ref.id && other.owner === ref.owner)
+    if (known === undefined) found.push({ ref, amount, spent: bucket.spent })
+    else known.amount += amount
+  }
+  for (const { bucket, units } of slices) if (bucket !== null) release(bucket, units)
+  for (const { payer, micros } of money) release(payer, micros)
+  return found
+}
+
+/** What was not taken goes back, or stays held for usage after the next boundary. */
+export function returnHeld(
+  work: Work,
+  segment: Segment,
+  { keeps, atMs }: ChargeProgram,
+  { ref, amount, spent }: HeldBefore,
+): void {
+  const bucket = ownBucket(work, ref)
+  const rest = Math.max(0, amount - (bucket.spent - spent))
+  if (rest === 0) return
+  bucket.free -= rest
+  if (keeps !== true) {
+    giveBack(bucket, rest, segment, atMs)
+    return
+  }
+  bucket.reserved += rest
+  if (bucket.kind === 'units') keepSlice(work, { bucket: ref, units: rest, isCovered: false }, rest)
+  else keepMoney(work, { ...ref, isGroup: false, alsoIn: null }, rest)
+}

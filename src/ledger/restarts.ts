@@ -1,0 +1,81 @@
+/**
+ * Ends the sessions that restarted clients have lost (RFC 6733 section 8.16), as the sweep would.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Session } from '../domain/session.ts'
+import { forgetRestarts, pendingRestarts, type Restarts } from '../store/client-states.ts'
+import type { Ledger } from './ledger.ts'
+import { openSessionsIn, type SessionPlace } from './open-sessions.ts'
+import { ContentionError } from './operations.ts'
+import { CorruptValueError } from './owner-packing.ts'
+import { type ReleaseSettings, releaseSession } from './release.ts'
+
+/** Sessions that end at the same time: Redis must not be held up while it charges. */
+const AT_ONCE = 16
+
+export interface RestartOptions {
+  settings: ReleaseSettings
+  nowMs: () => number
+  /** Told of sessions as soon as they are written. */
+  onExpired: (sessions: number) => void
+  /** True: what is left waits for another time. */
+  isStopping: () => boolean
+}
+
+/**
+ * Looks through all open sessions once, if any client has restarted; gives how many have ended.
+ * What
+ * holds up a session, or damages it, leaves it to its validity. Throws `StoreDownError`: then all
+ * is
+ * looked through again the next time.
+ */
+export async function endLostSessions(ledger: Ledger, options: RestartOptions): Promise<number> {
+  const restarts = await pendingRestarts(ledger.redis)
+  if (restarts.size === 0) return 0
+  const isLost = lostBy(restarts)
+  let ended = 0
+  for (let partition = 0; partition < ledger.keys.partitions; partition += 1) {
+    for await (const found of openSessionsIn(ledger, partition)) {
+      if (options.isStopping()) return ended
+      const lost = found.filter(({ session }) => isLost(session))
+      for (let from = 0; from < lost.length; from += AT_ONCE) {
+        ended += await endAll(ledger, lost.slice(from, from + AT_ONCE), isLost, options)
+      }
+      await delay(0)
+    }
+  }
+  await forgetRestarts(ledger.redis, restarts)
+  return ended
+}
+
+/** A session whose client has told of its new state since goes on. */
+function lostBy(restarts: Restarts): (session: Session) => boolean {
+  return ({ client }) => client !== null && client.stateId < (restarts.get(client.name) ?? 0)
+}
+
+async function endAll(
+  ledger: Ledger,
+  places: readonly SessionPlace[],
+  isLost: (session: Session) => boolean,
+  { settings, nowMs, onExpired }: RestartOptions,
+): Promise<number> {
+  const ends = places.map((place) => endOne(ledger, place, isLost, settings, nowMs()))
+  const ended = (await Promise.all(ends)).filter((isEnded) => isEnded).length
+  if (ended > 0) onExpired(ended)
+  return ended
+}
+
+async function endOne(
+  ledger: Ledger,
+  place: SessionPlace,
+  isLost: (session: Session) => boolean,
+  settings: ReleaseSettings,
+  nowMs: number,
+): Promise<boolean> {
+  try {
+    return (await releaseSession(ledger, place, settings, nowMs, isLost)) !== null
+  } catch (error) {
+    if (error instanceof ContentionError || error instanceof CorruptValueError) return false
+    throw error
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * A refund of no earlier event: what such usage would cost now is credited. Groups that have
+ * counted usage count so much less, then a bucket of units or money is credited.
+ */
+import {
+  type Bucket,
+  type BucketRef,
+  copyOwner,
+  debtOf,
+  type OwnerSlot,
+  type OwnerState,
+  type Payer,
+} from '../domain/bucket.ts'
+import type { SubscriberProfile } from '../domain/catalogue.ts'
+import type { Reason } from '../domain/charge-outcome.ts'
+import { MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
+import type { CountedOwners } from '../domain/counters.ts'
+import { addCredit, BalanceRangeError } from '../domain/credit.ts'
+import { ownerAt } from '../domain/debt.ts'
+import { emptyService, priceOf, startedService } from '../domain/segment.ts'
+import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
+import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
+import type { ChargeContext } from './decision.ts'
+import { holdingsAt } from './holdings.ts'
+import { openPayers } from './payers.ts'
+import { buildProgram, type RatedService, rateService, type Usage } from './program.ts'
+import { moneyStart } from './refund-parts.ts'
+
+export interface Credited {
+  owners: CountedOwners
+  /** As if it had been used: its line takes it back. */
+  segment: Segment
+  /** The price of the units, whoever pays them. */
+  micros: number
+}
+
+/** `microsMax`: what may still be given back by the request. A reason says why nothing is. */
+export function creditRefund(
+  owners: CountedOwners,
+  wanted: ServiceRequest,
+  usage: Omit<Usage, 'service'>,
+  context: ChargeContext,
+  profile: SubscriberProfile,
+  microsMax: number,
+): Credited | Reason {
+  const { requested: units, usaget } = wanted
+  const { refundMicrosMax, refundUnitsMax } = context.settings
+  const isMoney = usaget === MONEY_USAGE
+  if (units <= 0) return 'nothingToRefund'
+  const isTooMany = !isMoney && units > refundUnitsMax
+  if (isTooMany || refundMicrosMax === 0) return 'refundLimit'
+  // Who is barred uses nothing more, and is given back what he has paid.
+  const served = { ...profile, barred: false }
+  const rated = rateService(context, served, { ...usage, service: wanted })
+  const terms = isMoney ? moneyTerms(rated, usage, context, served) : rated
+  if (typeof terms === 'string') return terms
+  const micros = priceOfAll(terms.start, units)
+  if (micros > microsMax) return 'refundLimit'
+  const opened = openPayers(owners, terms, served)
+  const { atMs } = usage
+  const asked = { usaget, used: 0, requested: units, atMs, end: 'none', exact: true } as const
+  const { catalogue } = context
+  const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, asked)
+  const work = new CreditWork(opened.owners, opened.start, wanted, atMs)
+  try {
+    if (!work.run(units, nextOrder)) return micros > 0 ? 'noCredit' : 'nothingToRefund'
+  } catch (error) {
+    if (!(error instanceof BalanceRangeError)) throw error
+    return 'refundLimit'
+  }
+  return { owners: work.owners, segment: work.segment, micros }
+}
+
+/** Infinity: more than can be counted. */
+function priceOfAll({ tariff, others, payers, isPrepaid }: SegmentStart, units: number): number {
+  const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
+  try {
+    return priceOf({ tariff, others, access: true, payers, isPrepaid, ...used }, units, units)
+  } catch (error) {
+    if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
+    throw error
+  }
+}
+
+/** An amount of money is credited as it is: a rate only says how it is taxed. */
+function moneyTerms(
+  rated: RatedService | Reason,
+  { atMs, nowMs }: Omit<Usage, 'service'>,
+  context: ChargeContext,
+  profile: SubscriberProfile,
+): RatedService | Reason {
+  if (typeof rated !== 'string') {
+    const { start, wanted, untilMs } = rated
+    return { start: moneyStart(start), wanted: { ...wanted, groups: [] }, untilMs }
+  }
+  const holdings = holdingsAt(context.catalogue, profile, atMs, context.calendar)
+  if (holdings === null) return 'unknownSubscriber'
+  const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
+  const isPrepaid = holdings.plan.connectionType === 'prepaid'
+  const start = {
+    ...{ key: '', rateKey: '', plan: holdings.plan.name, cycle: cycle.key, priceOf: 'BASE' },
+    ...{ tariff: FREE, band: '', others: [], taxes: [], rounding: null },
+    ...{ hasGroups: false, payers: [], isPrepaid, endMs: cycle.toMs },
+  }
+  const credit = isPrepaid ? null : cycle
+  return {
+    start: moneyStart(start),
+    wanted: { groups: [], credit, oldestMs },
+    untilMs: cycle.toMs,
+  }
+}
+
+const FREE = { tiers: [], access: 0, extraDigits: 0, terms: null }
+
+class CreditWork {
+  owners: CountedOwners
+  readonly segment: Segment
+
+  constructor(owners: CountedOwners, start: SegmentStart, wanted: ServiceRequest, atMs: number) {
+    const { subscriber, account } = owners
+    this.owners = {
+      subscriber: copyOwner(subscriber),
+      account: account === null ? null : copyOwner(account),
+    }
+    const { ratingGroup, usaget, calledNumber } = wanted
+    const service = emptyService(ratingGroup, usaget, calledNumber)
+    this.segment = startedService(service, start, atMs).segment as Segment
+  }
+
+  /** False if there is nobody to whom all of it could be given. Throws `BalanceRangeError`. */
+  run(units: number, order: readonly Payer[]): boolean {
+    const { segment } = this
+    segment.used = units
+    let left = units
+    for (const payer of segment.payers) {
+      if (payer.isGroup) left -= this.uncount(payer, left)
+    }
+    if (left > 0 && segment.isPrepaid && !this.creditPrepaid(left, order)) return false
+    // The line of a postpaid subscriber is a credit on the invoice, whatever the counter says.
+    if (left > 0 && !segment.isPrepaid) this.creditPostpaid(left)
+    return segment.payments.length > 0 || segment.charged > 0
+  }
+
+  /** Gives units to a group that has counted as many; how many. */
+  private uncount(payer: Payer, left: number): number {
+    const bucket = this.bucketOf(payer)
+    if (bucket === undefined || bucket.spent === 0) return 0
+    const { segment } = this
+    if (bucket.kind === 'units') {
+      const units = Math.min(left, bucket.spent)
+      segment.grouped += units
+      this.giveBack(payer, bucket, units, 'units')
+      return units
+    }
+    const { tariff, covered, coveredMicros } = segment
+    if (isFree(tariff)) return 0
+    const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
+    segment.covered += units
+    segment.coveredMicros = charge(tariff, segment.covered, false)
+    this.giveBack(payer, bucket, segment.coveredMicros - coveredMicros, 'money')
+    return units
+  }
+
+  private creditPostpaid(units: number): void {
+    const { segment } = this
+    const micros = this.priced(units)
+    const credit = segment.payers.find(({ isGroup }) => !isGroup)
+    if (credit === undefined) return
+    const { alsoIn } = credit
+    for (const [ref, kind] of [[credit, 'money'] as const, [alsoIn, 'limit'] as const]) {
+      const bucket = ref === null ? undefined : this.bucketOf(ref)
+      if (ref === null || bucket === undefined) continue
+      this.giveBack(ref, bucket, Math.min(micros, bucket.spent), kind)
+    }
+  }
+
+  /**
+   * To the bucket that pays last, the subscriber's own before the account's; to one of units before
+   * any of money. Money pays the subscriber's debt first.
+   */
+  private creditPrepaid(units: number, order: readonly Payer[]): boolean {
+    const ofUnits = this.last(order, true)
+    if (ofUnits !== undefined) this.credit(ofUnits, units, 'creditedUnits')
+    const micros = this.priced(ofUnits === undefined ? units : 0)
+    const ofMoney = this.last(order, false)
+    let left = micros - this.repay(0, micros)
+    // Money of the account pays what the account owes, as its top-ups do.
+    if (ofMoney?.owner === 1) left -= this.repay(1, left)
+    if (left === 0) return true
+    if (ofMoney === undefined) return false
+    this.credit(ofMoney, left, 'creditedMoney')
+    return true
+  }
+
+  /** Takes back debt of an owner; how much. */
+  private repay(slot: OwnerSlot, micros: number): number {
+    const { segment } = this
+    const owner = ownerAt(this.owners, slot)
+    if (owner === null) return 0
+    const paid = Math.min(micros, debtOf(owner))
+    owner.owed -= paid
+    segment.debt += paid
+    if (slot === 1) segment.accountDebt += paid
+    return paid
+  }
+
+  private priced(units: number): number {
+    const { segment } = this
+    segment.priced = units
+    segment.charged = priceOf(segment, units, segment.used)
+    return segment.charged
+  }
+
+  private last(order: readonly Payer[], isUnits: boolean): Payer | undefined {
+    const fitting = order.filter((payer) => (this.bucketOf(payer)?.kind === 'units') === isUnits)
+    return fitting.findLast(({ owner }) => owner === 0) ?? fitting.at(-1)
+  }
+
+  private giveBack(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
+    if (amount === 0) return
+    bucket.spent -= amount
+    bucket.free += amount
+    this.note(ref, bucket, amount, kind)
+  }
+
+  private credit(ref: BucketRef, amount: number, kind: Payment['kind']): void {
+    const owner = this.ownerOf(ref)
+    const bucket = this.bucketOf(ref)
+    if (owner === null || bucket === undefined || amount === 0) return
+    addCredit(owner, bucket, amount, 0)
+    this.note(ref, bucket, amount, kind)
+  }
+
+  private note(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
+    const isCounter = bucket.counter !== ''
+    this.segment.payments.push({
+      owner: ref.owner,
+      bucketId: bucket.id,
+      prepaidIncludeId: bucket.prepaidIncludeId,
+      kind,
+      amount,
+      counter: bucket.counter,
+      left: isCounter ? Math.max(0, bucket.limit - bucket.spent) : 0,
+      total: isCounter ? Math.max(0, bucket.limit) : 0,
+    })
+  }
+
+  private ownerOf({ owner }: BucketRef): OwnerState | null {
+    return owner === 0 ? this.owners.subscriber : this.owners.account
+  }
+
+  private bucketOf(ref: BucketRef): Bucket | undefined {
+    return this.ownerOf(ref)?.buckets.find(({ id }) => id === ref.id)
+  }
+}

@@ -1,0 +1,41 @@
+/** Rates the services of one request at any instant. */
+import { present } from '../domain/assert.ts'
+import type { SubscriberProfile } from '../domain/catalogue.ts'
+import type { Reason } from '../domain/charge-outcome.ts'
+import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import type { ChargeContext } from './decision.ts'
+import { type RatedService, rateService } from './program.ts'
+
+export class ServiceRates {
+  private readonly request: ChargeRequest
+  private readonly context: ChargeContext
+
+  constructor(request: ChargeRequest, context: ChargeContext) {
+    this.request = request
+    this.context = context
+  }
+
+  /** The profile that services are rated with. Throws `InvariantError` if there is none. */
+  get profile(): SubscriberProfile {
+    return present(this.context.profile, 'profile that it was rated with')
+  }
+
+  /** The service at an instant, or why it cannot be rated. */
+  at(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const { context, request } = this
+    if (context.profile === null) return 'unknownSubscriber'
+    const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
+    return rateService(context, context.profile, usage)
+  }
+
+  /** The same; null if it cannot be rated. */
+  find(service: ServiceRequest, atMs: number): RatedService | null {
+    const rated = this.at(service, atMs)
+    return typeof rated === 'string' ? null : rated
+  }
+
+  hasPrice(service: ServiceRequest): boolean {
+    if (this.context.profile === null) return false
+    return this.at(service, this.request.eventTimeMs) !== 'noRate'
+  }
+}

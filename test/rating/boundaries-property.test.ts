@@ -1,0 +1,199 @@
+/**
+ * Prices over ends of cycles and edges of bands, against an exact model, however it is reported.
+ */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { PriceSet } from '../../src/domain/catalogue.ts'
+import type { Line } from '../../src/domain/line.ts'
+import type { Tariff } from '../../src/domain/tariff.ts'
+import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../domain/arbitraries.ts'
+import { priceOf } from '../domain/model-price.ts'
+import { moneyOf } from '../domain/owners.ts'
+import { propertyRuns } from '../domain/property-runs.ts'
+import { serviceRequest } from '../domain/requests.ts'
+import { pricesOfParts } from './boundary-model.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from './catalogue.ts'
+import { Scene, START_MS } from './scene.ts'
+
+const FAR = { fromMs: 0, toMs: 1e15 }
+const MINUTE = 60_000
+const DAY = 1440 * MINUTE
+
+/** The other tariff holds for the last ten minutes of each hour. */
+function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
+  const always = { days: new Set<number>(), dates: new Set<string>() }
+  const bands = Array.from({ length: 24 }, (_, hour) => ({
+    ...{ ...always, name: `late${hour}`, tariff: other },
+    ...{ fromSecond: hour * 3600 + 3000, toSecond: (hour + 1) * 3600 },
+  }))
+  return { tariff, bands }
+}
+
+function sceneOf(price: PriceSet, money: number, atMs: number): Scene {
+  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) } })
+  const usages = new Map([['call', { base: price, plans: new Map() }]])
+  scene.catalogue = catalogueOf(
+    [{ ...rateOf('CALL', 'call', null, FAR), usages }],
+    [planOf('PREPAID', FAR)],
+  )
+  scene.profile = profileOf(FAR)
+  scene.nowMs = atMs
+  return scene
+}
+
+interface Report {
+  minutes: number
+  used: number
+  /** Of the units after a boundary as the network element says; -1: it does not. */
+  before: number
+  asks: boolean
+}
+
+const report: fc.Arbitrary<Report> = fc.record({
+  minutes: fc.integer({ min: 1, max: 40 }),
+  used: fc.integer({ min: 0, max: 60 }),
+  before: fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 60 })),
+  asks: fc.boolean(),
+})
+
+function play(scene: Scene, reports: readonly Report[]): Line[] {
+  const call = (more: object) => [serviceRequest({ usaget: 'call', ...more })]
+  scene.send({ kind: 'start', requestNumber: 0, services: call({ requested: 50 }) })
+  for (const [index, { minutes, used, before, asks }] of reports.entries()) {
+    scene.nowMs += minutes * MINUTE
+    const services = call({ used, usedBefore: before, requested: asks ? 50 : -1 })
+    scene.send({ kind: 'update', requestNumber: index + 1, services })
+  }
+  scene.send({ kind: 'release', requestNumber: reports.length + 1, services: [] })
+  const newest = new Map(scene.lines.map((line) => [line.stamp, line]))
+  return [...newest.values()].sort((one, other) => numberOf(one) - numberOf(other))
+}
+
+function numberOf({ stamp }: Line): number {
+  return Number(stamp.split('-').at(-1))
+}
+
+/** Units reported by no more than `parts` reports, minutes and units alike. */
+function rejoined(reports: readonly Report[]): Report[] {
+  const [minutes, used] = (['minutes', 'used'] as const).map((name) =>
+    reports.reduce((sum, one) => sum + one[name], 0),
+  ) as [number, number]
+  return [{ minutes, used, before: -1, asks: false }]
+}
+
+const plain = tariffOf(SMALL)
+const any = fc.oneof(plain, tariffWithTerms(SMALL))
+const beforeEndOfCycle = START_MS + 31 * DAY - 30 * MINUTE
+
+describe('a session that goes on over the end of a cycle', () => {
+  it('costs what it would cost in one cycle, and in one report', () => {
+    fc.assert(
+      fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
+        const price = { tariff, bands: [] }
+        const lines = play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports)
+        const whole = play(sceneOf(price, 2 ** 40, beforeEndOfCycle), rejoined(reports))
+        const used = reports.reduce((sum, one) => sum + one.used, 0)
+        const cost = (of: Line[]) => of.reduce((sum, { charged }) => sum + charged, 0)
+        expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(used)
+        expect(cost(lines)).toBe(Number(priceOf(modelTariff(tariff), BigInt(used), true)))
+        expect(cost(whole)).toBe(cost(lines))
+        expect(new Set(lines.map(({ cycle }) => cycle)).size).toBe(lines.length)
+      }),
+      propertyRuns(400),
+    )
+  })
+
+  it('has the same lines where bands of one price divide it', () => {
+    fc.assert(
+      fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
+        const told = (price: PriceSet) =>
+          play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports).map(
+            ({ cycle, used, priced, charged }) => [cycle, used, priced, charged],
+          )
+        expect(told(bandsOf(tariff, { ...tariff }))).toEqual(told({ tariff, bands: [] }))
+      }),
+      propertyRuns(200),
+    )
+  })
+})
+
+describe('a session that goes on over edges of bands', () => {
+  it('has each interval at the price at which it began', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(plain, plain),
+        fc.array(report, { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        ([tariff, other], reports, isMonthEnd) => {
+          const atMs = isMonthEnd ? beforeEndOfCycle : START_MS + 15 * MINUTE
+          const lines = play(sceneOf(bandsOf(tariff, other), 2 ** 40, atMs), reports)
+          const models = new Map([tariff, other].map((one) => [one, modelTariff(one)]))
+          const parts = lines.map((line, index) => {
+            const same = JSON.stringify(line.tariff) === JSON.stringify(tariff) ? tariff : other
+            const isApart = index > 0 && numberOf(line) - numberOf(lines[index - 1] as Line) > 1
+            return { tariff: models.get(same)!, units: line.priced, isApart }
+          })
+          expect(lines.map(({ charged }) => charged)).toEqual(pricesOfParts(parts).map(Number))
+          const used = reports.reduce((sum, one) => sum + one.used, 0)
+          expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(used)
+        },
+      ),
+      propertyRuns(600),
+    )
+  })
+})
+
+describe('a grant near a boundary', () => {
+  /** What an interval costs at most, with the access price. */
+  function dearest({ tiers, access, terms }: Tariff): number {
+    const price = Math.max(...tiers.map((tier) => Math.ceil(tier.price)))
+    return Math.ceil((price + access) * ((terms?.factor ?? 1) / 10 ** (terms?.factorDigits ?? 0)))
+  }
+
+  const asked = fc.record({
+    minutes: fc.integer({ min: 0, max: 9 }),
+    after: fc.integer({ min: 0, max: 9 }),
+    requested: fc.integer({ min: 1, max: 80 }),
+    usedPart: fc.constantFrom(1, 1, 0.5, 0.1),
+    beforePart: fc.constantFrom(0, 0.1, 0.5, 0.9, 1),
+  })
+  const whole = plain.map((tariff) => ({ ...tariff, extraDigits: 0 }))
+
+  it('never costs more than was reserved for it', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(whole, whole),
+        fc.integer({ min: 0, max: 600 }),
+        fc.array(asked, { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        ([tariff, other], money, grants, isMonthEnd) => {
+          // Each grant is made within ten minutes before an edge, and reported within ten after it.
+          const start = (isMonthEnd ? beforeEndOfCycle : START_MS) + 40 * MINUTE
+          const scene = sceneOf(bandsOf(tariff, other), money, start)
+          const call = (more: object) => [serviceRequest({ usaget: 'call', ...more })]
+          for (const [index, drawn] of grants.entries()) {
+            const { minutes, after, requested, usedPart, beforePart } = drawn
+            scene.nowMs = start + index * 60 * MINUTE + minutes * MINUTE
+            const sessionId = `s${index}`
+            const before = scene.bucket('MONEY').free
+            const asks = { kind: 'start' as const, requestNumber: 0, sessionId }
+            const outcome = scene.send({ ...asks, services: call({ requested }) })
+            const granted = outcome.services[0]?.granted ?? 0
+            const { reserved } = scene.bucket('MONEY')
+            const used = Math.floor(granted * usedPart)
+            const usedBefore = Math.floor(used * beforePart)
+            scene.nowMs = start + index * 60 * MINUTE + (10 + after) * MINUTE
+            const ends = { kind: 'release' as const, requestNumber: 1, sessionId }
+            scene.send({ ...ends, services: call({ used, usedBefore }) })
+            const spent = before - scene.bucket('MONEY').free
+            // Who cannot pay for one interval of what comes goes by the present price alone.
+            if (before < dearest(other) + tariff.access) return
+            expect(spent).toBeLessThanOrEqual(reserved)
+            expect(scene.subscriber.owed).toBe(0)
+          }
+        },
+      ),
+      propertyRuns(800),
+    )
+  })
+})

@@ -1,0 +1,291 @@
+/** Refunds of a part of an event, and of no event that is known. */
+import { describe, expect, it } from 'vitest'
+import type { PlanRevision, RateRevision } from '../../src/domain/catalogue.ts'
+import type { ServiceRequest } from '../../src/domain/charge-request.ts'
+import { explain } from '../../src/domain/explain.ts'
+import type { Line } from '../../src/domain/line.ts'
+import { bucketOf, moneyOf } from '../domain/owners.ts'
+import { serviceRequest } from '../domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from './catalogue.ts'
+import { groupOf } from './offers.ts'
+import { Scene, SETTINGS } from './scene.ts'
+
+const FAR = { fromMs: 0, toMs: 1e15 }
+const RATES = [
+  rateOf('SMS', 'sms', '3/1', FAR),
+  rateOf('CALL', 'call', '10/60+5', FAR),
+  rateOf('FREE', 'free', '0/1', FAR),
+]
+type Buckets = ConstructorParameters<typeof Scene>[0]
+const money = (micros: number, more = {}) => moneyOf(micros, { toMs: FAR.toMs, ...more })
+const WITH_MONEY: Buckets = { MONEY: { slot: 0, bucket: money(100) } }
+
+interface World {
+  buckets?: Buckets
+  plan?: Partial<PlanRevision>
+  rates?: RateRevision[]
+  barred?: boolean
+}
+
+function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = false }: World = {}) {
+  const scene = new Scene(buckets)
+  scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
+  scene.profile = profileOf({ ...FAR, barred })
+  let number = 0
+  const send = (refund: boolean, services: ServiceRequest[], more = {}) => {
+    number += 1
+    return scene.send({ kind: 'event', requestNumber: number, refund, services, ...more })
+  }
+  const units = (usaget: string, requested: number, ratingGroup = -1) =>
+    serviceRequest({ usaget, requested, ratingGroup })
+  return {
+    scene,
+    take: (usaget: string, count: number) => send(false, [units(usaget, count)]),
+    takeAll: (...services: ServiceRequest[]) => send(false, services),
+    back: (usaget: string, count: number, ratingGroup = -1) =>
+      send(true, [units(usaget, count, ratingGroup)]),
+    backAll: (...services: ServiceRequest[]) => send(true, services),
+    units,
+    free: (name = 'MONEY') => scene.bucket(name).free,
+  }
+}
+
+const sums = (lines: readonly Line[]) =>
+  lines.map(({ usaget, used, charged, debt }) => ({ usaget, used, charged, debt }))
+
+/** What the steps of a line say that it cost, in micros. */
+function explained(line: Line): number {
+  const steps = explain(line)
+  const prices = steps.flatMap((step) =>
+    step.step === 'price' && step.part === 'charge' ? [Number(step.amount) * 1e6] : [],
+  )
+  return Math.round(prices.reduce((sum, price) => sum + price, 0))
+}
+
+describe('a part of an event', () => {
+  it('comes back in units, until nothing of it is left', () => {
+    const { scene, take, back, free } = sceneOf()
+    take('sms', 10)
+    expect(free()).toBe(70)
+    expect(back('sms', 3)).toMatchObject({
+      ...{ reason: 'granted', cost: 21 },
+      services: [{ usaget: 'sms', granted: 3, cost: 21 }],
+    })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 79, spent: 21, credited: 100 })
+    expect(back('sms', 8)).toMatchObject({ reason: 'refundLimit' })
+    expect(free()).toBe(79)
+    expect(back('sms', 7)).toMatchObject({ reason: 'granted', cost: 0 })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 100, spent: 0, credited: 100 })
+    expect(back('sms', 1)).toMatchObject({ reason: 'nothingToRefund' })
+    expect(sums(scene.lines)).toEqual([
+      { usaget: 'sms', used: 10, charged: 30, debt: 0 },
+      { usaget: 'sms', used: -3, charged: -9, debt: 0 },
+      { usaget: 'sms', used: -7, charged: -21, debt: 0 },
+    ])
+    expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(3)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+  })
+
+  it('is what it costs more than the rest by itself: the access price comes last', () => {
+    const { scene, take, back, free } = sceneOf()
+    take('call', 120)
+    expect(free()).toBe(75)
+    back('call', 30)
+    expect(free()).toBe(75)
+    back('call', 30)
+    expect(free()).toBe(85)
+    back('call', 60)
+    expect(free()).toBe(100)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+  })
+
+  it('comes back in money, up to what was charged', () => {
+    const { scene, take, back, free } = sceneOf()
+    take('sms', 10)
+    expect(back('money', 12)).toMatchObject({
+      ...{ reason: 'granted', cost: 18 },
+      services: [{ usaget: 'money', granted: 12, cost: 18 }],
+    })
+    expect(free()).toBe(82)
+    expect(back('money', 19)).toMatchObject({ reason: 'refundLimit' })
+    expect(back('sms', 5)).toMatchObject({ reason: 'granted', cost: 15 })
+    expect(free()).toBe(85)
+    expect(back('sms', -1)).toMatchObject({ reason: 'granted', services: [{ granted: 5 }] })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 100, spent: 0 })
+    expect(back('money', 1)).toMatchObject({ reason: 'nothingToRefund' })
+    expect(scene.lines.reduce((sum, { charged }) => sum + charged, 0)).toBe(0)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+  })
+
+  it('of several services is taken of the one that is named; money of the last first', () => {
+    const { scene, takeAll, backAll, back, units, free } = sceneOf()
+    takeAll(units('sms', 2, 1), units('sms', 3, 2))
+    expect(free()).toBe(85)
+    expect(back('sms', 1)).toMatchObject({ reason: 'nothingToRefund' })
+    expect(back('sms', 1, 1)).toMatchObject({ reason: 'granted' })
+    expect(free()).toBe(88)
+    expect(back('money', 10)).toMatchObject({ reason: 'granted' })
+    expect(free()).toBe(98)
+    const [first, second] = scene.sessions.get('s')?.services ?? []
+    expect([first?.segment?.charged, second?.segment?.charged]).toEqual([2, 0])
+    const both = backAll(units('sms', 1, 1), units('sms', 4, 2))
+    expect(both).toMatchObject({
+      reason: 'granted',
+      services: [{ reason: 'granted' }, { reason: 'refundLimit' }],
+    })
+    expect(free()).toBe(100)
+    expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(scene.lines.length)
+  })
+
+  it('goes back to the group and the buckets that paid, the last one first', () => {
+    const plan = { groups: [groupOf('MIN', 4)] }
+    const { scene, take, back, free } = sceneOf({ plan })
+    take('sms', 10)
+    expect(free()).toBe(82)
+    back('sms', 8)
+    expect(free()).toBe(100)
+    expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(2)
+    expect(scene.lines.at(-1)).toMatchObject({ used: -8, grouped: -2, priced: -6, charged: -18 })
+    back('sms', 2)
+    expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(0)
+  })
+
+  it('that is nothing, or of another service, is none', () => {
+    const { scene, take, back, free } = sceneOf()
+    take('sms', 10)
+    expect(back('sms', 0).reason).toBe('nothingToRefund')
+    expect(back('call', 5).reason).toBe('nothingToRefund')
+    expect(free()).toBe(70)
+    expect(scene.lines).toHaveLength(1)
+    // Without units it is the event as a whole that is meant, whatever service is said.
+    expect(back('call', -1)).toMatchObject({ reason: 'granted', services: [{ granted: 10 }] })
+    expect(free()).toBe(100)
+  })
+})
+
+describe('a refund of no event', () => {
+  it('credits an amount of money, once', () => {
+    const { scene, back, free } = sceneOf()
+    const given = back('money', 250)
+    expect(given).toMatchObject({
+      ...{ reason: 'granted', cost: -250 },
+      services: [{ usaget: 'money', granted: 250 }],
+    })
+    expect(scene.bucket('MONEY')).toMatchObject({ free: 350, spent: 0, credited: 350 })
+    expect(sums(scene.lines)).toEqual([{ usaget: 'money', used: -250, charged: -250, debt: 0 }])
+    expect(explained(scene.lines[0]!)).toBe(-250)
+    const again = { kind: 'event', requestNumber: 1, refund: true } as const
+    const services = [serviceRequest({ usaget: 'money', requested: 250 })]
+    expect(scene.send({ ...again, services })).toEqual(given)
+    expect(free()).toBe(350)
+    expect(back('money', 250).reason).toBe('nothingToRefund')
+    expect(free()).toBe(350)
+  })
+
+  it('credits units at what they cost now, with the access price', () => {
+    const { scene, back, free } = sceneOf()
+    expect(back('call', 61)).toMatchObject({ reason: 'granted', services: [{ granted: 61 }] })
+    expect(free()).toBe(125)
+    expect(scene.lines).toMatchObject([{ rateKey: 'CALL', used: -61, priced: -61, charged: -25 }])
+    expect(explained(scene.lines[0]!)).toBe(-25)
+  })
+
+  it('of units goes to a bucket of units, or to a group that has counted some', () => {
+    const buckets = { ...WITH_MONEY, PACK: { slot: 0 as const, bucket: pack() } }
+    const packed = sceneOf({ buckets })
+    packed.back('sms', 7)
+    expect(packed.scene.bucket('PACK')).toMatchObject({ free: 27, credited: 27, spent: 0 })
+    expect(packed.free()).toBe(100)
+    expect(packed.scene.lines).toMatchObject([{ used: -7, priced: 0, charged: 0 }])
+    const plan = { groups: [groupOf('MIN', 4)] }
+    const grouped = sceneOf({ plan })
+    grouped.take('sms', 3)
+    grouped.scene.sessions.clear()
+    grouped.back('sms', 5)
+    expect(grouped.scene.lines.at(-1)).toMatchObject({ used: -5, grouped: -3, charged: -6 })
+    expect(grouped.free()).toBe(106)
+  })
+
+  const pack = () => bucketOf({ id: 2, usaget: 'sms', credited: 20, toMs: FAR.toMs })
+
+  it('pays debt first', () => {
+    const { scene, back, free } = sceneOf()
+    scene.subscriber = { ...scene.subscriber, owed: 40 }
+    back('money', 100)
+    expect(scene.subscriber).toMatchObject({ owed: 0, repaid: 0 })
+    expect(free()).toBe(160)
+    expect(sums(scene.lines)).toEqual([{ usaget: 'money', used: -100, charged: -100, debt: -40 }])
+  })
+
+  it('goes to the bucket that pays last, the own one before that of the account', () => {
+    const buckets = {
+      BONUS: { slot: 0 as const, bucket: money(10, { priority: 9 }) },
+      MONEY: { slot: 0 as const, bucket: money(10, { id: 2, priority: 1 }) },
+      SHARED: { slot: 1 as const, bucket: money(10, { priority: 0 }) },
+    }
+    const own = sceneOf({ buckets })
+    own.back('money', 5)
+    expect(['BONUS', 'MONEY', 'SHARED'].map(own.free)).toEqual([10, 15, 10])
+    const { SHARED } = buckets
+    const shared = sceneOf({ buckets: { SHARED } })
+    shared.back('sms', 2)
+    expect(shared.free('SHARED')).toBe(16)
+    expect(shared.scene.lines[0]?.payments).toMatchObject([{ owner: 1, amount: -6 }])
+  })
+
+  it('of a postpaid subscriber counts less of the credit, and is on the line in any case', () => {
+    const plan = { connectionType: 'postpaid' as const }
+    const { scene, take, back } = sceneOf({ plan })
+    take('sms', 10)
+    scene.sessions.clear()
+    back('money', 12)
+    const owes = () => scene.subscriber.buckets.find(({ counter }) => counter === 'credit')?.spent
+    expect(owes()).toBe(18)
+    scene.sessions.clear()
+    back('money', 100)
+    expect(owes()).toBe(0)
+    expect(scene.lines.at(-1)).toMatchObject({ charged: -100 })
+    expect(scene.bucket('MONEY').free).toBe(100)
+  })
+
+  it('is limited: by money in all, and by units of a service', () => {
+    const { refundMicrosMax, refundUnitsMax } = SETTINGS
+    const limited = (usaget: string, count: number) => {
+      const { scene, back, free } = sceneOf()
+      const { reason } = back(usaget, count)
+      if (reason !== 'granted')
+        expect([free(), scene.lines, scene.sessions.size]).toEqual([100, [], 0])
+      return reason
+    }
+    expect(limited('money', refundMicrosMax)).toBe('granted')
+    expect(limited('money', refundMicrosMax + 1)).toBe('refundLimit')
+    expect(limited('sms', Math.floor(refundMicrosMax / 3))).toBe('granted')
+    expect(limited('sms', Math.floor(refundMicrosMax / 3) + 1)).toBe('refundLimit')
+    expect(limited('free', refundUnitsMax + 1)).toBe('refundLimit')
+    expect(limited('money', Number.MAX_SAFE_INTEGER)).toBe('refundLimit')
+    const { backAll, units, free } = sceneOf()
+    const two = backAll(units('money', 600, 1), units('money', 600, 2))
+    expect(two.services).toMatchObject([{ reason: 'granted' }, { reason: 'refundLimit' }])
+    expect(free()).toBe(700)
+  })
+
+  it('is none where nothing costs anything, or nobody could be given anything', () => {
+    expect(sceneOf().back('free', 5).reason).toBe('nothingToRefund')
+    expect(sceneOf().back('money', 0).reason).toBe('nothingToRefund')
+    expect(sceneOf().back('unknown', 5).reason).toBe('noRate')
+    const poor = sceneOf({ buckets: {} })
+    expect(poor.back('money', 5).reason).toBe('noCredit')
+    expect(poor.scene.sessions.size).toBe(0)
+  })
+
+  it('is for the barred as well', () => {
+    const { back, free } = sceneOf({ barred: true })
+    expect(back('sms', 2).reason).toBe('granted')
+    expect(free()).toBe(106)
+  })
+
+  it('without units is of an event that nobody knows', () => {
+    expect(sceneOf().back('sms', -1).reason).toBe('unknownSession')
+    expect(sceneOf().backAll().reason).toBe('unknownSession')
+  })
+})

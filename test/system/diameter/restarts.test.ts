@@ -1,0 +1,142 @@
+/** Clients that restart: what they say of their state ends the sessions that they have lost. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Product, startProduct } from '../../../bench/product.ts'
+import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { tollgate } from '../command.ts'
+import { withCatalog } from '../exchange.ts'
+import { money, startNode, type TestNode } from '../outages/node.ts'
+import { connectLink, type Identity, type Link } from './link.ts'
+import { dataSession, granted, NODE_SETTINGS } from './story.ts'
+
+const REALM = 'access.example'
+const RELAY = { 'Origin-Host': `relay.${REALM}`, 'Origin-Realm': REALM }
+
+let node: TestNode
+let other: Product
+const open: Link[] = []
+
+beforeAll(async () => {
+  node = await startNode({ subscribers: 20, environment: NODE_SETTINGS })
+  const { redisUrl, mongoUrl, database } = node.product
+  const environment = { ...NODE_SETTINGS, TOLLGATE_DIAMETER_ORIGIN_HOST: 'node2.node.example' }
+  other = await startProduct({ redisUrl, mongoUrl, database, environment })
+  await Promise.all([node.product.start('realtime'), other.start('realtime')])
+  await node.product.start('admin')
+})
+afterAll(async () => {
+  for (const link of open) await link.close()
+  await other?.stop()
+  await node?.stop()
+})
+
+type Said = Identity & { 'Origin-State-Id'?: number }
+
+const client = (name: string, stateId?: number): Said => ({
+  ...{ 'Origin-Host': `${name}.${REALM}`, 'Origin-Realm': REALM },
+  ...(stateId !== undefined && { 'Origin-State-Id': stateId }),
+})
+
+async function connect(identity: Said, product = node.product): Promise<Link> {
+  const link = await connectLink({ port: product.diameterPort, identity })
+  open.push(link)
+  return link
+}
+
+/** Opens a session of the n-th subscriber that holds five MiB. */
+async function begin(link: Link, name: string, index: number, sender: Said) {
+  const session = dataSession(name, index)
+  const ask = async (avps: object) =>
+    (await link.ask(command.creditControl, { ...avps, ...sender })).named
+  expect(await ask(session.initial(5))).toMatchObject({ 'Result-Code': 2001, ...granted(5) })
+  expect(await node.moneyOf(session.sid)).toEqual(money(0, 5))
+  return {
+    sid: session.sid,
+    update: (number: number) => ask(session.update(number, { asked: 5, used: 0 })),
+    end: (number: number, used: number) => ask(session.termination(number, used)),
+  }
+}
+
+const holds = async (sid: number) => (await node.moneyOf(sid)).reserved > 0
+const ended = (sid: number) => waitUntil('it has ended', async () => !(await holds(sid)))
+
+async function lineStates(sessionId: string): Promise<unknown[]> {
+  return withCatalog(node.product, async (catalog) => {
+    const lines = await catalog.lines.find({ session_id: sessionId }).toArray()
+    return lines.map((line) => (line as unknown as { state: unknown }).state)
+  })
+}
+
+describe('a client whose Origin-State-Id grows', () => {
+  it('in its CER: its sessions end, those of others go on', async () => {
+    const link = await connect(client('gw1', 100))
+    const lost = await begin(link, 'restart;cer', 0, client('gw1'))
+    const beside = await connect(client('gw2', 100))
+    const kept = await begin(beside, 'restart;beside', 1, client('gw2'))
+    await connect(client('gw1', 100))
+    await connect(client('gw1', 99))
+    await connect(client('gw1', 101))
+    await ended(lost.sid)
+    expect(await holds(kept.sid)).toBe(true)
+    // What is reported late is paid, on a line that is marked.
+    expect(await lost.end(1, 3)).toMatchObject({ 'Result-Code': 2001 })
+    expect(await node.moneyOf(lost.sid)).toEqual(money(3, 0))
+    await waitUntil('its line', async () => (await lineStates('restart;cer')).length > 0)
+    expect(await lineStates('restart;cer')).toEqual(['expired'])
+    expect(await kept.end(1, 0)).toMatchObject({ 'Result-Code': 2001 })
+  })
+
+  it('in a request through a relay, whatever the relay says of itself', async () => {
+    const relay = await connect({ ...RELAY, 'Origin-State-Id': 5 })
+    const lost = await begin(relay, 'restart;relay1', 2, client('gw3', 7))
+    const kept = await begin(relay, 'restart;relay2', 3, client('gw4', 7))
+    await connect({ ...RELAY, 'Origin-State-Id': 6 })
+    const next = await begin(relay, 'restart;relay3', 4, client('gw3', 8))
+    await ended(lost.sid)
+    expect([await holds(kept.sid), await holds(next.sid)]).toEqual([true, true])
+    expect(await next.update(1)).toMatchObject(granted(5))
+    for (const one of [kept, next]) await one.end(2, 0)
+  })
+
+  it('in a DWR', async () => {
+    const link = await connect(client('gw5', 1))
+    const lost = await begin(link, 'restart;dwr', 5, client('gw5'))
+    await link.ask(command.watchdog, client('gw5', 2))
+    await ended(lost.sid)
+  })
+
+  it('at another node, over another connection', async () => {
+    const link = await connect(client('gw6', 50))
+    const lost = await begin(link, 'restart;node', 6, client('gw6', 50))
+    await connect(client('gw6', 51), other)
+    await ended(lost.sid)
+  })
+
+  it('while the node was away', async () => {
+    const link = await connect(client('gw7', 50), other)
+    const lost = await begin(link, 'restart;away', 7, client('gw7', 50))
+    await other.kill9('realtime')
+    await other.start('realtime')
+    await connect(client('gw7', 50), other)
+    expect(await holds(lost.sid)).toBe(true)
+    await connect(client('gw7', 51), other)
+    await ended(lost.sid)
+  })
+})
+
+it('nothing ends for a state that stays, falls, or is 0', async () => {
+  const link = await connect(client('gw8', 10))
+  const kept = await begin(link, 'restart;kept', 8, client('gw8', 10))
+  for (const stateId of [10, 9, 0]) await connect(client('gw8', stateId))
+  const marker = await connect(client('gw9', 1))
+  const lost = await begin(marker, 'restart;marker', 9, client('gw9', 1))
+  await connect(client('gw9', 2))
+  await ended(lost.sid)
+  expect(await holds(kept.sid)).toBe(true)
+  expect(await kept.end(1, 1)).toMatchObject({ 'Result-Code': 2001 })
+})
+
+it('leaves books that agree', async () => {
+  const audit = await tollgate(node.product, ['audit'])
+  expect(audit).toMatchObject({ code: 0, stderr: '' })
+})

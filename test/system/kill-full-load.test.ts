@@ -1,0 +1,108 @@
+/**
+ * `kill -9` of each part in turn while a client charges as fast as it is answered. The client keeps
+ * its own account of what was acknowledged, and holds it against lines and balances.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIRST_SID, populate } from '../../bench/population.ts'
+import { type Product, startProduct } from '../../bench/product.ts'
+import { waitUntil } from '../support/wait.ts'
+import { seedOf } from './audited.ts'
+import { ClientBooks } from './client-books.ts'
+import { linesOf, POPULATION, SUBSCRIBERS, spentOf } from './client-stores.ts'
+import { tollgate } from './command.ts'
+import { withLastWords } from './last-words.ts'
+import { Random } from './random.ts'
+
+const seed = seedOf()
+const ROUNDS = Number(process.env['KILL_LOAD_ROUNDS'] ?? 2)
+const CLIENTS = 64
+/** Requests that have to be acknowledged after a part is back, before the next one is killed. */
+const RECOVERED = 500
+const ROLES = ['realtime', 'admin', 'recorder'] as const
+/** A MongoDB that was given is nobody's to kill. */
+const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
+const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
+
+let product: Product
+const figures = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
+
+beforeAll(async () => {
+  // A small machine keeps up with its recorder while everything is killed.
+  const environment = { TOLLGATE_LEDGER_BACKLOG_REFUSE_PERCENT: '99' }
+  product = await startProduct({ appendfsync: 'always', environment })
+  await populate({ ...product, ...POPULATION, subscribers: SUBSCRIBERS * ROUNDS })
+  for (const role of ROLES) await product.start(role)
+})
+afterAll(() => product?.stop())
+
+/** Sums over all rounds so far: how many requests, and how many in the busiest second. */
+function tell(rounds: number): void {
+  const { acknowledged, loadMs, ...sums } = figures
+  const perSecond = Math.round(acknowledged / (loadMs / 1000))
+  process.stdout.write(`${JSON.stringify({ rounds, acknowledged, perSecond, ...sums })}\n`)
+}
+
+describe(`kill -9 at full load, seed ${seed}`, () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    it(`round ${round + 1}: lines and balances are what the client was told`, async () => {
+      const random = new Random(seed + round)
+      const firstSid = FIRST_SID + round * SUBSCRIBERS
+      const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
+      const books = new ClientBooks({ name: `load-${round}`, ...given })
+      const beganMs = performance.now()
+      const load = books.run(product.realtimePort)
+      const counting = countEachSecond(books)
+      await withLastWords(product, Promise.all([load, killEach(books, random)]))
+      clearInterval(counting)
+      figures.loadMs += performance.now() - beganMs
+      await books.finish(product.realtimePort)
+      await untilRecorded(books, round)
+      expect(
+        books.differences(await linesOf(product, round), await spentOf(product, round)),
+      ).toEqual([])
+      figures.acknowledged += books.acknowledged
+      figures.refused += books.refused
+      figures.sessions += books.sessions.length
+      tell(round + 1)
+    })
+  }
+
+  it('all rounds together pass the audit', async () => {
+    expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+function countEachSecond(books: ClientBooks): NodeJS.Timeout {
+  let before = 0
+  return setInterval(() => {
+    figures.busiest = Math.max(figures.busiest, books.acknowledged - before)
+    before = books.acknowledged
+  }, 1_000)
+}
+
+/** In another order each round, and each while the load has recovered from the one before. */
+async function killEach(books: ClientBooks, random: Random): Promise<void> {
+  try {
+    await waitUntil('the load runs', () => books.acknowledged >= RECOVERED)
+    for (const victim of random.shuffled(VICTIMS)) {
+      await pause(random.between(50, 500))
+      await product.kill9(victim)
+      await pause(random.below(200))
+      await product.start(victim)
+      figures.kills += 1
+      const enough = books.acknowledged + RECOVERED
+      await waitUntil(`charging after ${victim} is back`, () => books.acknowledged >= enough)
+    }
+  } finally {
+    books.stop()
+  }
+}
+
+/** The recorder may be behind: what the last lines lack comes. */
+async function untilRecorded(books: ClientBooks, round: number): Promise<void> {
+  await waitUntil('all lines are on record', async () => {
+    const lines = await linesOf(product, round)
+    return books.differences(lines, books.usedBySubscriber()).length === books.complaints.length
+  }).catch(() => undefined)
+}
