@@ -59,10 +59,11 @@ export function standBy(): void {
   })
 }
 
-/** Resolves when this process may take its ports; at once unless it is a standby. */
-export async function mayListen(): Promise<void> {
-  if (order === null) return
+/** Resolves when this process may take its ports; false, and at once, unless it is a standby. */
+export async function mayListen(): Promise<boolean> {
+  if (order === null) return false
   tellParent({ type: 'prepared' })
   endWithParent()
   await order
+  return true
 }

@@ -32,8 +32,11 @@ export interface RoleContext {
   readonly isLedgerThere: () => boolean
   /** How long the role may record what is left when it ends. */
   readonly drainMs: number
-  /** Resolves when the role may open its sockets, which a standby does later. */
-  mayListen(): Promise<void>
+  /**
+   * Resolves when the role may open its sockets, which a standby does later: true, in place of a
+   * process that has just ended.
+   */
+  mayListen(): Promise<boolean>
   /** A part of the role has failed for good: ends the process in order, with code 1. */
   fail(error: Error, what: string): void
 }

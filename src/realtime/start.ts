@@ -26,6 +26,7 @@ import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import { type Door, type Place, workersOf } from './loop-place.ts'
 import { type Pool, startPool } from './pool.ts'
+import { openPorts } from './port-handover.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
@@ -42,8 +43,11 @@ export interface RealtimeOptions {
   readonly rules?: RequestRules
   /** Tells of file types and peers as they are stored; without it there are none. */
   readonly follow?: FollowStored
-  /** Resolves when the sockets may be opened; without it, at once. */
-  readonly mayListen?: () => Promise<void>
+  /**
+   * Resolves when the sockets may be opened, and whether in place of a process that has just ended;
+   * without it, at once.
+   */
+  readonly mayListen?: () => Promise<boolean>
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
@@ -113,15 +117,14 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   try {
     pool = await startWorkers(options, admission, (news) => diameter?.take(news))
     stored = await following
-    await options.mayListen?.()
+    const takesOver = (await options.mayListen?.()) ?? false
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
-    server = await startHttp(options, parts, door)
+    server = await openPorts(takesOver, () => startHttp(options, parts, door))
     const openStates = () => clientStates.open()
-    const intake = admission
-    const diameterParts = { ...options, ...parts, ...stored, intake, openStates }
-    diameter = await startDiameterService(diameterParts)
+    const credit = { ...options, ...parts, ...stored, intake: admission, openStates }
+    diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
     await pool?.close()

@@ -161,6 +161,20 @@ export function isAlive(pid: number): boolean {
   return stat !== '' && !/\) Z /.test(stat)
 }
 
+/** Processes of a role that a process has started, the oldest first. */
+export function rolesOf(parent: number, role: string): number[] {
+  const startOf = (pid: number) => {
+    const fields = textOf(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
+    return { ppid: Number(fields[1]), startedAt: Number(fields[19]) }
+  }
+  return processes()
+    .filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(`role-process.js\0${role}`))
+    .map((pid) => ({ pid, ...startOf(pid) }))
+    .filter(({ ppid }) => ppid === parent)
+    .sort((a, b) => a.startedAt - b.startedAt)
+    .map(({ pid }) => pid)
+}
+
 function childrenOf(parent: number): Map<string, number> {
   const children = new Map<string, number>()
   for (const pid of processes()) {

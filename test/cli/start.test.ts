@@ -7,6 +7,7 @@ import {
   isAlive,
   type Product,
   processesWith,
+  rolesOf,
   type Started,
   shell,
 } from './product.ts'
@@ -158,6 +159,22 @@ describe('a newcomer', () => {
     },
   )
 
+  it('a standby takes over when charging is killed, and another one is prepared', async () => {
+    const charging = () => rolesOf(tollgate.pid, 'realtime')
+    await expect.poll(() => charging().length).toBe(2)
+    // The standby is the later one, and has said nothing yet.
+    const [active, standby] = charging()
+    process.kill(active ?? 0, 'SIGKILL')
+    const charge = () =>
+      shell(tollgate.curls[0]?.replaceAll('demo-', 'standby-') ?? '').catch(() => '')
+    await expect.poll(charge).toContain('"returnCode":1,')
+    await shell(tollgate.curls[2]?.replaceAll('demo-', 'standby-') ?? '')
+    await expect.poll(() => charging().length).toBe(2)
+    expect(charging()).toContain(standby)
+    expect(charging()).not.toContain(active)
+    pids.set('realtime', standby ?? 0)
+  })
+
   it('stops it with Ctrl-C, and nothing stays behind', async () => {
     const all = [...tollgate.children().values()]
     tollgate.signal('SIGINT')
@@ -176,7 +193,7 @@ describe('a newcomer', () => {
     const before = tollgate.curls
     tollgate = await product.start()
     expect(tollgate.curls).not.toEqual(before)
-    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 12) * MIB })
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 15) * MIB })
     expect((await product.run('audit')).code).toBe(0)
   })
 

@@ -120,21 +120,22 @@ function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen
 
 /**
  * Who shares a port cannot hold it for himself, and other programs that share theirs would get in
- * unnoticed. So the first one takes it for itself, and at once again as one that is shared.
+ * unnoticed. So the first one takes it for itself, and at once again as one that is shared. Of any
+ * free port, too: only of a port that it was told does the library say that it may be taken again
+ * while connections of a process that has ended are fading away (SO_REUSEADDR, TIME_WAIT).
  */
 async function listenFirst(
   uws: Uws,
   app: App,
   { host, port, sharing }: ListenOptions,
 ): Promise<us_listen_socket | false> {
-  if (sharing === null) return listen(app, host, port, EXCLUSIVELY)
-  if (!sharing.isFirst) return listen(app, host, port, SHARED)
+  if (sharing !== null && !sharing.isFirst) return listen(app, host, port, SHARED)
+  if (sharing === null && port !== 0) return listen(app, host, port, EXCLUSIVELY)
   const probe = await listen(app, host, port, EXCLUSIVELY)
   if (probe === false) return false
-  // Of any free port it is the one that was found: the system gives none that could be shared.
   const found = uws.us_socket_local_port(probe)
   uws.us_listen_socket_close(probe)
-  return listen(app, host, found, SHARED)
+  return listen(app, host, found, sharing === null ? EXCLUSIVELY : SHARED)
 }
 
 type ListenWithOption = (

@@ -136,6 +136,17 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
 })
 
 describe.each(KINDS)('connections: %s', (kind) => {
+  it('that have just ended keep nobody from the port, also from one that was any', async () => {
+    const { server, port } = await serverOf(kind)
+    const socket = openSocket(port)
+    await socket.send(post('{}'))
+    expect((await socket.answer())?.status).toBe(200)
+    server.close()
+    await socket.closed()
+    const again = await serverOf(kind, { port })
+    expect(again.port).toBe(port)
+  })
+
   it('that are cut in the middle of a body harm nobody', async () => {
     const { port, bodies } = await serverOf(kind)
     const whole = post('{"cut":true}')
