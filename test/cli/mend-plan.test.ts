@@ -35,7 +35,7 @@ function evidenceOf(
       balanceDocument({ ...recorded, version: recordedVersion }, bucket, ''),
     ),
   }
-  return { aid: 1, owners: [owner], different: [], unknown: [], lost: [] }
+  return { aid: 1, owners: [owner], different: [], later: [], unknown: [], lost: [] }
 }
 
 function planOf(evidence: AccountEvidence): OwnerPlan {

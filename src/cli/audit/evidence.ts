@@ -4,6 +4,7 @@ import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import type { RealtimeLineDocument } from '../../catalog/line-document.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Line } from '../../domain/line.ts'
+import { sessionTagOf } from '../../domain/lines.ts'
 import type { Session } from '../../domain/session.ts'
 import type { LoadedOwner } from '../../ledger/ledger.ts'
 import { standingLines } from '../../ledger/stream-entries.ts'
@@ -31,12 +32,23 @@ export interface StandingLine {
   recorded: RealtimeLineDocument | null
 }
 
+/** A line on record of a segment that has not begun in the ledger, or of which nothing is used. */
+export interface LaterLine extends KnownSession {
+  /** Position of its service in the session; the service may not be there. */
+  service: number
+  /** Number of its segment within the service. */
+  segment: number
+  recorded: RealtimeLineDocument
+}
+
 export interface AccountEvidence {
   aid: number
   /** That of the account first. */
   owners: OwnerEvidence[]
   /** Segments whose line on record is another than the ledger has. */
   different: StandingLine[]
+  /** Lines of open sessions, of segments that the ledger has nothing of yet. */
+  later: LaterLine[]
   /** The newest lines of sessions that the ledger does not know, newest first. */
   unknown: RealtimeLineDocument[]
   /** Operations that have credited more than the ledger has, and that it does not know any more. */
@@ -71,7 +83,8 @@ export async function gatherEvidence(
     if (line.urt.getTime() < operationsSinceMs || !lacksCredit(owners, line)) continue
     if ((await ledger.findOperation(aid, line.operation_id)) === null) lost.push(line)
   }
-  return { aid, owners, different: book.different(), unknown: book.unknown(), lost }
+  const { later } = book
+  return { aid, owners, different: book.different(), later, unknown: book.unknown(), lost }
 }
 
 /** Whether more was credited to its bucket on record than in the ledger. */
@@ -112,16 +125,18 @@ async function loadAll(
 /** Holds the lines on record against the sessions of the ledger. */
 class LineBook {
   readonly operations: BalanceLineDocument[] = []
+  readonly later: LaterLine[] = []
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
   readonly #standing = new Map<string, StandingLine>()
-  /** Openings of sessions that the ledger knows: the beginnings of stamps. */
-  readonly #known = new Set<string>()
+  /** Sessions that the ledger knows, by their openings: the beginnings of stamps. */
+  readonly #known = new Map<string, KnownSession>()
   #unknown: RealtimeLineDocument[] = []
 
   constructor(owners: readonly OwnerEvidence[]) {
     this.#owners = new Map(owners.map((owner) => [owner.state.sid, owner]))
-    for (const { sessionKey, session } of owners.flatMap(({ sessions }) => sessions)) {
-      this.#known.add(`${sessionKey}-${session.openedMs.toString(36)}`)
+    for (const known of owners.flatMap(({ sessions }) => sessions)) {
+      const { sessionKey, session } = known
+      this.#known.set(sessionTagOf(sessionKey, session), known)
       for (const standing of standingLines(session, sessionKey)) {
         this.#standing.set(standing.stamp, { standing, recorded: null })
       }
@@ -140,7 +155,16 @@ class LineBook {
     }
     const found = this.#standing.get(line.stamp)
     if (found !== undefined) found.recorded = line
-    else if (!this.#known.has(openingOf(line.stamp))) this.#addUnknown(line)
+    else this.#addStray(line)
+  }
+
+  /** A line of no segment that stands: mostly of one that has ended. */
+  #addStray(recorded: RealtimeLineDocument): void {
+    const { opening, service, segment } = partsOf(recorded.stamp)
+    const known = this.#known.get(opening)
+    if (known === undefined) return this.#addUnknown(recorded)
+    const later = { ...known, service, segment, recorded }
+    if (known.session.state === 'open' && isLater(later)) this.later.push(later)
   }
 
   #addUnknown(line: RealtimeLineDocument): void {
@@ -163,11 +187,19 @@ class LineBook {
   }
 }
 
-/** Session key (22 characters, dashes among them) and time of opening (domain/lines.ts). */
-const STAMP = /^(.{22}-([0-9a-z]+))-\d+-\d+$/
+function isLater({ session, service, segment }: LaterLine): boolean {
+  const found = session.services[service]
+  if (found === undefined) return true
+  if (found.segment === null) return segment > found.segmentsEnded
+  return found.segment.used === 0 && segment >= found.segment.number
+}
 
-function openingOf(stamp: string): string {
-  return STAMP.exec(stamp)?.[1] ?? ''
+/** Session key (22 characters, dashes among them) and time of opening (domain/lines.ts). */
+const STAMP = /^(.{22}-([0-9a-z]+))-(\d+)-(\d+)$/
+
+function partsOf(stamp: string): { opening: string; service: number; segment: number } {
+  const [, opening = '', , service, segment] = STAMP.exec(stamp) ?? []
+  return { opening, service: Number(service) - 1, segment: Number(segment) }
 }
 
 function openedMsOf(stamp: string): number {

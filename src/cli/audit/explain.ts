@@ -3,7 +3,7 @@ import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
 import { amountText } from '../owners.ts'
-import type { AccountEvidence, StandingLine } from './evidence.ts'
+import type { AccountEvidence, LaterLine, StandingLine } from './evidence.ts'
 import type { AccountPlan, BucketPlan, OwnerPlan } from './mend-plan.ts'
 
 export interface Explanation {
@@ -17,14 +17,15 @@ export interface Explanation {
 }
 
 export function explain(evidence: AccountEvidence, plan: AccountPlan): Explanation {
-  const { aid, different, lost } = evidence
+  const { aid, different, later, lost } = evidence
   return {
     aid,
     causes: [
       ...different.map(differentText),
+      ...later.map(laterText),
       ...unknownLines(evidence, plan).map(unknownText),
       ...lost.map(lostText),
-      ...plan.owners.flatMap(laterTexts),
+      ...plan.owners.flatMap(versionTexts),
       ...plan.owners.flatMap(remainders(evidence)),
     ],
     mends: plan.owners.flatMap(mendTexts),
@@ -55,6 +56,14 @@ function usageText(units: number, micros: number): string {
   return `${units} units for ${decimalText(micros)}`
 }
 
+function laterText({ recorded }: LaterLine): string {
+  const { session_id, sid, stamp, v, usagev, aprice_micros } = recorded
+  return (
+    `session ${session_id} of subscriber ${sid}, line ${stamp}: version ${v} on record has ` +
+    `${usageText(usagev, aprice_micros)}; the ledger has nothing of it`
+  )
+}
+
 function unknownText({ session_id, sid, stamp, usagev, aprice_micros }: RealtimeLineDocument) {
   const what = usageText(usagev, aprice_micros)
   return (
@@ -72,7 +81,7 @@ function lostText({ operation_id, operation, sid, bucket_id, urt }: BalanceLineD
 
 /** Of lines that the ledger does not know, the newest that make up what it lacks. */
 function unknownLines(
-  { unknown }: AccountEvidence,
+  { unknown, later }: AccountEvidence,
   { owners }: AccountPlan,
 ): RealtimeLineDocument[] {
   const missing = new Map<string, number>()
@@ -83,7 +92,7 @@ function unknownLines(
       if (lacking > 0) missing.set(`${owner.sid}/${before.id}`, lacking)
     }
   }
-  return unknown.filter(({ sid, payments }) => {
+  const explains = ({ sid, payments }: RealtimeLineDocument) => {
     let isNeeded = false
     for (const payment of payments) {
       const key = `${payment.owner === 'account' ? 0 : sid}/${payment.bucket_id}`
@@ -93,11 +102,13 @@ function unknownLines(
       missing.set(key, left - amountsOfPayment(payment).spent)
     }
     return isNeeded
-  })
+  }
+  for (const { recorded } of later) explains(recorded)
+  return unknown.filter(explains)
 }
 
 /** The record of a balance may be of a state that the ledger has lost. */
-function laterTexts({ owner, after }: OwnerPlan): string[] {
+function versionTexts({ owner, after }: OwnerPlan): string[] {
   if (after.version === owner.version + 1) return []
   const recorded = after.version - 1
   const { sid, version } = owner
@@ -105,12 +116,12 @@ function laterTexts({ owner, after }: OwnerPlan): string[] {
 }
 
 /** Amounts that no line or operation above explains. */
-function remainders({ different, unknown, lost }: AccountEvidence) {
+function remainders({ different, later, unknown, lost }: AccountEvidence) {
   return ({ owner, buckets }: OwnerPlan): string[] =>
     buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
       const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
       const shown = (amount: number) => amountText(before.kind, Math.abs(amount))
-      const hasSpent = spentAhead === 0 || different.length > 0 || unknown.length > 0
+      const hasSpent = different.length + later.length + unknown.length > 0
       const isExplained = spentAhead > 0 && hasSpent
       return [
         ...(spentAhead < 0 || (spentAhead > 0 && !isExplained)

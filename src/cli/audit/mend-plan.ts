@@ -15,6 +15,7 @@ import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
 import type { AccountEvidence, KnownSession, OwnerEvidence, StandingLine } from './evidence.ts'
+import { followingSessions } from './mend-sessions.ts'
 import type { BucketSums } from './recorded-check.ts'
 
 /** What becomes of one bucket; amounts are units or micros. */
@@ -56,7 +57,7 @@ export function planMend(evidence: AccountEvidence): AccountPlan {
 }
 
 function planOwner(
-  { aid, different }: AccountEvidence,
+  { aid, different, later }: AccountEvidence,
   evidence: OwnerEvidence,
   unsettled: string[],
 ): OwnerPlan | null {
@@ -77,7 +78,7 @@ function planOwner(
   }
   after.buckets.sort((a, b) => a.id - b.id)
   const debt = planDebt(after, buckets, evidence, deltas)
-  const sessions = renumbered(evidence, different)
+  const sessions = followingSessions(evidence, different, later)
   const versions = projected.map(({ v }) => v)
   const isBehind = projected.some((document) => isOther(document, state))
   const isDebtSame = isZero(debt) && after.owed === state.owed && after.repaid === state.repaid
@@ -160,29 +161,6 @@ function planDebt(
     owed: after.owed - unpaid - onLines,
     repaid: after.repaid - sums.repaid,
   }
-}
-
-/**
- * The line of a session is written over once its version is higher than that on record, which was
- * written by a session that is lost.
- */
-function renumbered(
-  { sessions }: OwnerEvidence,
-  different: readonly StandingLine[],
-): KnownSession[] {
-  const recorded = new Map(different.map((one) => [one.standing.stamp, one.recorded?.v ?? 0]))
-  return sessions.flatMap(({ sessionKey, session }) => {
-    const tag = `${sessionKey}-${session.openedMs.toString(36)}`
-    let isOther = false
-    const services = session.services.map((service, index) => {
-      const { segment } = service
-      const known = recorded.get(`${tag}-${index + 1}-${segment?.number}`)
-      if (segment === null || known === undefined) return service
-      isOther = true
-      return { ...service, segment: { ...segment, version: Math.max(segment.version, known) + 1 } }
-    })
-    return isOther ? { sessionKey, session: { ...session, services } } : []
-  })
 }
 
 /** `lost`: without those where the segment has more. */

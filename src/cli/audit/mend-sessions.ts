@@ -1,0 +1,73 @@
+/**
+ * Open sessions that go on from an earlier state than what is on record of them: their lines must
+ * not be taken for older than those, nor write over what is charged for already. Pure.
+ */
+import { sessionTagOf } from '../../domain/lines.ts'
+import { emptyService } from '../../domain/segment.ts'
+import type { ServiceSession } from '../../domain/session.ts'
+import type { KnownSession, LaterLine, OwnerEvidence, StandingLine } from './evidence.ts'
+
+/** Those that change. */
+export function followingSessions(
+  { sessions }: OwnerEvidence,
+  different: readonly StandingLine[],
+  later: readonly LaterLine[],
+): KnownSession[] {
+  const recorded = new Map(different.map((one) => [one.standing.stamp, one]))
+  return sessions.flatMap(({ sessionKey, session }) => {
+    const tag = sessionTagOf(sessionKey, session)
+    const renewed = session.services.map((service, index) =>
+      withNewerLine(service, recorded.get(`${tag}-${index + 1}-${service.segment?.number}`)),
+    )
+    const services = later
+      .filter((line) => line.sessionKey === sessionKey)
+      .sort((one, other) => one.service - other.service || one.segment - other.segment)
+      .reduce(withSegmentBehind, renewed)
+    const isSame =
+      services.length === session.services.length &&
+      services.every((service, index) => service === session.services[index])
+    return isSame ? [] : [{ sessionKey, session: { ...session, services } }]
+  })
+}
+
+/**
+ * The line of its segment is written over that on record. What that has more counts as reported, or
+ * a network element that reports totals would be charged for it twice.
+ */
+function withNewerLine(service: ServiceSession, other: StandingLine | undefined): ServiceSession {
+  const { segment, usedTotal } = service
+  if (segment === null || other === undefined) return service
+  const { standing, recorded } = other
+  const version = Math.max(segment.version, recorded?.v ?? 0) + 1
+  const lost = Math.max(0, (recorded?.usagev ?? 0) - standing.used)
+  return { ...service, usedTotal: usedTotal + lost, segment: { ...segment, version } }
+}
+
+/** A segment on record has ended; the next of the service gets a line of its own. */
+function withSegmentBehind(
+  services: ServiceSession[],
+  { service: index, segment: number, recorded }: LaterLine,
+): ServiceSession[] {
+  if (index > services.length) return services
+  const service = services[index] ?? serviceOf(recorded)
+  const { segment } = service
+  const next: ServiceSession = {
+    ...service,
+    accessBorne: true,
+    othersBorne: true,
+    usedTotal: service.usedTotal + recorded.usagev,
+    endedMicros: service.endedMicros + recorded.aprice_micros,
+    segmentsEnded: number,
+    segment: segment === null ? null : { ...segment, number: number + 1, access: false },
+  }
+  return [...services.slice(0, index), next, ...services.slice(index + 1)]
+}
+
+function serviceOf(recorded: LaterLine['recorded']): ServiceSession {
+  const { rating_group, usaget, called_number, service_identifier } = recorded
+  const identifier = service_identifier === null ? '' : String(service_identifier)
+  return emptyService(rating_group ?? NO_RATING_GROUP, usaget, called_number, identifier)
+}
+
+/** As requests that name none have it (domain/charge-request.ts). */
+const NO_RATING_GROUP = -1
