@@ -25,7 +25,7 @@ function evidenceOf(account: OwnerState, subscriber: OwnerState, standing: Line,
   own!.owed += line.debt_micros - line.account_debt_micros
   shared!.owed += line.account_debt_micros
   const different = [{ standing, recorded: line }]
-  return { aid: 1, owners, different, unknown: [], lost: [] } as AccountEvidence
+  return { aid: 1, owners, different, later: [], unknown: [], lost: [] } as AccountEvidence
 }
 
 it('what was recorded of each owner is owed again, and its line is of that owner', () => {

@@ -162,7 +162,10 @@ class LineBook {
   #addStray(recorded: RealtimeLineDocument): void {
     const { opening, service, segment } = partsOf(recorded.stamp)
     const known = this.#known.get(opening)
-    if (known === undefined) return this.#addUnknown(recorded)
+    if (known === undefined) {
+      this.#addUnknown(recorded)
+      return
+    }
     const later = { ...known, service, segment, recorded }
     if (known.session.state === 'open' && isLater(later)) this.later.push(later)
   }
