@@ -1,10 +1,12 @@
 /** The HTTP server of the control plane: what every request and every answer has in common. */
 import type { Duplex } from 'node:stream'
+import type { Server as TlsServer } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { framingError, framingOf } from '../runtime/http-framing.ts'
 import { lingerAfterAnswers } from '../runtime/lingering.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
 import { apiErrorOf, errorHandler } from './entities/answer.ts'
 import { AdminResponse } from './headers.ts'
@@ -29,14 +31,15 @@ const LOOKS = 4
 
 /**
  * A server without routes. Every error is JSON, and none tells of what the server is made. Throws
- * `AdminListenError` for files of TLS that cannot be used.
+ * `AdminListenError` for files of TLS that cannot be used; `metrics` counts their changes.
  */
 export function createServer(
   settings: ServerSettings,
-  log: Pick<Logger, 'warn' | 'error'>,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
+  metrics?: Pick<Metrics, 'tls'>,
 ): FastifyInstance {
   const { trustedProxies, connectionsMax, requestTimeoutMs } = settings
-  const tls = readAdminTls(settings, log)
+  const tls = readAdminTls(settings, log, metrics?.tls)
   const refusals = clientErrors(tls !== null)
   const common = {
     logger: false,
@@ -56,8 +59,9 @@ export function createServer(
       ? fastify({ ...common, http: limits })
       : (fastify({
           ...common,
-          https: { ...limits, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: HEAD_MS_MAX },
+          https: { ...limits, ...tls.context, handshakeTimeout: HEAD_MS_MAX },
         }) as unknown as FastifyInstance)
+  tls?.follow(server.server as unknown as TlsServer)
   lingerAfterAnswers(server.server)
   refusals.follow(server.server)
   limitConnections(server, connectionsMax, log)

@@ -67,7 +67,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   let recorder: Recorder | undefined
   // Where nobody has to log in nobody has to be made for it.
   let hasUsers = () => auth.gate.isOpen
-  const server = createServer(config.admin, log)
+  const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()

@@ -5,6 +5,7 @@ import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { sumFigures } from './sum-figures.ts'
 import { createTally, type Figures } from './tally.ts'
+import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Who measures: which installation of the product on which machine, and which of its processes. */
 export type MetricsOrigin = { readonly node: string; readonly role: string }
@@ -73,6 +74,7 @@ export type Metrics = RequestMetrics &
     /** So many abandoned sessions gave back what they held. */
     sessionsExpired(count: number): void
     readonly diameter: DiameterMetrics
+    readonly tls: TlsMetrics
     /** Where to read the figures of further event loops, which are added to these. */
     readLoops(read: () => Promise<readonly MetricsSnapshot[]>): void
     snapshot(): Promise<MetricsSnapshot>
@@ -121,6 +123,7 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     diameter: createDiameterMetrics(registry),
+    tls: createTlsMetrics(registry),
     readLoops(read) {
       readLoops = read
     },

@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 export const SETTINGS: ServerSettings = {
-  tls: { enabled: false, certFile: '', keyFile: '' },
+  tls: { enabled: false, certFile: '', keyFile: '', minVersion: 'TLSv1.2', ciphers: [] },
   trustedProxies: [],
   connectionsMax: 100,
   requestTimeoutMs: 60_000,

@@ -10,10 +10,11 @@ import {
   createKeyCheck,
 } from '../../../src/realtime/http/authenticate.ts'
 import { type Callers, createCallers } from '../../../src/realtime/http/callers.ts'
-import type { HttpServer } from '../../../src/realtime/http/listening.ts'
+import type { HttpServer, HttpTls } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
+import type { TlsMetrics } from '../../../src/runtime/tls-metrics.ts'
 import { jsonCodec } from '../codecs/settings.ts'
 
 export const KINDS = ['native', 'javascript'] as const
@@ -98,6 +99,21 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
   })
 }
 
+/** Certificates that nobody counts. */
+export const UNCOUNTED: TlsMetrics = { used: () => undefined, reloaded: () => undefined }
+
+/** `realtime.tls` with these files. */
+export function tlsOf(
+  files: { certFile: string; keyFile: string },
+  more: Partial<HttpTls> = {},
+): HttpTls {
+  return {
+    ...{ minVersion: 'TLSv1.2', ciphers: [], clientCaFile: '', clientCertificates: 'required' },
+    ...files,
+    ...more,
+  }
+}
+
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
@@ -125,7 +141,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
       setImmediate(() => answer('granted', `{"size":${text.length}}`))
     },
     encodeRefusal: jsonCodec.encodeRefusal,
-    metrics: { refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
+    metrics: { tls: UNCOUNTED, refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
     isReady: () => true,
     ...options,
   })
