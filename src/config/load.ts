@@ -7,7 +7,7 @@ import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
-import { cipherProblem, nativeTlsProblem } from './tls.ts'
+import { nativeTlsProblem } from './tls.ts'
 
 export type LoadOptions = {
   /** YAML file of the operator; without it the one that TOLLGATE_CONFIG names, if any. */
@@ -183,9 +183,6 @@ function checkTls(
       const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
       demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
     }
-    const problem = cipherProblem(tls)
-    const because = `for ${named(`${name}.tls.minVersion`)} is ${tls.minVersion}`
-    demand(problem === undefined, `${name}.tls.ciphers`, `${problem}, ${because}`)
   }
   const { realtime, diameter } = config
   demand(

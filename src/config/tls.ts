@@ -16,7 +16,6 @@ const TLS_1_2_CIPHERS = [
 /** The cipher suites of a listener whose `tls.ciphers` is empty, in the order of preference. */
 export const DEFAULT_CIPHERS: readonly string[] = [...TLS_1_3_CIPHERS, ...TLS_1_2_CIPHERS]
 
-/** What uWebSockets.js (BoringSSL) speaks of TLS 1.3 is fixed. */
 const TLS_1_3_PREFIX = 'TLS_'
 /** Suites that need no certificate; the listeners have no shared keys or passwords. */
 const WITHOUT_CERTIFICATE = /(?:^|-)(?:PSK|SRP)-/
@@ -39,25 +38,24 @@ export function weakCiphers(ciphers: readonly string[]): string[] {
   return ciphers.filter((name) => !isStrong(name))
 }
 
-interface TlsLimits {
+interface HttpTlsLimits {
   readonly minVersion: TlsVersion
   readonly ciphers: readonly string[]
-}
-
-/** Why no handshake could succeed; undefined if one can. */
-export function cipherProblem({ minVersion, ciphers }: TlsLimits): string | undefined {
-  const isForTls13 = ciphers.some((name) => name.startsWith(TLS_1_3_PREFIX))
-  if (ciphers.length === 0 || isForTls13 || minVersion === 'TLSv1.2') return undefined
-  return `must have a cipher suite of TLS 1.3, as in ${TLS_1_3_CIPHERS[0]}`
+  readonly clientCaFile: string
 }
 
 /** Why uWebSockets.js cannot serve a listener with this TLS; null if it can. */
-export function nativeTlsProblem(tls: TlsLimits & { readonly clientCaFile: string }): string | null {
+export function nativeTlsProblem(tls: HttpTlsLimits): string | null {
   if (tls.clientCaFile !== '') return 'it does not tell whose certificate a client has'
   if (tls.minVersion !== 'TLSv1.2') return 'its lowest version is TLS 1.2'
   if (tls.ciphers.length === 0) return null
-  const hasAllOfTls13 = TLS_1_3_CIPHERS.every((name) => tls.ciphers.includes(name))
-  const isLimited = tls.ciphers.every((name) => DEFAULT_CIPHERS.includes(name))
-  const hasTls12 = tls.ciphers.length > TLS_1_3_CIPHERS.length
-  return hasAllOfTls13 && isLimited && hasTls12 ? null : 'it does not have these cipher suites'
+  const ofTls13 = tls.ciphers.filter((name) => name.startsWith(TLS_1_3_PREFIX))
+  const others = tls.ciphers.filter((name) => !name.startsWith(TLS_1_3_PREFIX))
+  // Where none of TLS 1.3 is named all of them stay; its own are fixed.
+  const hasTls13 =
+    ofTls13.length === 0 ||
+    (ofTls13.length === TLS_1_3_CIPHERS.length &&
+      ofTls13.every((name) => DEFAULT_CIPHERS.includes(name)))
+  const hasOthers = others.length > 0 && others.every((name) => DEFAULT_CIPHERS.includes(name))
+  return hasTls13 && hasOthers ? null : 'it does not have these cipher suites'
 }

@@ -23,8 +23,9 @@ export async function bareServer(
   prepare: (server: FastifyInstance) => void,
   settings: Partial<ServerSettings> = {},
   log: Parameters<typeof createServer>[1] = silent,
+  metrics?: Parameters<typeof createServer>[2],
 ) {
-  const server = createServer({ ...SETTINGS, ...settings }, log)
+  const server = createServer({ ...SETTINGS, ...settings }, log, metrics)
   open.push(server)
   prepare(server)
   const port = await listen(server, { host: '127.0.0.1', port: 0 })

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { framingOf } from '../../runtime/http-framing.ts'
-import { addressOf, certificateNamesOf } from './javascript-certificates.ts'
 import {
   type AnswerOptions,
   type Exchange,
@@ -9,6 +8,7 @@ import {
   isCacheable,
   NO_STORE,
 } from './exchange.ts'
+import { addressOf, certificateNamesOf } from './javascript-certificates.ts'
 
 /** An exchange of Node's own server. */
 export class JavaScriptExchange implements Exchange {
