@@ -71,7 +71,7 @@ const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
 const PEER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'peer add',
-    help: 'Let a network element in: by a key that is made and shown once, or by Origin-Host.',
+    help: 'Let a network element in: by a key, made and shown once, a certificate or Origin-Host.',
     operands: [nameOf('network element')],
     options: {
       address: text(
@@ -80,6 +80,7 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
       ),
       rate: text('N', 'requests per second it may send; without limit if not given'),
       'file-type': text('A,B', 'file types it may speak; all if not given'),
+      certificate: text('NAME,...', 'names of its certificate over HTTP; no key is made'),
       'origin-host': text('HOST', 'it speaks Diameter, and is who says this; no key is made'),
       'origin-realm': text('REALM', 'its realm in Diameter; any if not given'),
       realm: text('A,B', 'further realms whose requests it brings, as a relay does; * for all'),

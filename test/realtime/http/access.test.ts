@@ -12,6 +12,7 @@ const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   requestsPerSecond: 0,
   burst: 0,
   fileTypes: null,
+  certificateNames: [],
   diameter: null,
   ...more,
 })
@@ -336,7 +337,10 @@ describe('several ways to authenticate', () => {
     })
     const authenticator = accessOf({ byKey }, checks)
     const head = headOf({ authorization: 'Bearer x' })
-    const { refused } = authenticator.authenticate(head, { remoteAddress: () => '127.0.0.1' })
+    const { refused } = authenticator.authenticate(head, {
+      remoteAddress: () => '127.0.0.1',
+      certificateNames: () => null,
+    })
     return { refused, asked }
   }
 

@@ -67,6 +67,8 @@ export const dialects: Dialects = {
 
 export interface AccessOptions {
   readonly byKey?: Readonly<Record<string, Peer>>
+  /** By the name in a certificate. */
+  readonly byCertificate?: Readonly<Record<string, Peer>>
   readonly mustAuthenticate?: boolean
   readonly isForThisMachine?: boolean
   /** False: the peers were never read. */
@@ -76,7 +78,7 @@ export interface AccessOptions {
 }
 
 /** No client was ever read. */
-const NO_CALLERS = createCallers({
+export const NO_CALLERS = createCallers({
   now: () => null,
   open: async () => Promise.reject(new Error('nothing is to be opened')),
   clock: { nowMs: () => 0 },
@@ -86,11 +88,21 @@ const NO_CALLERS = createCallers({
 
 /** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
 export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
-  const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
+  const {
+    byKey = {},
+    byCertificate = {},
+    mustAuthenticate = false,
+    areKnown = true,
+    elapsedMs = () => 0,
+  } = options
   const { isForThisMachine = true, callers = NO_CALLERS } = options
   const known = new Map(Object.entries(byKey))
-  const peers = { byKey: (key: string) => known.get(key) ?? null }
+  const peers = {
+    byKey: (key: string) => known.get(key) ?? null,
+    byCertificate: ([name = '']: readonly string[]) => byCertificate[name] ?? null,
+  }
   return createAuthenticator({
+    certificates: () => (areKnown ? peers : null),
     checks: checks ?? [createKeyCheck(() => (areKnown ? peers : null))],
     mustAuthenticate,
     isForThisMachine,
