@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
-import { type Config, ConfigSchema, variableOf } from './schema.ts'
+import { type Config, ConfigSchema } from './schema.ts'
 import { nativeTlsProblem } from './tls.ts'
 
 export type LoadOptions = {
@@ -48,19 +47,6 @@ export function loadConfig(options: LoadOptions = {}): Config {
   }
   checkTogether(merged, layers, options.isPart ?? false)
   return freeze(merged)
-}
-
-/**
- * The environment of a process that this one starts: its own, with the file and some settings (by
- * path, as in `redis.url`) given. Here and not on a command line, which everybody can read.
- */
-export function childEnvironment(
-  settings: Readonly<Record<string, string | number>>,
-  file?: string,
-): Record<string, string | undefined> {
-  const given = Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)])
-  const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  return { ...process.env, ...named, ...Object.fromEntries(given) }
 }
 
 function readLayer(file: string): Layer {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
-import { DICTIONARY_FILE, extractDictionary } from '../../../../scripts/diameter-dictionary.mjs'
 import type { AvpEntry } from '../../../../src/realtime/codecs/diameter/dictionary.ts'
 import { wireExamples } from '../../wire-examples.ts'
 
@@ -11,10 +10,17 @@ interface PackageCodec {
   decodeMessage(bytes: Buffer): { body: unknown }
 }
 
+interface Extraction {
+  DICTIONARY_FILE: string
+  extractDictionary(): string
+}
+
 describe('the dictionary of the product', () => {
-  it('is the one of the package, which only building and testing need', () => {
-    const file = new URL(`../../../../${DICTIONARY_FILE}`, import.meta.url)
-    expect(readFileSync(file, 'utf8')).toBe(extractDictionary())
+  it('is the one of the package, which only building and testing need', async () => {
+    const root = new URL('../../../../', import.meta.url)
+    const script = new URL('scripts/diameter-dictionary.mjs', root).href
+    const { DICTIONARY_FILE, extractDictionary }: Extraction = await import(script)
+    expect(readFileSync(new URL(DICTIONARY_FILE, root), 'utf8')).toBe(extractDictionary())
     const entries: AvpEntry[] = JSON.parse(extractDictionary())
     const { avps } = createRequire(import.meta.url)('diameter/dictionary.json')
     expect(entries).toHaveLength(avps.length)
