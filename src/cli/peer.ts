@@ -101,17 +101,7 @@ export async function listPeers(options: OptionValues, file: string | undefined)
   }
   if (peers.length + skipped.length === 0) print('there are no peers')
   if (peers.length > 0) {
-    const head = [
-      'name',
-      'state',
-      'keys',
-      'origin host',
-      'certificate',
-      'addresses',
-      'rate',
-      'file types',
-    ]
-    for (const line of aligned([head, ...peers.map(peerRow)])) print(line)
+    for (const line of aligned(peerTable(peers))) print(line)
   }
   for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
   return 0
@@ -159,16 +149,23 @@ function peerJson(peer: PeerSettings) {
   return { ...peer, keys: peer.keys.map(hashShown), state }
 }
 
-function peerRow(peer: PeerSettings) {
-  const { name, keys, addresses, requests_per_second: rate } = peer
-  return [
-    name,
-    peer.disabled ? 'disabled' : 'enabled',
-    keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
-    peer.diameter?.origin_host ?? 'none',
-    certificateNamesOf(peer).join(' ') || 'none',
-    addresses.join(' ') || 'all',
-    rate === 0 ? 'no limit' : `${rate}/s`,
-    peer.file_types?.join(' ') ?? 'all',
-  ]
+/** Certificates have a column where a peer has names for them. */
+function peerTable(peers: readonly PeerSettings[]): string[][] {
+  const hasCertificates = peers.some((peer) => peer.certificate_names !== undefined)
+  const shown = (text: string) => (hasCertificates ? [text] : [])
+  const head = ['name', 'state', 'keys', 'origin host', ...shown('certificate')]
+  const rows = peers.map((peer) => {
+    const { name, keys, addresses, requests_per_second: rate } = peer
+    return [
+      name,
+      peer.disabled ? 'disabled' : 'enabled',
+      keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
+      peer.diameter?.origin_host ?? 'none',
+      ...shown(certificateNamesOf(peer).join(' ') || 'none'),
+      addresses.join(' ') || 'all',
+      rate === 0 ? 'no limit' : `${rate}/s`,
+      peer.file_types?.join(' ') ?? 'all',
+    ]
+  })
+  return [[...head, 'addresses', 'rate', 'file types'], ...rows]
 }

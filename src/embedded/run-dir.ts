@@ -10,15 +10,11 @@ import { FOLDER_MODE } from '../runtime/file-modes.ts'
  */
 const RUN_DIR_BYTES_MAX = 78
 
-/** Of a folder that several users write into, as that of temporary files. */
-const STICKY_MODE = 0o1000
-
 /** What goes into a `unix://` URL as it is, without escapes that clients read differently. */
 const PLAIN_PATH = /^[A-Za-z0-9/._-]+$/
 
 const OWN_MODE = 0o700
 const OTHERS_MODE = 0o077
-const WORLD_MODE = 0o007
 
 /** The folder for sockets exists, but is not a folder of this user alone. */
 export class RunDirError extends Error {
@@ -61,14 +57,4 @@ export function closedFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: OWN_MODE })
   const { uid, mode } = statSync(dir)
   if (uid === userInfo().uid && (mode & OTHERS_MODE) !== 0) chmodSync(dir, OWN_MODE)
-}
-
-/**
- * Takes the rights of others from a data folder that was made with them, but not those of its group.
- * A folder of another user, or one that others write into, stays as it is.
- */
-export function closeFolderToOthers(dir: string): void {
-  const { uid, mode } = statSync(dir)
-  const isOurs = uid === userInfo().uid && (mode & STICKY_MODE) === 0
-  if (isOurs && (mode & WORLD_MODE) !== 0) chmodSync(dir, mode & ~WORLD_MODE & 0o7777)
 }

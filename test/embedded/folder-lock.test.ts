@@ -16,7 +16,8 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError, isLocked, lockFolder } from '../../src/embedded/folder-lock.ts'
-import { closeFolderToOthers, RunDirError, runDirFor } from '../../src/embedded/run-dir.ts'
+import { RunDirError, runDirFor } from '../../src/embedded/run-dir.ts'
+import { closeFolderToOthers } from '../../src/runtime/file-modes.ts'
 
 let folder: string
 beforeEach(() => {
