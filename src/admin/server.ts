@@ -5,14 +5,23 @@ import type { Config } from '../config/schema.ts'
 import { framingError, framingOf } from '../runtime/http-framing.ts'
 import { lingerAfterAnswers } from '../runtime/lingering.ts'
 import type { Logger } from '../runtime/log.ts'
+import { limitBodyTimes, stalledMsMax } from './body-times.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
+import { shareConnections } from './connections.ts'
 import { apiErrorOf, errorHandler } from './entities/answer.ts'
+import { readForwarded, trustedProxyCheck } from './forwarded.ts'
 import { AdminResponse } from './headers.ts'
 import { readAdminTls } from './listening.ts'
 
 export type ServerSettings = Pick<
   Config['admin'],
-  'tls' | 'trustedProxies' | 'connectionsMax' | 'requestTimeoutMs'
+  | 'tls'
+  | 'trustedProxies'
+  | 'connectionsMax'
+  | 'connectionsPerAddressMax'
+  | 'requestTimeoutMs'
+  | 'bodyTimeoutMs'
+  | 'bodyBytesPerSecondMin'
 >
 
 const BODY_BYTES_MAX = 256 * 1024
@@ -35,7 +44,8 @@ export function createServer(
   settings: ServerSettings,
   log: Pick<Logger, 'warn' | 'error'>,
 ): FastifyInstance {
-  const { trustedProxies, connectionsMax, requestTimeoutMs } = settings
+  const { trustedProxies, requestTimeoutMs } = settings
+  const isTrustedProxy = trustedProxyCheck(trustedProxies)
   const tls = readAdminTls(settings, log)
   const refusals = clientErrors(tls !== null)
   const common = {
@@ -44,7 +54,7 @@ export function createServer(
     forceCloseConnections: true,
     // It would be answered in another shape.
     return503OnClosing: false,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    trustProxy: isTrustedProxy,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refusals.answer,
@@ -60,9 +70,11 @@ export function createServer(
         }) as unknown as FastifyInstance)
   lingerAfterAnswers(server.server)
   refusals.follow(server.server)
-  limitConnections(server, connectionsMax, log)
   refuseDoubtful(server)
-  cutStalled(server, requestTimeoutMs)
+  shareConnections(server, { ...settings, isTrustedProxy }, log)
+  readForwarded(server, isTrustedProxy)
+  limitBodyTimes(server, settings, refusals.answer)
+  cutStalled(server, settings)
   answerErrors(server, log)
   return server
 }
@@ -88,23 +100,6 @@ function refuseAddress(
   const desc =
     statusCode === 414 ? 'a part of the address is too long' : 'the address is not a path'
   void reply.code(statusCode).send(errorBody(statusCode, desc))
-}
-
-/** Says once, until there is room again, that connections are refused. */
-function limitConnections(
-  { server }: FastifyInstance,
-  connectionsMax: number,
-  log: Pick<Logger, 'warn'>,
-): void {
-  server.maxConnections = connectionsMax
-  let isFull = false
-  server.on('drop', () => {
-    if (!isFull) log.warn({ connectionsMax }, 'too many connections to the control plane')
-    isFull = true
-  })
-  server.on('connection', () => {
-    isFull = false
-  })
 }
 
 /** Before all else: what could be read in two ways is not read at all. */
@@ -139,9 +134,9 @@ function refuseDoubtful(server: FastifyInstance): void {
 }
 
 /** Who does not read the answer does not hold it, and what it is made from, for ever. */
-function cutStalled(server: FastifyInstance, stalledMs: number): void {
-  server.addHook('onSend', async (_, reply, payload) => {
-    reply.raw.setTimeout(stalledMs)
+function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.raw.setTimeout(stalledMsMax(request, settings))
     return payload
   })
 }

@@ -6,10 +6,9 @@ const NAME = 'tollgate_session'
 /** The browser takes it only over TLS, of this very host and for all of it. */
 const SECURE_NAME = `__Host-${NAME}`
 
-/** Whether the client came over TLS, to this process or to the proxy in front of it. */
-export function isSecure({ protocol, headers }: FastifyRequest): boolean {
-  const [first = ''] = String(headers['x-forwarded-proto'] ?? '').split(',')
-  return protocol === 'https' || first.trim().toLowerCase() === 'https'
+/** Whether the client came over TLS, to this process or to a trusted proxy in front of it. */
+export function isSecure({ protocol }: FastifyRequest): boolean {
+  return protocol === 'https'
 }
 
 /**

@@ -18,7 +18,7 @@ describe('the cookie of a session', () => {
 
   it('behind TLS is only sent over TLS, and no other counts', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.world({ trustedProxies: ['127.0.0.1'] })
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     const { setCookie, cookie } = await send(world, options)
@@ -30,6 +30,13 @@ describe('the cookie of a session', () => {
     expect((await withCookies(world, secure, TLS)).body.status).toBe(1)
     expect((await withCookies(world, planted, TLS)).body.status).toBe(0)
     expect((await withCookies(world, secure)).body.status).toBe(0)
+  })
+
+  it('is that without TLS where nobody who is trusted says otherwise', async () => {
+    await addUser(auth.catalog())
+    const payload = { username: USER, password: PASSWORD }
+    const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
+    expect((await send(auth.world(), options)).setCookie).toMatch(/^tollgate_session=/)
   })
 
   it('is none where two of the name come', async () => {

@@ -105,12 +105,19 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
 export function requestErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isCutOff(error, code)) return new RequestError(400, 'the body was cut off')
   if (!code.startsWith('FST_ERR_CTP_')) return null
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
   }
   return new RequestError(400, 'the body cannot be read')
+}
+
+/** The client has left. Fastify marks errors of reading a body as the client's own (400). */
+function isCutOff(error: unknown, code: string): boolean {
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
+  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
 }
 
 function textOf(body: Buffer): string {
