@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/request/body.ts'
+import { createRefusalTrail } from '../refusal-trail.ts'
 import { type Asked, readAsked } from './asked.ts'
 import { countRequest } from './attempts.ts'
 import { authenticateClient } from './client-check.ts'
@@ -18,7 +19,8 @@ const GIVEN = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-export function addOAuthRoutes(server: FastifyInstance, deps: OAuthDeps): void {
+export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
+  const deps = { ...given, refusals: createRefusalTrail(given, 'a client was refused') }
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(errorAnswer(deps.log))
