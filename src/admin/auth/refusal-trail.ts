@@ -27,7 +27,8 @@ type Reasons = Record<string, number>
 
 /** Refusals of one account and source, as this process has seen them in this hour. */
 interface Tally {
-  readonly refusal: Refusal
+  /** The latest one. */
+  refusal: Refusal
   readonly seed: string
   readonly seen: Reasons
   /** Not written yet. */
@@ -42,9 +43,10 @@ const HOUR_MS = 3_600_000
 /** Beyond it those from the longest ago are told, and begin a line of the log anew. */
 const TALLIES_MAX = 10_000
 
+/** `message`: in the log; null where each refusal has a line of its own there. */
 export function createRefusalTrail(
   deps: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
-  message: string,
+  message: string | null,
 ): RefusalTrail {
   const { clock, log } = deps
   const tallies = new Map<string, Tally>()
@@ -53,7 +55,7 @@ export function createRefusalTrail(
     const { actor, entry } = tally.refusal
     const count = countOf(tally.seen)
     const who = { key: entry.key, address: actor.address, reasons: tally.seen, count }
-    if (count > 1) log.warn(who, `${message}: in all of this hour`)
+    if (count > 1 && message !== null) log.warn(who, `${message}: in all of this hour`)
   }
   const closeAll = () => {
     for (const tally of tallies.values()) close(tally)
@@ -74,8 +76,6 @@ export function createRefusalTrail(
       const seed = seedOf([entry.collection, entry.type, account, networkOf(actor.address), hour])
       let tally = tallies.get(seed)
       if (tally === undefined) {
-        const { key } = entry
-        log.warn({ key, address: actor.address, reason, ...wordsOf(entry) }, message)
         const [oldest] = tallies.values()
         if (oldest !== undefined && tallies.size >= TALLIES_MAX) {
           tallies.delete(oldest.seed)
@@ -84,22 +84,33 @@ export function createRefusalTrail(
         tally = { refusal, seed, seen: {}, waiting: {}, writing: null, next: null }
         tallies.set(seed, tally)
       }
+      tally.refusal = refusal
       tally.seen[reason] = (tally.seen[reason] ?? 0) + 1
       tally.waiting[reason] = (tally.waiting[reason] ?? 0) + 1
-      return written(deps, tally)
+      return written(deps, tally, message)
     },
   }
 }
 
 /** One write of a record at a time: what comes meanwhile is in the next one. */
-function written(deps: Pick<AuthDeps, 'audit' | 'clock'>, tally: Tally): Promise<void> {
-  const write = (): Promise<void> => {
+function written(
+  { audit, clock, log }: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
+  tally: Tally,
+  message: string | null,
+): Promise<void> {
+  const writeOnce = async (): Promise<void> => {
+    const { actor, entry, reason } = tally.refusal
     const reasons = tally.waiting
     tally.waiting = {}
     tally.next = null
-    const { actor, entry } = tally.refusal
-    const tallied = { seed: tally.seed, reasons }
-    tally.writing = deps.audit.tally(actor, deps.clock.nowMs(), entry, tallied).finally(() => {
+    const isFirst = await audit.tally(actor, clock.nowMs(), entry, { seed: tally.seed, reasons })
+    if (!isFirst || message === null) return
+    // Of all processes one tells that it begins.
+    const who = { key: entry.key, address: actor.address, reason, ...wordsOf(entry) }
+    log.warn(who, message)
+  }
+  const write = (): Promise<void> => {
+    tally.writing = writeOnce().finally(() => {
       if (tally.next === null) tally.writing = null
     })
     return tally.writing

@@ -22,10 +22,10 @@ export interface Audit {
   /** Rejects with `CatalogUnavailableError`. */
   record(actor: Actor, nowMs: number, ...entries: readonly AuditEntry[]): Promise<void>
   /**
-   * Adds to the one record of what happens often, or begins it. Rejects with
+   * Adds to the one record of what happens often, or begins it: then it gives true. Rejects with
    * `CatalogUnavailableError`.
    */
-  tally(actor: Actor, nowMs: number, entry: AuditEntry, tally: AuditTally): Promise<void>
+  tally(actor: Actor, nowMs: number, entry: AuditEntry, tally: AuditTally): Promise<boolean>
 }
 
 /** Further ones of what a record stands for. */
@@ -53,13 +53,14 @@ export function createAudit(catalog: Catalog): Audit {
         $set: { last: new Date(nowMs) },
       }
       const write = () => catalog.audit.updateOne({ stamp }, update, { upsert: true })
-      await catalog.run('write the audit', async () => {
+      const { upsertedCount } = await catalog.run('write the audit', () =>
         // Of two that begin it at once the second one finds it there.
-        await write().catch((error: unknown) => {
+        write().catch((error: unknown) => {
           if (isOnlyDuplicates(error)) return write()
           throw error
-        })
-      })
+        }),
+      )
+      return upsertedCount > 0
     },
   }
 }

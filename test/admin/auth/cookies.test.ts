@@ -13,7 +13,11 @@ describe('the cookie of a session', () => {
   it('is kept from scripts and from other sites', async () => {
     await addUser(auth.catalog())
     const { setCookie } = await logIn(auth.world())
-    expect(setCookie).toMatch(/^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(setCookie).toMatch(
+      /^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, tollgate_device_/,
+    )
+    const lasting = 'Max-Age=15552000; Path=/; HttpOnly; SameSite=Lax'
+    expect(setCookie.split(lasting)).toEqual([expect.stringMatching(/tollgate_device_.*; $/), ''])
   })
 
   it('behind TLS is only sent over TLS, and no other counts', async () => {
@@ -23,7 +27,7 @@ describe('the cookie of a session', () => {
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     const { setCookie, cookie } = await send(world, options)
     expect(setCookie).toMatch(
-      /^__Host-tollgate_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      /^__Host-tollgate_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax, __Host-tollgate_device_/,
     )
     const secure = `__Host-tollgate_session=${cookie}`
     const planted = `tollgate_session=${await cookieOf(world)}`

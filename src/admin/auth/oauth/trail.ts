@@ -36,17 +36,18 @@ const REFUSALS: readonly OAuthErrorCode[] = [
   'unauthorized_client',
 ]
 
-/** Of who is nobody the name is not written: it may be a secret in the wrong field. */
+/** A name that no client has is not written: it may be a secret in the wrong field. */
 export async function recordRefused(request: TokenRequest, { error }: OAuthError): Promise<void> {
   if (!REFUSALS.includes(error)) return
   const { deps, client, asked, grant } = request
   await quietly(request, async () => {
-    const known = client ?? (await namedClient(request))
-    const name = known?.name ?? ''
+    const key = (client ?? (await namedClient(request)))?.name ?? ''
+    // Only what was proved is who did it.
+    const name = client?.name ?? ''
     await deps.refusals.note({
-      entry: { collection: 'oauth', type: 'refused', key: name, new: { error, grant } },
+      entry: { collection: 'oauth', type: 'refused', key, new: { error, grant } },
       actor: { by: 'token', id: name, name, address: asked.address },
-      account: name,
+      account: key,
       reason: error,
     })
   })

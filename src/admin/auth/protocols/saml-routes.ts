@@ -91,8 +91,9 @@ function addRoutes(
     setCookie(reply, request, await sessions.open(user, 'saml'))
     return reply.redirect(returnTo, 303)
   }
-  const refusals = createRefusalTrail(deps, 'SAML login refused')
+  const refusals = createRefusalTrail(deps, null)
   const refuse = (provider: SamlSettings, request: FastifyRequest, reason: string) => {
+    deps.log.warn({ provider: provider.name, reason }, 'SAML login refused')
     const { actor, entry } = recordOf(request, provider, { type: 'login_failed', reason })
     const account = `saml\0${provider.name}\0${reason}`
     return refusals.note({ actor, entry, account, reason: 'refused' })
