@@ -143,9 +143,9 @@ class Shares {
   }
 
   /**
-   * Closes the oldest connection of the address that has most of the reserve: one without a request,
-   * or else one of an address that has more than the new one. So whoever fills the reserve is in the
-   * way of nobody but himself, and who asks at once is answered.
+   * Closes the oldest connection of the address that has most of the reserve: one without a
+   * request, or one of an address that has more than the new one. So an address that fills the
+   * reserve takes nothing from others, and a client that asks at once is answered.
    */
   #makeRoom(address: string): boolean {
     const counts = new Map<string, number>()

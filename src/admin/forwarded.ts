@@ -53,8 +53,8 @@ function keep(
 }
 
 /**
- * The end of the chain up to what is no address. It is read from there: each proxy adds who spoke to
- * it, and nobody knows who was behind something that is no address.
+ * The end of the chain, back to the first entry that is no address. Each proxy appends the address
+ * that spoke to it, so nothing is known of what stands before an invalid entry.
  */
 function addressesIn(text: string): string | null {
   const chain = text.split(',').map((part) => part.trim())

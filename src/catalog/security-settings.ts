@@ -33,8 +33,8 @@ export const SecuritySchema = Type.Object(
         seconds: integer(1, SECONDS_MAX, 30),
         seconds_max: integer(1, SECONDS_MAX, 3600),
         /**
-         * Failures of a user within an hour, from all addresses. Beyond it only devices may try that
-         * have logged in before, until an operator unlocks the user.
+         * Failures of a user within an hour, from all addresses. Beyond it only known devices may
+         * try, until an operator unlocks the user.
          */
         failures_per_hour: integer(1, 1_000_000, 100),
       },

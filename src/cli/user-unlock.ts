@@ -1,4 +1,4 @@
-/** `tollgate user unlock`: ends what keeps a user waiting whose password somebody has guessed at. */
+/** `tollgate user unlock`: a user may log in again after too many wrong tries. */
 import { unlockAccount } from '../admin/auth/attempts.ts'
 import { accountOf } from '../admin/auth/login.ts'
 import { heldAt } from '../admin/entities/rules/lookups.ts'

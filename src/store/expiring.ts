@@ -20,8 +20,8 @@ export interface ExpiringKeys {
   /** What is left of it, ms; 0: there is none. */
   leftMs(key: string): Promise<number>
   /**
-   * Takes one of `max` places, each of which is free again `windowMs` after it was taken: in no such
-   * time, whenever it begins, are more taken, however many processes ask at once.
+   * Takes one of `max` places; each is free again `windowMs` after it was taken. So no period of
+   * that length has more than `max`, however many processes ask at once.
    */
   takePlace(key: string, place: PlaceTerms): Promise<PlaceTaken | PlacesFull>
   /** Before its time is over. */

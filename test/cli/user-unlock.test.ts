@@ -26,7 +26,7 @@ afterAll(async () => {
 
 describe('tollgate user unlock', () => {
   it('lets in whom everybody has guessed at, and records it', async () => {
-    const keys = openExpiringKeys(stores.redis, AUTH_KEYS)
+    const keys = openExpiringKeys(stores.ledger.redis, AUTH_KEYS)
     const clock = { nowMs: () => Date.UTC(2026, 5, 15) }
     const settings = createCurrentSettings(stores.catalog, clock, 0)
     const attempts = createAttempts({ keys, settings })

@@ -1,6 +1,6 @@
 /**
- * Whether a typed name is that of a user. What is not may be a password, typed into the wrong field,
- * and is not written down.
+ * Whether a typed name is that of a user. Another text may be a password, typed into the wrong
+ * field, and is not written down.
  */
 import { createHash } from 'node:crypto'
 import type { AuthDeps } from './auth-deps.ts'

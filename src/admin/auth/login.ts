@@ -74,8 +74,9 @@ export async function login(
 }
 
 /**
- * What tries of a name are counted under. Directories compare names without regard to case, many without regard to accents: each spelling
- * would have tries of its own. A directory may also have a user of the name that another has here.
+ * What tries of a name are counted under. Directories compare names without regard to case, many
+ * without regard to accents: each spelling would have tries of its own. A directory may also have a
+ * user of the name that another has here.
  */
 export function accountOf(protocol: string, username: string): string {
   if (protocol === 'internal') return username

@@ -1,6 +1,6 @@
 /**
- * What is written down of refused logins. An attacker makes thousands of them, so that the audit and
- * the log get one record for each account, source and hour, with a count.
+ * What is written down of refused logins. An attacker makes thousands of them, so the audit and the
+ * log get one record for each account, source and hour, with a count.
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly actor: Actor
   /** One word. */
   readonly reason: string
-  /** What is refused: one record for each, beside the address. Empty: an account that is not known. */
+  /** One record for each, and for each address. Empty: an account that is not known. */
   readonly account: string
 }
 

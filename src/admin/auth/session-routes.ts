@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { readParameters, registerBodies } from '../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
 import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
@@ -89,7 +90,7 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     const tell = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null

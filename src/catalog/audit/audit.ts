@@ -1,6 +1,6 @@
 /** Writes down who did what. */
 import { createHash, randomUUID } from 'node:crypto'
-import { MongoBulkWriteError } from 'mongodb'
+import { MongoBulkWriteError, ObjectId } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
 import { isDuplicate } from '../revisions.ts'
@@ -48,7 +48,8 @@ export function createAudit(catalog: Catalog): Audit {
       const inReasons = counts.map(([reason, count]) => [`reasons.${reason}`, count])
       const count = counts.reduce((sum, [, each]) => sum + each, 0)
       const update = {
-        $setOnInsert: document,
+        // Of this process, as all others: they are read in the order of their ids.
+        $setOnInsert: { _id: new ObjectId(), ...document },
         $inc: { count, ...Object.fromEntries(inReasons) },
         $set: { last: new Date(nowMs) },
       }

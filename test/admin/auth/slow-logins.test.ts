@@ -40,7 +40,8 @@ describe('a thousand slow logins from one address', () => {
       }
     }
     const body = new URLSearchParams({ username: USER, password: PASSWORD }).toString()
-    const login = `POST /auth/login HTTP/1.1\r\n${HEAD}${FORM}Content-Length: ${body.length}\r\n\r\n${body}`
+    const head = `POST /auth/login HTTP/1.1\r\n${HEAD}${FORM}`
+    const login = `${head}Content-Length: ${body.length}\r\n\r\n${body}`
     expect(await ask(login)).toBe(429)
     expect(await ask(login, '127.0.0.2')).toBe(200)
     for (const socket of slow) socket.destroy()

@@ -31,14 +31,14 @@ interface Parameters {
 
 /**
  * Registers what reads bodies, for the routes of this instance, which is one of its own
- * (`server.register`): other media types are refused. A body may have `BODY_BYTES_MAX`.
+ * (`server.register`): other media types are refused.
  */
-export function registerBodies(server: FastifyInstance): void {
+export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_MAX): void {
   server.removeAllContentTypeParsers()
   const add = (type: string, read: (text: string) => Parameters) =>
     server.addContentTypeParser(
       type,
-      { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+      { parseAs: 'buffer', bodyLimit },
       async (_request: FastifyRequest, body: Buffer) => read(textOf(body)),
     )
   add('application/json', jsonBody)
