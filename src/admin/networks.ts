@@ -8,8 +8,8 @@ export interface Network {
 }
 
 /**
- * A host of IPv6 mostly has a /64 of its own; many providers assign a /56, and a site may have a /48.
- * An attacker chooses freely among the addresses in it, so each level has a limit.
+ * A host of IPv6 mostly has a /64 of its own; many providers assign a /56, and a site may have a
+ * /48. An attacker chooses freely among the addresses in it, so each level has a limit.
  */
 const LEVELS = [
   { bits: 64, times: 1 },

@@ -1,7 +1,7 @@
 /**
- * Devices from which an account has logged in before. These may try a password while others may not,
- * because somebody is guessing; a known device proves nothing else. A browser is known by a signed
- * cookie for the account; a client of OAuth by its own secret.
+ * Devices from which an account has logged in before. These may try a password while others may
+ * not, because somebody is guessing; a known device proves nothing else. A browser is known by a
+ * signed cookie for the account; a client of OAuth by its own secret.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AuthDeps } from './auth-deps.ts'

@@ -198,8 +198,8 @@ const TOO_MANY: Readonly<Record<Refused['reason'], string>> = {
   locked: WRONG_TRIES,
   slowed: WRONG_TRIES,
   account:
-    'too many wrong tries of this user: log in from a browser that has logged in before, wait, or ' +
-    'ask an operator (tollgate user unlock)',
+    'too many wrong tries of this user: wait, log in from a browser that has logged in before, ' +
+    'or ask an operator (tollgate user unlock)',
 }
 
 export function tooMany({ reason, retryAfterMs }: Refused): AuthRefusal {
