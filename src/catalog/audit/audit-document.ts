@@ -18,6 +18,13 @@ export interface AuditDocument {
   new: unknown
   /** Of the ledger: under which the balance was changed. */
   operation_id?: string
+  /**
+   * Of refusals, which one record stands for as long as their window lasts: how many there were, of
+   * each reason, and when the last one was. Nothing else of a record is ever changed.
+   */
+  count?: number
+  reasons?: Record<string, number>
+  last?: Date
   /** Unique: the same write is recorded once. */
   stamp: string
 }

@@ -1,6 +1,6 @@
 /** Writes down who did what. */
 import { createHash, randomUUID } from 'node:crypto'
-import { MongoBulkWriteError } from 'mongodb'
+import { MongoBulkWriteError, ObjectId } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
 import { isDuplicate } from '../revisions.ts'
@@ -21,6 +21,19 @@ export interface AuditEntry {
 export interface Audit {
   /** Rejects with `CatalogUnavailableError`. */
   record(actor: Actor, nowMs: number, ...entries: readonly AuditEntry[]): Promise<void>
+  /**
+   * Adds to the one record of what happens often, or begins it: then it gives true. Rejects with
+   * `CatalogUnavailableError`.
+   */
+  tally(actor: Actor, nowMs: number, entry: AuditEntry, tally: AuditTally): Promise<boolean>
+}
+
+/** Further ones of what a record stands for. */
+export interface AuditTally {
+  /** The same one for the same record. */
+  readonly seed: string
+  /** By reason, which is a word. */
+  readonly reasons: Readonly<Record<string, number>>
 }
 
 export function createAudit(catalog: Catalog): Audit {
@@ -28,6 +41,27 @@ export function createAudit(catalog: Catalog): Audit {
     async record(actor, nowMs, ...entries) {
       const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
       await insertRecords(catalog, documents)
+    },
+    async tally(actor, nowMs, entry, { seed, reasons }) {
+      const { stamp, ...document } = auditDocument(actor, nowMs, entry, seed)
+      const counts = Object.entries(reasons)
+      const inReasons = counts.map(([reason, count]) => [`reasons.${reason}`, count])
+      const count = counts.reduce((sum, [, each]) => sum + each, 0)
+      const update = {
+        // Of this process, as all others: they are read in the order of their ids.
+        $setOnInsert: { _id: new ObjectId(), ...document },
+        $inc: { count, ...Object.fromEntries(inReasons) },
+        $set: { last: new Date(nowMs) },
+      }
+      const write = () => catalog.audit.updateOne({ stamp }, update, { upsert: true })
+      const { upsertedCount } = await catalog.run('write the audit', () =>
+        // Of two that begin it at once the second one finds it there.
+        write().catch((error: unknown) => {
+          if (isOnlyDuplicates(error)) return write()
+          throw error
+        }),
+      )
+      return upsertedCount > 0
     },
   }
 }
