@@ -73,6 +73,26 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
     },
   )
 
+  it('is named with all others that are missing, configured ones too', async () => {
+    const fields = ['a', 'b'].map((name) => ({ field_name: name, type: 'text', mandatory: true }))
+    await world.configure('plans', { fields })
+    const declared = ['name', 'price', 'recurrence', 'upfront', 'connection_type']
+    const plan = [...declared.map((name) => `update.${name}`), 'a', 'b']
+    await isRefused(['plans', 'create'], { update: {} }, [999_999, allOf(plan)])
+    const { a: _, ...rest } = { a: '', ...ORDINARY['plans']?.(), b: null }
+    await isRefused(['plans', 'create'], { update: rest }, [0, allOf(['a', 'b'])])
+    await world.configure('plans', {})
+    const account = ['firstname', 'lastname', 'email', 'country', 'address', 'zip_code']
+    await isRefused(['accounts', 'create'], { update: {} }, [0, allOf(account)])
+    const subscriber = ['update.aid', 'update.plan', 'firstname', 'lastname', 'address']
+    await isRefused(['subscribers', 'create'], { update: {} }, [999_999, allOf(subscriber)])
+    const many = Array.from({ length: 30 }, (_each, index) => `f${index}`)
+    const mandatory = many.map((name) => ({ field_name: name, type: 'text', mandatory: true }))
+    await world.configure('plans', { fields: mandatory })
+    await isRefused(['plans', 'create'], { update: ORDINARY['plans']?.() }, [0, allOf(many)])
+    await world.configure('plans', {})
+  })
+
   it('of a query: close needs _id, permanentchange needs from', async () => {
     const { name } = (await make(world, 'plans')).entity
     const query = { name, effective_date: '2026-02-01' }
@@ -80,6 +100,8 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
     await isRefused(['plans', 'close'], { update: { to: '2026-03-01' } }, [999_999, 'query._id'])
   })
 })
+
+const allOf = (names: string[]) => names.map((name) => `${name} is mandatory`).join('; ')
 
 describe('R3: a value that does not match its pattern', () => {
   it.each([

@@ -166,7 +166,7 @@ describe('an example', () => {
       const definition = DEFINITIONS.get(name)
       if (definition === undefined) throw new Error(name)
       const made = name === 'accounts' ? { aid: 1 } : name === 'subscribers' ? { sid: 2 } : {}
-      const options = { definition, action: 'create', timeZone: 'UTC' } as const
+      const options = { definition, action: 'create', timeZone: 'UTC', nowMs: 0 } as const
       const configured = checkCustomFields(FIELDS.get(name) ?? [], example, options)
       const document = {
         from: '2026-01-01',
