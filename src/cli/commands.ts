@@ -293,7 +293,9 @@ export function commandHelpText(command: CommandSpec): string {
   if (members.length > 0) {
     const lines = members.map((member) => line(member.name, member.help))
     const more = `'tollgate ${name} COMMAND --help' tells of the options of one.`
-    return [`Usage: tollgate ${name} COMMAND [OPTIONS]`, '', help, '', ...lines, '', more].join('\n')
+    return [`Usage: tollgate ${name} COMMAND [OPTIONS]`, '', help, '', ...lines, '', more].join(
+      '\n',
+    )
   }
   const lines = [
     ...operands.map((operand) => line(operand.name, operand.help)),

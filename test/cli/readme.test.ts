@@ -3,7 +3,7 @@
  * they are.
  */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
@@ -48,7 +48,8 @@ function paste(text: string): Promise<string[]> {
 
 describe('the lines of README.md', () => {
   it('keep a customer, charge it, and change a price', async () => {
-    const said = await paste(lines())
+    const said = await paste(`umask 022\n${lines()}`)
+    expect(statSync(join(product.dataDir, 'cookies')).mode & 0o777).toBe(0o600)
     const [login, account, plan, rate, subscriber, topUp, start, release] = said
     expect(JSON.parse(login ?? '')).toMatchObject({ status: 1, details: { user: 'admin' } })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []

@@ -80,7 +80,8 @@ export async function checkDuplicate(
   const values = given
     .filter((field) => found[field] === document[field] && field !== 'type')
     .map((field) => `${field} ${String(document[field])}`)
-  const advice = actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
+  const advice =
+    actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
   throw new RuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 

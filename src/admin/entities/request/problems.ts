@@ -1,5 +1,11 @@
 /** What is wrong with a request, gathered so that a caller hears of all of it at once. */
-import { DISPLAY, type DisplayCode, type InvalidField, InvalidFieldsError, RuleError } from '../errors.ts'
+import {
+  DISPLAY,
+  type DisplayCode,
+  type InvalidField,
+  InvalidFieldsError,
+  RuleError,
+} from '../errors.ts'
 
 /** More are counted, not told: an answer is not to grow with the nonsense in a request. */
 const TOLD_MAX = 20

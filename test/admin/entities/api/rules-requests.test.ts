@@ -1,5 +1,6 @@
 /** R1 to R9 of spec/entity-api.md 1.7: what a request must be, and what it may address. */
 import { describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { fresh, make, makeSubscriber, ORDINARY } from './creators.ts'
 import { type Body, displayCode, type Fields, idOf, useWorld } from './world.ts'
 
@@ -187,6 +188,18 @@ describe('R9: a key that is there', () => {
     const update = { ...ORDINARY['plans']?.(), name, from: '2030-01-01' }
     await isRefused(['plans', 'create'], { update }, [0, 'name', String(name)])
   })
+
+  it.each(['charges', 'discounts', 'plans', 'taxes'])(
+    'of %s: reopen is suggested only where there is such an action',
+    async (collection) => {
+      const { entity } = await make(world, collection)
+      const key = DEFINITIONS.get(collection)?.keyField ?? ''
+      const update = { ...ORDINARY[collection]?.(), [key]: entity[key] }
+      const { message } = await isRefused([collection, 'create'], { update }, [0, 'already'])
+      const hasReopen = DEFINITIONS.get(collection)?.actions.reopen !== undefined
+      expect(message.includes('reopen')).toBe(hasReopen)
+    },
+  )
 
   it('and has ended long ago', async () => {
     const body = await make(world, 'rates', { to: '2026-02-01' })
