@@ -113,7 +113,7 @@ export const NOTHING: Schema = { type: 'null', description: 'There is none.' }
 
 /** Parameters beside `query` and `update`, by name: the same in addresses and in bodies. */
 const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
-  page: integer('Number of the page, from 0.', { minimum: 0, default: 0 }),
+  page: integer('Number of the page, from 0, which it is if left out.', { minimum: 0 }),
   size: integer('Rows of a page; 0 or below: as many as are allowed.'),
   sort: mapOf(
     { type: 'integer', enum: [1, -1], description: '1 ascending, -1 descending.' },
@@ -123,13 +123,10 @@ const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
     { type: ['integer', 'boolean'], enum: [0, 1, false, true], description: 'Show, or leave out.' },
     'Fields to show; `revision_info` tells what may be done with a revision.',
   ),
-  states: {
-    ...listOf(
-      { type: 'integer', enum: [0, 1, 2], description: '0 active, 1 future, 2 expired.' },
-      'States of the revisions that are wanted.',
-    ),
-    default: [0, 1],
-  },
+  states: listOf(
+    { type: 'integer', enum: [0, 1, 2], description: '0 active, 1 future, 2 expired.' },
+    'States of the revisions that are wanted; active and future ones if it is left out.',
+  ),
   additional: mapOf(anyValue('A value.'), 'Kept on the line of the change.'),
   file_name: text('Name of the download, without its ending.'),
   delimiter: text('One character between cells; a comma if it is left out.'),

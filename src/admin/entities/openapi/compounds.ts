@@ -23,15 +23,25 @@ const CONDITION_OPERATORS = [
   ...['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'is', 'exists'],
 ] as const
 
+const PLAIN_VALUES: readonly Schema[] = [
+  text('A text.'),
+  number('A number.'),
+  flag('True or false.'),
+  { type: 'null', description: 'Nothing.' },
+  ref('jsonObject'),
+]
+
 /** Scalars and general forms. */
 const VALUES: Readonly<Record<string, Schema>> = {
   jsonValue: {
-    description: 'Any JSON value; it is stored as it is sent.',
-    type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
-    items: { $ref: '#/components/schemas/jsonValue' },
-    additionalProperties: { $ref: '#/components/schemas/jsonValue' },
+    ...either('Any JSON value; it is stored as it is sent.', ...PLAIN_VALUES, ref('jsonList')),
     examples: ['a text', 7, { size: 'L' }],
   },
+  jsonObject: mapOf(ref('jsonValue'), 'An object of JSON.'),
+  // Not by `jsonValue`: types that are generated from a list of itself would say nothing.
+  jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A list of JSON.'),
+  jsonRows: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonCells')), 'A list in a list.'),
+  jsonCells: listOf(either('A member.', ...PLAIN_VALUES), 'A list in a list of lists.'),
   amount: {
     description: 'A number, or the same as decimal text, which stays exact whatever its length.',
     type: ['number', 'string'],
@@ -177,7 +187,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
       account_pool: flag('One counter of the account with the sum of what its subscribers bring.'),
       quantity_affected: flag('Whether the quantity of the service multiplies it; true if absent.'),
     }),
-    additionalProperties: amount('The older form: base units by usage type.'),
+    additionalProperties: anyValue('The older form: base units by usage type.'),
   },
   include: object('What a plan or service includes.', {
     services: listOf(text('Name of a service.'), 'Services that come with the plan.'),
@@ -284,7 +294,7 @@ const TERMS: Readonly<Record<string, Schema>> = {
       plan: ref('subjectValues', 'Plans by name.'),
       service: ref('subjectValues', 'Services by name.'),
     }),
-    additionalProperties: ref('subjectValues', 'Another kind of subject by name.'),
+    additionalProperties: anyValue('Another kind of subject: values by name.'),
   },
   serviceConditions: object('Conditions on services.', {
     any: listOf(ref('conditionFields'), 'One of them must hold.'),

@@ -6,13 +6,13 @@ import { textDatesOf } from '../text-dates.ts'
 import { entityName } from './answers.ts'
 import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
-import { ERROR_RESPONSES, ERROR_SCHEMAS } from './errors.ts'
+import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
 import { NODE_SCHEMAS } from './node-answers.ts'
 import { nodePaths } from './node-paths.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { RECORD_COMPOUNDS } from './record-schemas.ts'
-import { refName, type Schema } from './schema.ts'
+import { anyValue, refName, type Schema } from './schema.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
 import { SECURITY, SECURITY_SCHEMES } from './security.ts'
 import { type Showing, type ShowingOptions, shownSchema } from './shown-schemas.ts'
@@ -26,6 +26,7 @@ export interface OpenApiDocument {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly responses: Readonly<Record<string, Schema>>
+    readonly examples: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
   }
   /** Any of them. */
@@ -107,6 +108,7 @@ export function openApiDocument(
     components: {
       schemas: usedSchemas([paths, responses], own),
       responses,
+      examples: EXAMPLE_COMPONENTS,
       securitySchemes: SECURITY_SCHEMES,
     },
     security: SECURITY,
@@ -135,7 +137,7 @@ function entitySchema(
     },
     // The line of a change of a balance is not stored when it is shown.
     ...(showing === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
-    additionalProperties: true,
+    additionalProperties: anyValue('A field that is not described here.'),
   }
 }
 

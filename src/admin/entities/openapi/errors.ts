@@ -149,13 +149,26 @@ function body(error: ApiError): object {
   return error.body()
 }
 
-/** Content of an answer, with examples by name. */
+const EXAMPLES = '#/components/examples/'
+
+/** Components: an example of each error. */
+export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromEntries(
+  Object.entries(ERROR_EXAMPLES).map(([name, value]) => [
+    name,
+    { summary: ERROR_SCHEMAS[name]?.['description'], value },
+  ]),
+)
+
+/** Content of an answer, with examples by name; those of errors are components. */
 export function content(
   schema: Schema,
   examples: Readonly<Record<string, unknown>>,
   type = 'application/json',
 ): Schema {
-  const named = Object.entries(examples).map(([name, value]) => [name, { value }])
+  const named = Object.entries(examples).map(([name, value]) => [
+    name,
+    ERROR_EXAMPLES[name] === value ? { $ref: `${EXAMPLES}${name}` } : { value },
+  ])
   return { content: { [type]: { schema, examples: Object.fromEntries(named) } } }
 }
 

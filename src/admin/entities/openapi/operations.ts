@@ -188,10 +188,10 @@ function requiredParts(name: ActionName, target: 'id' | 'unique' | 'none'): read
 
 function importBody({ definition }: ActionContext, parts: Record<string, Schema>): Schema {
   const operations = IMPORT_OPERATIONS.get(definition.name) ?? []
-  const operation = choice(operations, 'What is done with each row.')
+  const usual = `What is done with each row; \`${operations[0]}\` if it is left out.`
   const schema = object('The file, and how it is read.', {
     ...parts,
-    operation: { ...operation, default: operations[0] },
+    operation: choice(operations, usual),
     ...IMPORT_OPTIONS,
   })
   const encoding = { update: { contentType: 'application/json' } }

@@ -103,6 +103,10 @@ const FIELD_TYPES: Readonly<Record<string, Schema>> = {
   percentage: ref('amount'),
 }
 
+function defaultOf(value: unknown): string {
+  return `If it is left out: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
+}
+
 /** A configured field; those that are there from the start have more said of them. */
 export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
@@ -117,8 +121,8 @@ export function fieldSchema(collection: string, field: FieldDefinition): Schema 
   return {
     ...(isList ? { type: 'array', items: { description: 'A member.', ...one } } : one),
     ...(title !== undefined && { title }),
-    description: said,
-    ...(fallback !== undefined && { default: fallback }),
+    // Not as a keyword: of a field with one many generators make one that must be given.
+    description: fallback === undefined ? said : `${said} ${defaultOf(fallback)}`,
   }
 }
 

@@ -78,11 +78,17 @@ interface Media {
   readonly examples: readonly unknown[]
 }
 
+/** Of an example that is a component, too. */
+function exampleOf({ $ref: pointer, value }: Schema): unknown {
+  if (typeof pointer !== 'string') return value
+  return DOCUMENT.components.examples[pointer.slice(pointer.lastIndexOf('/') + 1)]?.['value']
+}
+
 function mediaOf(at: string, holder: Schema | undefined): Media[] {
   const content = (holder?.['content'] ?? {}) as Record<string, Schema>
   return Object.entries(content).map(([type, media]) => {
     const { schema, example, examples = {} } = media
-    const named = Object.values(examples as Record<string, Schema>).map(({ value }) => value)
+    const named = Object.values(examples as Record<string, Schema>).map(exampleOf)
     const all = example === undefined ? named : [example, ...named]
     return { at: `${at} ${type}`, schema: schema as Schema, examples: all }
   })
