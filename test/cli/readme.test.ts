@@ -39,10 +39,15 @@ function lines(): string {
 
 /** Charges five minutes; a new price takes a moment to be known. */
 async function charge(sid: number, usaget: string): Promise<void> {
-  const session = { session_id: `film-${sid}`, sid, usaget }
-  const start = { record_type: 'start_request', ...session, request_num: 0, usagev: 600 }
-  const release = { record_type: 'release_request', ...session, request_num: 1, used_usagev: 300 }
-  await waitUntil(async () => (await realtime(start)).returnCode === 1)
+  let attempt = 0
+  const session = () => ({ session_id: `film-${sid}-${attempt}`, sid, usaget })
+  await waitUntil('the subscriber can be charged', async () => {
+    attempt += 1
+    const start = { record_type: 'start_request', ...session(), request_num: 0, usagev: 600 }
+    return (await realtime(start)).returnCode === 1
+  })
+  const used = { request_num: 1, used_usagev: 300 }
+  const release = { record_type: 'release_request', ...session(), ...used }
   expect(await realtime(release)).toMatchObject({ returnCode: 1 })
 }
 

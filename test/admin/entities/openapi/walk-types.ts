@@ -8,7 +8,7 @@ export interface WalkOptions {
   /** Charges the subscriber for five minutes of this usage type. */
   charge(sid: number, usaget: string): Promise<void>
   /** Waits until this is true. */
-  until(isTrue: () => Promise<boolean>): Promise<void>
+  until(what: string, isTrue: () => Promise<boolean>): Promise<void>
 }
 
 export interface Walked {

@@ -97,7 +97,8 @@ export async function walk(options: WalkOptions): Promise<Walked> {
     const { data, error } = await api.POST('/billapi/lines/get', { body: { query: { sid } } })
     return done(data, error).details
   }
-  await options.until(async () => (await linesOf()).some(({ type }) => type === 'realtime'))
+  const isRecorded = async () => (await linesOf()).some(({ type }) => type === 'realtime')
+  await options.until('the usage is recorded', isRecorded)
   const recorded = await linesOf()
 
   const next = await api.POST('/billapi/rates/closeandnew', {
