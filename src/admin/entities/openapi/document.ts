@@ -98,7 +98,7 @@ export function openApiDocument(
       Object.assign(own, made.schemas)
     }
   }
-  const responses = usedResponses(paths)
+  const responses = used('responses', ERROR_RESPONSES, paths)
   return {
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },
@@ -108,7 +108,7 @@ export function openApiDocument(
     components: {
       schemas: usedSchemas([paths, responses], own),
       responses,
-      examples: EXAMPLE_COMPONENTS,
+      examples: used('examples', EXAMPLE_COMPONENTS, [paths, responses]),
       securitySchemes: SECURITY_SCHEMES,
     },
     security: SECURITY,
@@ -152,15 +152,15 @@ const VARIANT = /^(.+)\.(read|written)$/
 
 /** All components that are referred to, also by others. */
 function usedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
-  const used = new Map<string, Schema>()
+  const found = new Map<string, Schema>()
   const wanted = refsIn(roots)
   for (const name of wanted) {
-    if (used.has(name)) continue
+    if (found.has(name)) continue
     const schema = own[name] ?? COMPONENTS[name] ?? variantOf(name)
-    used.set(name, schema)
+    found.set(name, schema)
     wanted.push(...refsIn(schema))
   }
-  return Object.fromEntries([...used].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** A compound as answers show it. */
@@ -172,21 +172,22 @@ function variantOf(name: string): Schema {
 }
 
 function refsIn(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  const name = refName(value as Schema)
-  const inner = Object.values(value).flatMap(refsIn)
-  return name === null ? inner : [name, ...inner]
+  return pointersIn(value).flatMap(($ref) => refName({ $ref }) ?? [])
 }
 
-const RESPONSES = '#/components/responses/'
+function pointersIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { $ref: pointer } = value as Schema
+  const inner = Object.values(value).flatMap(pointersIn)
+  return typeof pointer === 'string' ? [pointer, ...inner] : inner
+}
 
-function usedResponses(paths: Readonly<Record<string, PathItem>>) {
-  const items = Object.values(paths).flatMap(({ get, post }) => [get, post])
-  const used = items.flatMap((operation) =>
-    Object.values(operation?.responses ?? {}).map(({ $ref }) => String($ref)),
+/** Components of a kind that are referred to. */
+function used(kind: 'responses' | 'examples', all: Readonly<Record<string, Schema>>, by: unknown) {
+  const pointers = new Set(pointersIn(by))
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => pointers.has(`#/components/${kind}/${name}`)),
   )
-  const names = new Set(used.map((pointer) => pointer.slice(RESPONSES.length)))
-  return Object.fromEntries(Object.entries(ERROR_RESPONSES).filter(([name]) => names.has(name)))
 }
 
 function tagOf(name: string) {
