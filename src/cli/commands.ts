@@ -283,13 +283,21 @@ export function helpText(): string {
     '',
     ...lines,
     '',
-    "'tollgate COMMAND --help' tells of its options; without a command it is 'start'.",
+    "'tollgate COMMAND --help' or 'tollgate help COMMAND' tells of its options; without a command it is 'start'.",
   ].join('\n')
 }
 
 /** Help on one command. */
-export function commandHelpText({ name, help, operands = [], options }: CommandSpec): string {
+export function commandHelpText(command: CommandSpec): string {
+  const { name, help, operands = [], options, members = [] } = command
   const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
+  if (members.length > 0) {
+    const lines = members.map((member) => line(member.name, member.help))
+    const more = `'tollgate ${name} COMMAND --help' tells of the options of one.`
+    return [`Usage: tollgate ${name} COMMAND [OPTIONS]`, '', help, '', ...lines, '', more].join(
+      '\n',
+    )
+  }
   const lines = [
     ...operands.map((operand) => line(operand.name, operand.help)),
     ...Object.entries(options).map(([option, { value, help: what }]) =>

@@ -33,9 +33,12 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   '@biomejs/biome': 'format and lint',
   '@types/autocannon': 'types of the load generator',
   '@types/node': 'types of Node',
+  ajv: 'answers checked against the schemas of the OpenAPI document',
   autocannon: 'load generator that is not ours',
   diameter: 'dictionary of AVPs, which the build extracts, and the independent peer in tests',
   'fast-check': 'properties with shrinking counterexamples',
+  'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
+  'openapi-typescript': 'types of that client, generated from the OpenAPI document',
   typescript: 'types, build, and the syntax trees of the house tests',
   vitest: 'test runner',
 }

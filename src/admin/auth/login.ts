@@ -58,10 +58,10 @@ export async function login(
   source: Source,
 ): Promise<LoginDone | null> {
   const { address } = source
-  const check = passwordCheck(deps, protocol)
+  const check = await passwordCheck(deps, protocol, provider)
   const account = accountOf(protocol, username)
   const who = { ...source, username, account }
-  const found = await tried(deps, who, () => check(username, password, provider))
+  const found = await tried(deps, who, () => check(username, password))
   if (found === null) return null
   const { user, sessionUser } = found
   const actor = actorOf(sessionUser, address)
@@ -89,25 +89,35 @@ interface Found {
   readonly sessionUser: SessionUser
 }
 
-type PasswordCheck = (
-  username: string,
-  password: string,
-  provider: string | undefined,
-) => Promise<Found | null>
+type PasswordCheck = (username: string, password: string) => Promise<Found | null>
 
-function passwordCheck(deps: LoginDeps, type: string): PasswordCheck {
+/** Rejects with `AuthRefusal` for a protocol, or a provider of it, that is not there. */
+async function passwordCheck(
+  deps: LoginDeps,
+  type: string,
+  provider: string | undefined,
+): Promise<PasswordCheck> {
   if (type === 'internal') return (username, password) => internalUser(deps, username, password)
   const protocol = deps.protocols.password.find((each) => each.type === type)
   if (protocol === undefined) {
     throw new AuthRefusal(`protocol ${type} is not known`, { httpStatus: 400 })
   }
-  return async (username, password, provider) => {
+  if (!(await protocol.isConfigured(provider))) {
+    throw new AuthRefusal(notConfigured(type, provider), { httpStatus: 400 })
+  }
+  return async (username, password) => {
     const answer = await protocol.login(username, password, provider)
     if (answer === 'unavailable') {
       throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
     }
     return answer === 'refused' ? null : foundOf(deps, answer.user)
   }
+}
+
+/** Why a protocol cannot be used. `provider`: as it was asked for. */
+export function notConfigured(type: string, provider: string | undefined): string {
+  const missing = provider === undefined ? 'no provider' : 'no provider of this name'
+  return `protocol ${type}: ${missing} is configured; GET /auth/options lists those that are`
 }
 
 async function internalUser(

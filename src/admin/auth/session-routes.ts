@@ -21,6 +21,7 @@ import {
   type LoggedInUser,
   type LoginDeps,
   login,
+  notConfigured,
   record,
   tooMany,
   WRONG,
@@ -187,7 +188,7 @@ async function answerLogin(
     if (refused !== null) throw tooMany(refused)
     const begun = await redirect.begin(fields.provider)
     if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
-    throw new AuthRefusal('provider is not known', { httpStatus: 400 })
+    throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
   if (username === null && password === null) return who(deps, request, reply)

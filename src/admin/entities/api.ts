@@ -10,11 +10,11 @@ import { type ActionName, type CollectionDefinition, isRecord } from './definiti
 import { DEFINITIONS } from './definitions/collections.ts'
 import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
 import { NotAllowedError } from './errors.ts'
-import type { FieldDefinition } from './field-definition.ts'
 import type { CurrentFields } from './fields/current.ts'
 import type { RawParameters } from './request/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests.ts'
 import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
+import { textDatesOf } from './text-dates.ts'
 import type { Fields } from './timeline/draft.ts'
 
 /** What a collection does in a way of its own: records are no entities. */
@@ -107,7 +107,7 @@ async function answerRead(
   const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
-  const dateFields = dateFieldsOf(definition, context.fields)
+  const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }
   return readEnvelope(
     told.map((row) => shownInRead(row, shape)),
@@ -162,19 +162,4 @@ function shownMore(value: unknown): unknown {
 function additionalOf(raw: RawParameters): unknown {
   const value = raw.get('additional')
   return typeof value === 'string' && value !== '' ? JSON.parse(value) : (value ?? {})
-}
-
-/** Dates that reads show as texts beside those of the revision (spec/entity-api.md 1.6). */
-const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
-  autorenew: ['next_renew', 'last_renew'],
-  audit: ['urt'],
-}
-
-function dateFieldsOf(
-  { name }: CollectionDefinition,
-  fields: readonly FieldDefinition[],
-): readonly string[] {
-  const custom = fields.filter(({ type }) => type === 'date' || type === 'daterange')
-  return [...(TEXT_DATES[name] ?? []), ...custom.map(({ field_name: field }) => field)]
 }

@@ -86,7 +86,8 @@ describe('guessing a password', () => {
 
   it('of a directory is one count, however the name is written', async () => {
     await setSecurity(auth.catalog(), { lockout: LOCKOUT })
-    const ldap = { type: 'ldap', login: async () => 'refused' as const }
+    const isConfigured = async () => true
+    const ldap = { type: 'ldap', isConfigured, login: async () => 'refused' as const }
     const world = auth.world({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
     const tried = (username: string) =>
       post(world, 'login', { username, password: 'wrong one', protocol: 'ldap' })

@@ -9,7 +9,7 @@ import { createRefusalTrail } from '../refusal-trail.ts'
 import { type Asked, readAsked } from './asked.ts'
 import { countRequest } from './attempts.ts'
 import { authenticateClient } from './client-check.ts'
-import { OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
+import { challenged, OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
 import { tokenModel } from './model.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
 import type { TokenRequest } from './token-request.ts'
@@ -47,7 +47,7 @@ function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = oauthErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const told = known ?? SERVER_ERROR
+    const told = challenged(known ?? SERVER_ERROR, request.headers.authorization)
     // A body that was not read to its end would be taken for the next request.
     if (told.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply

@@ -56,20 +56,27 @@ const USAGE_TYPE = /^rates\.[A-Za-z0-9_-]+$/
 const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchange']
 
 /**
- * A field whose name is not declared as it is, but by its form; null: there is none of that name.
- * `rates.RATE` in changes of plans and services: the prices of one rate, the others stay.
- * `rates.USAGE_TYPE` in a uniqueget of rates: to ask for those that have one.
+ * The form of names that are not declared as they are; null: there are none. `rates.RATE` in changes
+ * of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a uniqueget
+ * of rates: to ask for those that have one.
  */
+export function namedByForm(
+  collection: string,
+  action: ActionName,
+  part: 'query' | 'update',
+): RegExp | null {
+  const isOffer = collection === 'plans' || collection === 'services'
+  if (isOffer && part === 'update' && CHANGES.includes(action)) return RATE_KEY
+  const isSearch = collection === 'rates' && action === 'uniqueget' && part === 'query'
+  return isSearch ? USAGE_TYPE : null
+}
+
+/** A field of such a name; null: it has another form. */
 export function dottedParam(
   collection: string,
   action: ActionName,
   part: 'query' | 'update',
   name: string,
 ): Param | null {
-  const isOffer = collection === 'plans' || collection === 'services'
-  if (isOffer && part === 'update' && CHANGES.includes(action)) {
-    return RATE_KEY.test(name) ? { type: 'array' } : null
-  }
-  const isSearch = collection === 'rates' && action === 'uniqueget' && part === 'query'
-  return isSearch && USAGE_TYPE.test(name) ? { type: 'array' } : null
+  return namedByForm(collection, action, part)?.test(name) ? { type: 'array' } : null
 }

@@ -55,7 +55,7 @@ export interface Scene {
   send(path: string, init: RequestInit): Promise<Answer>
   /** A form to the token endpoint. */
   ask(form: Fields, headers?: Fields): Promise<Answer>
-  revoke(form: Fields): Promise<Answer>
+  revoke(form: Fields, headers?: Fields): Promise<Answer>
   audit(): Promise<{ type: string; key: string; new: unknown; user: unknown }[]>
 }
 

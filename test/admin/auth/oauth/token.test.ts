@@ -33,7 +33,7 @@ describe('a token by client credentials', () => {
         ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
       })
       expect(await scene.check(body['access_token'] ?? '')).toEqual({
-        ...{ name: 'crm', roles: ['admin'] },
+        ...{ name: 'crm', roles: [] },
       })
     }
     expect(new Set(answers.map(({ body }) => body['access_token'])).size).toBe(3)
