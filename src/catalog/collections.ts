@@ -1,7 +1,11 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { Actor } from './actor.ts'
-import { AUDIT_INDEXES, type AuditDocument } from './audit/audit-document.ts'
+import {
+  AUDIT_INDEXES,
+  type AuditChainDocument,
+  type AuditDocument,
+} from './audit/audit-document.ts'
 import type { BalanceDocument } from './balance-document.ts'
 import type { LockDocument } from './chains/locks.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './config-history.ts'
@@ -99,6 +103,8 @@ export interface Collections {
   readonly imports: Collection<ImportDocument>
   /** Who did what (audit/). */
   readonly audit: Collection<AuditDocument>
+  /** Where the chain of the audit ends (audit/append.ts). */
+  readonly auditchain: Collection<AuditChainDocument>
 }
 
 export interface EntityDocuments {
@@ -202,6 +208,7 @@ export function collectionsOf(db: Db): Collections {
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
     audit: db.collection('audit'),
+    auditchain: db.collection('auditchain'),
   }
 }
 

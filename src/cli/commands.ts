@@ -228,6 +228,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       explain: toggle('name the sessions, lines and operations behind each difference'),
       mend: toggle('settle differences after Redis has lost its last writes; records each'),
       'dry-run': toggle('with --mend: show what it would do, and write nothing'),
+      records: toggle('check the chain of audit records instead of the ledger'),
+      expect: text('SEQ:HASH', 'with --records: an end of the chain that was seen before'),
       json,
       ...common,
     },

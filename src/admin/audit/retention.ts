@@ -1,5 +1,6 @@
 /** Records of the audit go when they are older than `audit.keepDays`. */
 import { setTimeout as delay } from 'node:timers/promises'
+import { noteRemoved } from '../../catalog/audit/removed.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -8,7 +9,7 @@ import type { Logger } from '../../runtime/log.ts'
 export interface RetentionOptions {
   catalog: Catalog
   clock: Clock
-  config: Pick<Config, 'audit'>
+  config: Pick<Config, 'audit' | 'secrets'>
   log: Pick<Logger, 'info' | 'warn'>
   /** An hour; only tests are in a hurry. */
   everyMs?: number
@@ -61,13 +62,18 @@ async function deleteOld(options: RetentionOptions, signal: AbortSignal): Promis
   while (!signal.aborted) {
     const found = await catalog.run('look for old records of the audit', () =>
       catalog.audit
-        .find({ urt: { $lt: before } }, { projection: { _id: 1 } })
+        .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
         .sort({ urt: 1, _id: 1 })
         .limit(BATCH)
         .toArray(),
     )
     if (found.length === 0) break
     const ids = found.map(({ _id }) => _id)
+    await noteRemoved(
+      catalog,
+      found.flatMap(({ chain }) => chain ?? []),
+      config.secrets.key,
+    )
     const { deletedCount } = await catalog.run('delete old records of the audit', () =>
       catalog.audit.deleteMany({ _id: { $in: ids } }),
     )

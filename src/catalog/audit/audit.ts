@@ -1,9 +1,8 @@
 /** Writes down who did what. */
 import { createHash, randomUUID } from 'node:crypto'
-import { MongoBulkWriteError } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../revisions.ts'
+import { appendRecords } from './append.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { bounded, textBounded } from './bounded.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -27,30 +26,9 @@ export function createAudit(catalog: Catalog): Audit {
   return {
     async record(actor, nowMs, ...entries) {
       const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
-      await insertRecords(catalog, documents)
+      await appendRecords(catalog, documents)
     },
   }
-}
-
-/** Writes those that are not there yet, by their stamps. Rejects with `CatalogUnavailableError`. */
-export async function insertRecords(
-  catalog: Catalog,
-  documents: readonly AuditDocument[],
-): Promise<void> {
-  if (documents.length === 0) return
-  await catalog.run('write the audit', async () => {
-    try {
-      await catalog.audit.insertMany([...documents], { ordered: false })
-    } catch (error) {
-      if (!isOnlyDuplicates(error)) throw error
-    }
-  })
-}
-
-function isOnlyDuplicates(error: unknown): boolean {
-  if (!(error instanceof MongoBulkWriteError)) return isDuplicate(error)
-  const failures = [error.writeErrors].flat()
-  return failures.length > 0 && failures.every(({ code }) => code === 11_000)
 }
 
 /** Names beyond it are no names of ours, and too long for an index. */

@@ -1,7 +1,8 @@
 /** Old records go, at the clock's time. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startAuditRetention } from '../../../src/admin/audit/retention.ts'
-import { auditDocument, insertRecords } from '../../../src/catalog/audit/audit.ts'
+import { appendRecords } from '../../../src/catalog/audit/append.ts'
+import { auditDocument } from '../../../src/catalog/audit/audit.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
 
@@ -24,13 +25,13 @@ async function fill(count: number): Promise<void> {
     const entry = { collection: 'plans', type: 'update', key: String(age) }
     return auditDocument(ACTOR, NOW_MS - age * DAY_MS, entry, `${age}`)
   })
-  await insertRecords(open.catalog, documents)
+  await appendRecords(open.catalog, documents)
 }
 
 const left = () => open.catalog.audit.countDocuments()
 
 function options(keepDays: number, clock = { nowMs: () => NOW_MS }) {
-  return { catalog: open.catalog, clock, config: { audit: { keepDays } }, log: silent }
+  return { catalog: open.catalog, clock, config: { audit: { keepDays }, secrets: { key: '' } }, log: silent }
 }
 
 it('are deleted at the start, in several batches and by several processes', async () => {
