@@ -20,6 +20,8 @@ import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { checkListening, listen } from './listening.ts'
+import { startJobRunner } from './jobs/runner.ts'
+import { jobHandlers } from './jobs/handlers.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
@@ -92,7 +94,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)
-    ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
+    const handlers = jobHandlers(entityApi)
+    const runner = startJobRunner({ catalog, clock, log, handlers })
+    ends.push(repairs, runner, startAuditRetention({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

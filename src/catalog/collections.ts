@@ -32,6 +32,7 @@ import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
 import type { ImportDocument } from './import-document.ts'
+import { JOB_INDEXES, type JobDocument } from './job-document.ts'
 
 export type {
   AggregationCursor,
@@ -101,6 +102,8 @@ export interface Collections {
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and the rows of them that failed. */
   readonly imports: Collection<ImportDocument>
+  /** Erasures and retention, and how far they are. */
+  readonly jobs: Collection<JobDocument>
   /** Who did what (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Where the chain of the audit ends (audit/append.ts). */
@@ -161,6 +164,7 @@ type RecordCollection =
   | 'billrun'
   | 'cards'
   | 'audit'
+  | 'jobs'
   | 'confighistory'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
@@ -179,6 +183,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
   audit: AUDIT_INDEXES,
+  jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
 }
 
@@ -207,6 +212,7 @@ export function collectionsOf(db: Db): Collections {
     confighistory: db.collection('confighistory'),
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
+    jobs: db.collection('jobs'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

@@ -8,7 +8,14 @@ import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
-import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
+import { requestErasure } from '../privacy/request.ts'
+import type {
+  EntityStores,
+  ReadRequest,
+  ReadResult,
+  WriteRequest,
+  WriteResult,
+} from './entity-request.ts'
 import { NotAllowedError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import type { CurrentFields } from './fields/current.ts'
@@ -131,6 +138,7 @@ async function answerWrite(
   const { request, ignored } = writeRequestOf(raw, context, actor)
   const { from, to, target, changes } = request
   const ownWrite = own[definition.name]?.write
+  if (action === 'erase') return answerErasure(stores, definition, request)
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
   const result =
@@ -146,6 +154,18 @@ async function answerWrite(
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),
   })
+}
+
+async function answerErasure(
+  stores: EntityStores,
+  { name, keyField }: CollectionDefinition,
+  { target, changes, actor }: WriteRequest,
+): Promise<object> {
+  const collection = name === 'accounts' ? 'accounts' : 'subscribers'
+  const subject = { collection, key: Number(target[keyField]) } as const
+  const force = changes.set['force'] === true
+  const job = await requestErasure(stores, { subject, force, actor })
+  return writeEnvelope(true, shownInWrite({ ...job }, DEFINITIONS.get('jobs')?.hidden))
 }
 
 function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
@@ -169,6 +189,7 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
   autorenew: ['next_renew', 'last_renew'],
   audit: ['urt'],
+  jobs: ['created', 'changed', 'ended', 'due'],
 }
 
 function dateFieldsOf(

@@ -14,7 +14,7 @@ import {
   emptySums,
   type OwnerSums,
 } from './recorded-check.ts'
-import type { Recording } from './recording.ts'
+import type { Recording } from '../../ledger/recording.ts'
 
 export interface AuditStores {
   ledger: Ledger

@@ -1,6 +1,6 @@
 /** Waits until the recorder has written what the ledger has said so far. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 const POLL_MS = 50
 const POLLS_MAX = 400

@@ -1,0 +1,78 @@
+/** Works on jobs in the background: those that are due, and those of processes that have died. */
+import type { JobDocument } from '../../catalog/job-document.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { claimJob, type HeldJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
+
+/** Does what is left of a job. Gives when it has to go on (epoch ms); null: it is done. */
+export type JobHandler = (held: HeldJob, signal: AbortSignal) => Promise<number | null>
+
+export type JobHandlers = Readonly<Record<JobDocument['kind'], JobHandler>>
+
+export interface JobRunnerOptions extends JobStores {
+  handlers: JobHandlers
+  log: Pick<Logger, 'info' | 'warn'>
+  /** Between two looks for jobs; only tests are in a hurry. */
+  everyMs?: number
+}
+
+export interface JobRunner {
+  /** Ends after what is being done right now; the rest is left to the next process. */
+  stop(): Promise<void>
+}
+
+const LOOK_MS = 5_000
+/** After a failure, mostly an outage. */
+const RETRY_MS = 30_000
+
+export function startJobRunner(options: JobRunnerOptions): JobRunner {
+  const { log, everyMs = LOOK_MS } = options
+  const abort = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const round = async (): Promise<void> => {
+    try {
+      for (const job of await jobsDue(options)) {
+        if (abort.signal.aborted) return
+        await runJob(options, job, abort.signal)
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'jobs cannot be looked for')
+    }
+    if (!abort.signal.aborted) timer = setTimeout(next, everyMs)
+  }
+  let running = Promise.resolve()
+  const next = () => {
+    running = round()
+  }
+  next()
+  return {
+    async stop() {
+      abort.abort()
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+/** Works on one job, unless another process does. What fails is tried again later. */
+export async function runJob(
+  options: JobRunnerOptions,
+  job: JobDocument,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, handlers, log } = options
+  const held = await claimJob(options, job)
+  if (held === null) return
+  const { kind } = job
+  const id = job._id.toHexString()
+  try {
+    const atMs = await handlers[kind](held, signal)
+    await held.end(atMs === null ? null : { atMs })
+    if (atMs === null) log.info({ job: id, kind, counts: held.job.counts }, 'job done')
+  } catch (error) {
+    if (error instanceof JobLostError) return
+    log.warn({ err: error, job: id, kind, step: held.job.step }, 'a job failed: tried again later')
+    const again = { atMs: clock.nowMs() + RETRY_MS, error: (error as Error).message }
+    // Where this fails too, the lease ends by itself.
+    await held.end(again).catch(() => undefined)
+  }
+}
