@@ -19,9 +19,9 @@ import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.
 import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
-import { checkListening, listen } from './listening.ts'
-import { startJobRunner } from './jobs/runner.ts'
 import { jobHandlers } from './jobs/handlers.ts'
+import { startJobRunner } from './jobs/runner.ts'
+import { checkListening, listen } from './listening.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 

@@ -108,6 +108,10 @@ async function dispatch(
       return (await import('./import.ts')).importFile(COLLECTION, FILE, options, file)
     case 'export':
       return (await import('./export.ts')).exportFile(COLLECTION, options, file)
+    case 'erase':
+      return (await import('./erase.ts')).erase(options, file)
+    case 'job list':
+      return (await import('./job-list.ts')).listJobs(options, file)
     case 'version':
       print(versionOf())
       return 0

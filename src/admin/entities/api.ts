@@ -1,5 +1,6 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
 import type { Actor } from '../../catalog/actor.ts'
+import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
@@ -8,7 +9,6 @@ import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
-import { requestErasure } from '../privacy/request.ts'
 import type {
   EntityStores,
   ReadRequest,

@@ -126,7 +126,8 @@ function held({ catalog, clock }: JobStores, claimed: JobDocument): HeldJob {
         },
       ),
     )
-    if (matchedCount === 0) throw new JobLostError(`job ${_id.toHexString()} is done by another process`)
+    if (matchedCount === 0)
+      throw new JobLostError(`job ${_id.toHexString()} is done by another process`)
     Object.assign(job, fields)
   }
   return {

@@ -64,9 +64,9 @@ async function eraseIn(
   found: WithId<AuditDocument>,
   erasure: AuditErasure,
 ): Promise<boolean> {
+  const { _id } = found
   let record: WithId<AuditDocument> | null = found
   for (let attempt = 0; attempt < ATTEMPTS_MAX && record !== null; attempt += 1) {
-    const { _id } = record
     const erased = erasedRecord(record, erasure)
     if (erased === null) return false
     // Another erasure may be at the same record: that of its account.

@@ -9,7 +9,16 @@ type Fields = Readonly<Record<string, unknown>>
  * field. Fields that are configured say so themselves (`personal`).
  */
 const ENTITY_NAMES: readonly string[] = [
-  ...['company_name', 'contact_name', 'phone', 'mobile', 'fax', 'street', 'city', 'account_import_id'],
+  ...[
+    'company_name',
+    'contact_name',
+    'phone',
+    'mobile',
+    'fax',
+    'street',
+    'city',
+    'account_import_id',
+  ],
 ]
 
 /** Names under which records have personal data, wherever they stand in them. */

@@ -1,7 +1,8 @@
 /** Whom an erasure is about: a subscriber, or an account with the subscribers that are in it. */
-import type { Catalog } from '../../catalog/connection.ts'
-import type { RawDocument } from '../../catalog/compile/document.ts'
+
 import type { Collection } from '../../catalog/collections.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import { toOf } from '../entities/timeline/draft.ts'
 
 export interface Subject {
@@ -63,5 +64,7 @@ async function entitiesOf(catalog: Catalog, subject: Subject): Promise<ErasedEnt
 /** Deleted ones too: an entity is never removed from the store. */
 function revisionsBy(catalog: Catalog, filter: object): Promise<RawDocument[]> {
   const stored = catalog.subscribers as unknown as Collection<RawDocument>
-  return catalog.run('read revisions', () => stored.find(filter).toArray()) as Promise<RawDocument[]>
+  return catalog.run('read revisions', () => stored.find(filter).toArray()) as Promise<
+    RawDocument[]
+  >
 }

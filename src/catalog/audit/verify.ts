@@ -1,6 +1,12 @@
 /** Checks the chain of audit records from its beginning, or from where retention has left it. */
 import type { Catalog } from '../connection.ts'
-import { CHAIN_BEGIN, type ChainEnd, type ChainedRecord, hashOf, showsErasedAsSuch } from './chain.ts'
+import {
+  CHAIN_BEGIN,
+  type ChainEnd,
+  type ChainedRecord,
+  hashOf,
+  showsErasedAsSuch,
+} from './chain.ts'
 import { isSigned, type NotedRun, removedRuns } from './removed.ts'
 
 export interface ChainReport {

@@ -4,6 +4,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Recording } from '../../ledger/recording.ts'
 import type { FoundAccount } from './accounts.ts'
 import { compare, type Difference } from './difference.ts'
 import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
@@ -14,7 +15,6 @@ import {
   emptySums,
   type OwnerSums,
 } from './recorded-check.ts'
-import type { Recording } from '../../ledger/recording.ts'
 
 export interface AuditStores {
   ledger: Ledger

@@ -6,8 +6,8 @@ import type { AuditDocument } from '../../../src/catalog/audit/audit-document.ts
 import { type ChainedRecord, withoutFields } from '../../../src/catalog/audit/chain.ts'
 import { noteRemoved } from '../../../src/catalog/audit/removed.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
 import { startTestStores, type TestStores } from '../../recorder/accounts.ts'
 
 const ACTOR = { by: 'token', id: 'c1', name: 'crm', address: '192.0.2.1' } as const
@@ -49,7 +49,8 @@ function record(key: string, fields: object = VALUES): AuditDocument {
 
 const verify = (key = '') => verifyChain(catalog, { key })
 const problems = async () => (await verify()).problems
-const chain = async () => (await catalog.audit.find().sort({ 'chain.seq': 1 }).toArray()) as ChainedRecord[]
+const chain = async () =>
+  (await catalog.audit.find().sort({ 'chain.seq': 1 }).toArray()) as ChainedRecord[]
 
 it('each with the hash of the one before, over all kinds of values', async () => {
   for (const key of ['1', '2', '3']) await appendRecords(catalog, [record(key)])
@@ -78,7 +79,10 @@ it('and what is written twice under one stamp has one place', async () => {
 })
 
 it('so that a changed, a removed and an added record show', async () => {
-  await appendRecords(catalog, ['1', '2', '3', '4', '5'].map((key) => record(key)))
+  await appendRecords(
+    catalog,
+    ['1', '2', '3', '4', '5'].map((key) => record(key)),
+  )
   await catalog.audit.updateOne({ key: '2' }, { $set: { 'new.text': 'Eve' } })
   expect(await problems()).toEqual(['record 2: its content is not what was written'])
   await catalog.audit.updateOne({ key: '2' }, { $set: { 'new.text': 'Ada' } })
@@ -117,9 +121,7 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   // Without a salt nobody can try which value it was.
   expect(erased.chain.salt).toBeUndefined()
   await catalog.audit.replaceOne({ key: '1' }, erased)
-  expect(await problems()).toEqual([
-    'record 1: fields were removed by e1, which is not on record',
-  ])
+  expect(await problems()).toEqual(['record 1: fields were removed by e1, which is not on record'])
   const entry = { collection: 'subscribers', type: 'erase', key: '1', operationId: 'e1' }
   await createAudit(catalog).record(ACTOR, 2000, entry)
   expect(await verify()).toMatchObject({ ok: true, erased: 1 })
@@ -131,7 +133,10 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
 })
 
 it('and what retention removes is noted, signed where there is a key', async () => {
-  await appendRecords(catalog, ['1', '2', '3', '4', '5'].map((key) => record(key)))
+  await appendRecords(
+    catalog,
+    ['1', '2', '3', '4', '5'].map((key) => record(key)),
+  )
   const links = (await chain()).map(({ chain: link }) => link)
   await noteRemoved(catalog, links.slice(0, 2), 'secret')
   expect(await verify('secret')).toMatchObject({ ok: true, records: 5 })
