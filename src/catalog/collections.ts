@@ -33,6 +33,7 @@ import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
 import type { ImportDocument } from './import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './job-document.ts'
+import type { CarriedDocument } from './line-sums.ts'
 
 export type {
   AggregationCursor,
@@ -87,6 +88,8 @@ export interface Collections {
   readonly autorenew: Collection<AutorenewDocument>
   /** Written by the recorder and billing. */
   readonly lines: Collection<LineDocument>
+  /** Sums of lines that retention has removed, by owner. */
+  readonly carried: Collection<CarriedDocument>
   /** Projection of the live balances; only the recorder writes it. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
@@ -159,6 +162,7 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
 /** What is recorded, and is no entity. */
 type RecordCollection =
   | 'lines'
+  | 'carried'
   | 'balances'
   | 'bills'
   | 'billrun'
@@ -173,6 +177,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { sid: 1, urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
   ],
+  carried: [{ key: { aid: 1 } }],
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
@@ -202,6 +207,7 @@ export function collectionsOf(db: Db): Collections {
     users: db.collection('users'),
     autorenew: db.collection('autorenew'),
     lines: db.collection('lines'),
+    carried: db.collection('carried'),
     balances: db.collection('balances'),
     bills: db.collection('bills'),
     billrun: db.collection('billrun'),

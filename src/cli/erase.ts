@@ -1,9 +1,9 @@
 /** `tollgate erase`: removes personal data, on the stores directly. */
 import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
-import { jobHandlers } from '../admin/jobs/handlers.ts'
 import { readJob } from '../admin/jobs/jobs.ts'
 import { runJob } from '../admin/jobs/runner.ts'
+import { eraseHandler } from '../admin/privacy/erase.ts'
 import { requestErasure } from '../admin/privacy/request.ts'
 import { type Subject, subjectText } from '../admin/privacy/subject.ts'
 import type { JobDocument } from '../catalog/job-document.ts'
@@ -30,7 +30,7 @@ export async function erase(options: OptionValues, file: string | undefined): Pr
     const begun = await requestErasure(api.stores, request).catch((error: unknown) => {
       throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
     })
-    const runner = { catalog, clock, log, handlers: jobHandlers(api) }
+    const runner = { catalog, clock, log, handlers: { erase: eraseHandler(api) } }
     await runJob(runner, begun, new AbortController().signal)
     return (await readJob({ catalog }, begun._id)) ?? begun
   })

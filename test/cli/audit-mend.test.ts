@@ -4,7 +4,7 @@ import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.
 import { lineDocument } from '../../src/catalog/line-document.ts'
 import type { AccountEvidence } from '../../src/cli/audit/evidence.ts'
 import { planMend } from '../../src/cli/audit/mend-plan.ts'
-import { emptySums } from '../../src/cli/audit/recorded-check.ts'
+import { emptySums } from '../../src/catalog/line-sums.ts'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { lineOf } from '../recorder/accounts.ts'

@@ -6,7 +6,8 @@ import { claimJob, type HeldJob, JobLostError, type JobStores, jobsDue } from '.
 /** Does what is left of a job. Gives when it has to go on (epoch ms); null: it is done. */
 export type JobHandler = (held: HeldJob, signal: AbortSignal) => Promise<number | null>
 
-export type JobHandlers = Readonly<Record<JobDocument['kind'], JobHandler>>
+/** A kind that has none is left to other processes. */
+export type JobHandlers = Readonly<Partial<Record<JobDocument['kind'], JobHandler>>>
 
 export interface JobRunnerOptions extends JobStores {
   handlers: JobHandlers
@@ -60,12 +61,13 @@ export async function runJob(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, handlers, log } = options
-  const held = await claimJob(options, job)
-  if (held === null) return
   const { kind } = job
+  const handler = handlers[kind]
+  const held = handler === undefined ? null : await claimJob(options, job)
+  if (handler === undefined || held === null) return
   const id = job._id.toHexString()
   try {
-    const atMs = await handlers[kind](held, signal)
+    const atMs = await handler(held, signal)
     await held.end(atMs === null ? null : { atMs })
     if (atMs === null) log.info({ job: id, kind, counts: held.job.counts }, 'job done')
   } catch (error) {

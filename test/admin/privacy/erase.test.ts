@@ -2,9 +2,9 @@
 import { BSON } from 'mongodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
-import { jobHandlers } from '../../../src/admin/jobs/handlers.ts'
 import { readJob } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
+import { eraseHandler } from '../../../src/admin/privacy/erase.ts'
 import { requestErasure } from '../../../src/admin/privacy/request.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { repairChains } from '../../../src/catalog/chains/change.ts'
@@ -256,7 +256,7 @@ it('goes on where a process has died, before whatever it did next', async () => 
   const clock = { nowMs: () => nowMs }
   const runnerOn = (stores: Catalog) => {
     const api = createEntityApi({ catalog: stores, ledger, clock, config, log: silent })
-    return { api, catalog: stores, clock, log: silent, handlers: jobHandlers(api) }
+    return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
   }
   const { api } = runnerOn(catalog)
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
