@@ -18,10 +18,9 @@ import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.
 import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
-import { jobHandlers } from './jobs/handlers.ts'
+import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
-import { startRetention } from './retention/retention.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
@@ -96,7 +95,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     repairs = startRepairs(entityApi.stores, log)
     const handlers = jobHandlers(entityApi, { config, metrics })
     const runner = startJobRunner({ catalog, clock, log, handlers })
-    ends.push(repairs, runner, startRetention({ catalog, clock, config, log }))
+    ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

@@ -5,7 +5,7 @@ import type { Actor } from './actor.ts'
 
 export interface JobDocument {
   _id: ObjectId
-  kind: 'erase' | 'retention'
+  kind: 'erase' | 'retention' | 'syslog'
   /** What it is about: `subscribers/17`, `lines`. */
   subject: string
   /** Kind and subject, while it is not done: there is one such job at a time. */

@@ -76,6 +76,8 @@ export type Metrics = RequestMetrics &
     retentionRemoved(collection: string, count: number): void
     /** A run of retention over a collection has come to its end. */
     retentionEnded(collection: string, atMs: number): void
+    /** So many audit records were sent to the syslog receiver. */
+    auditSent(count: number): void
     readonly diameter: DiameterMetrics
     /** Where to read the figures of further event loops, which are added to these. */
     readLoops(read: () => Promise<readonly MetricsSnapshot[]>): void
@@ -278,7 +280,13 @@ function createRetentionMetrics(registers: Registry[]) {
     help: 'When the last run of retention came to its end, in seconds since 1970',
     ...{ labelNames, registers },
   })
+  const sent = new Counter({
+    name: 'tollgate_audit_sent_total',
+    help: 'Audit records sent to the syslog receiver, repeated ones too',
+    registers,
+  })
   return {
+    auditSent: (count: number) => sent.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
   }

@@ -46,7 +46,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   piscina: ['realtime/worker-thread.ts'],
   re2js: ['rating/rule-regex.ts'],
   'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
-  'node:tls': ['realtime/diameter/', 'embedded/', 'runtime/tls-files.ts'],
+  'node:tls': ['realtime/diameter/', 'embedded/', 'runtime/tls-files.ts', 'admin/syslog/'],
   'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
   'node:https': ['external/', 'realtime/http/javascript-'],
   'node:http2': ['external/'],

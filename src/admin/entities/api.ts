@@ -1,5 +1,6 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
 import type { Actor } from '../../catalog/actor.ts'
+import { recordRead } from '../privacy/read-records.ts'
 import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
@@ -99,7 +100,7 @@ export async function contextOf(
 
 async function answerRead(
   { stores, own }: EntityApi,
-  { definition, action, raw }: EntityCall,
+  { definition, action, raw, caller }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
@@ -111,6 +112,8 @@ async function answerRead(
     read(request),
     wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
   ])
+  const done = { definition, action, filter: request.filter, rows }
+  await recordRead(stores, caller, done)
   const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows

@@ -21,35 +21,49 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-const LOOK_MS = 5_000
+const LOOK_MS = 2_000
 /** After a failure, mostly an outage. */
 const RETRY_MS = 30_000
+/** Of one kind, so that many erasures do not take all of the store. */
+const AT_ONCE = 4
 
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const { log, everyMs = LOOK_MS } = options
   const abort = new AbortController()
+  const { signal } = abort
+  /** By id; what takes long must not keep the others waiting. */
+  const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<void> }>()
   let timer: NodeJS.Timeout | undefined
+  const begin = (job: JobDocument): void => {
+    const { kind, _id } = job
+    const ofKind = [...running.values()].filter((one) => one.kind === kind)
+    const id = _id.toHexString()
+    if (running.has(id) || ofKind.length >= AT_ONCE) return
+    const ended = runJob(options, job, signal)
+      .catch((error: unknown) => log.warn({ err: error, job: id, kind }, 'a job cannot be claimed'))
+      .finally(() => running.delete(id))
+    running.set(id, { kind, ended })
+  }
   const round = async (): Promise<void> => {
     try {
-      for (const job of await jobsDue(options)) {
-        if (abort.signal.aborted) return
-        await runJob(options, job, abort.signal)
-      }
+      const due = await jobsDue(options)
+      if (!signal.aborted) for (const job of due) begin(job)
     } catch (error) {
       log.warn({ err: error }, 'jobs cannot be looked for')
     }
-    if (!abort.signal.aborted) timer = setTimeout(next, everyMs)
+    if (!signal.aborted) timer = setTimeout(next, everyMs)
   }
-  let running = Promise.resolve()
+  let looking = Promise.resolve()
   const next = () => {
-    running = round()
+    looking = round()
   }
   next()
   return {
     async stop() {
       abort.abort()
       clearTimeout(timer)
-      await running
+      await looking
+      await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
 }

@@ -4,7 +4,6 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
@@ -97,35 +96,5 @@ export async function beginRetention({
         { $set: { due: new Date(clock.nowMs()) } },
       ),
     )
-  }
-}
-
-export interface RetentionStart {
-  stop(): Promise<void>
-}
-
-/** Begins them as soon as MongoDB answers. */
-export function startRetention(
-  parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
-  retryMs = 5_000,
-): RetentionStart {
-  const abort = new AbortController()
-  const { signal } = abort
-  const begin = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        return await beginRetention(parts)
-      } catch (error) {
-        parts.log.warn({ err: error }, 'retention cannot be begun: tried again')
-        await delay(retryMs, undefined, { signal }).catch(() => undefined)
-      }
-    }
-  }
-  const running = begin()
-  return {
-    async stop() {
-      abort.abort()
-      await running
-    },
   }
 }

@@ -58,7 +58,8 @@ export class AccountBooks {
   addCarried({ sid, own, shared, pending }: CarriedDocument): void {
     for (const stamp of pending) this.#removed.add(stamp)
     this.#owner(sid).addCarried(own)
-    this.#owner(0).addCarried(shared)
+    const hasShared = shared.buckets.length > 0 || shared.owed !== 0
+    if (hasShared) this.#owner(0).addCarried(shared)
   }
 
   addLine(line: LineDocument): void {
