@@ -1,6 +1,9 @@
 /** One transmission to a syslog receiver: a TLS connection of its own (RFC 5425). */
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Config } from '../../config/schema.ts'
+import { monotonicMs } from '../../runtime/clock.ts'
 import { readTlsFile } from '../../runtime/tls-files.ts'
 
 export type SyslogSettings = Config['audit']['syslog']
@@ -11,11 +14,13 @@ export class TransmissionError extends Error {
 }
 
 const TIMEOUT_MS = 30_000
+const QUIET_MS_MIN = 50
 const IP_ADDRESS = /^[\d.]+$|:/
 
 /**
- * Sends the frames, ends the connection, and waits until the receiver ends it as well: it does so
- * when it has read to the end, and a connection that breaks before is an error. Rejects with
+ * Sends the frames, ends the connection, and waits until the receiver ends it as well. A receiver
+ * that ends it with something unread resets it, which is an error. One that had ended it before the
+ * frames came shows within the time of a handshake, which is awaited before this side ends it. Rejects with
  * `TransmissionError`, or `TlsFileError` for files that cannot be used.
  */
 export async function transmit(settings: SyslogSettings, frames: readonly Buffer[]): Promise<void> {
@@ -26,6 +31,7 @@ export async function transmit(settings: SyslogSettings, frames: readonly Buffer
       socket.destroy()
       reject(new TransmissionError(`syslog receiver ${settings.host}:${settings.port}: ${reason}`))
     }
+    const beganMs = monotonicMs()
     let isFlushed = false
     socket.setTimeout(TIMEOUT_MS, () => fail(`no answer within ${TIMEOUT_MS} ms`))
     socket.on('error', (error) => fail(error.message))
@@ -42,7 +48,8 @@ export async function transmit(settings: SyslogSettings, frames: readonly Buffer
     // Receivers say nothing; without reading, their end would not be seen.
     socket.resume()
     socket.on('secureConnect', () => {
-      writeAll(socket, frames).then(
+      const quietMs = Math.max(QUIET_MS_MIN, monotonicMs() - beganMs)
+      writeAll(socket, frames, quietMs).then(
         () => socket.end(),
         (error: unknown) => fail((error as Error).message),
       )
@@ -50,15 +57,18 @@ export async function transmit(settings: SyslogSettings, frames: readonly Buffer
   })
 }
 
-async function writeAll(socket: TLSSocket, frames: readonly Buffer[]): Promise<void> {
+async function writeAll(
+  socket: TLSSocket,
+  frames: readonly Buffer[],
+  quietMs: number,
+): Promise<void> {
   for (const frame of frames) {
     if (!socket.write(frame)) {
-      await new Promise<void>((resolve, reject) => {
-        socket.once('drain', resolve)
-        socket.once('close', () => reject(new Error('it has ended the connection')))
-      })
+      // It never drains where the connection ends: then the transmission has failed already.
+      await once(socket, 'drain')
     }
   }
+  await delay(quietMs)
 }
 
 /** Files are read for each transmission, so that renewed ones are used. */

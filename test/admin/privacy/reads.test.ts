@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { make } from '../entities/api/creators.ts'
 import { useWorld } from '../entities/api/world.ts'
 
-const world = useWorld({ env: { TOLLGATE_AUDIT_READS: '[accounts]' } })
+const world = useWorld({ env: { TOLLGATE_AUDIT_READS: 'accounts' } })
 
 const READS = { type: { $in: ['get', 'uniqueget', 'export'] } }
 
