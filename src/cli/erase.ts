@@ -54,7 +54,7 @@ function outcomeText(subject: Subject, job: JobDocument): string {
   if (job.error !== '') return `erasing ${who} is tried again by the control plane: ${job.error}`
   if (job.state === 'running') return `${who} is being erased by another process: ${counts}`
   return (
-    `erased ${who}: ${counts}; sessions that have ended can still be reported late, so the control ` +
-    "plane looks at their lines once more ('tollgate job list')"
+    `erased ${who}: ${counts}; sessions that have ended can still be reported late, so the ` +
+    "control plane looks at their lines once more ('tollgate job list')"
   )
 }

@@ -26,8 +26,9 @@ export interface ErasureParts {
 const SETTLE_MS = 60_000
 
 /**
- * Removes what is personal, step by step; each can be repeated. Charging may write lines of sessions
- * again for as long as it knows these (`ledger.replayMs`): lines are looked at once more after that.
+ * Removes what is personal, step by step; each can be repeated. Charging may write lines of
+ * sessions again for as long as it knows these (`ledger.replayMs`): lines are looked at once more
+ * after that.
  */
 export function eraseHandler(parts: ErasureParts): JobHandler {
   const { stores } = parts

@@ -5,8 +5,8 @@ import type { FieldDefinition } from '../entities/field-definition.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * What accounts and subscribers of existing installations have, also where it is not configured as a
- * field. Fields that are configured say so themselves (`personal`).
+ * What accounts and subscribers of existing installations have, also where it is not configured as
+ * a field. Fields that are configured say so themselves (`personal`).
  */
 const ENTITY_NAMES: readonly string[] = [
   ...[

@@ -23,8 +23,8 @@ export interface ErasureRequest {
 }
 
 /**
- * Begins the erasure, or gives the one that is under way. Throws `TargetError` where there is nobody
- * of this number, `RuleError` with the reason for a refusal, or what the stores throw.
+ * Begins the erasure, or gives the one that is under way. Throws `TargetError` where there is
+ * nobody of this number, `RuleError` with the reason for a refusal, or what the stores throw.
  */
 export async function requestErasure(
   stores: ErasureStores,

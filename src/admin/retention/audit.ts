@@ -1,4 +1,4 @@
-/** Records of the audit go when they are older than `audit.keepDays`; the chain of the others holds. */
+/** Old records of the audit go; the chain of the others holds. */
 import { noteRemoved } from '../../catalog/audit/removed.ts'
 import type { Removal } from './retention.ts'
 

@@ -20,8 +20,8 @@ const IP_ADDRESS = /^[\d.]+$|:/
 /**
  * Sends the frames, ends the connection, and waits until the receiver ends it as well. A receiver
  * that ends it with something unread resets it, which is an error. One that had ended it before the
- * frames came shows within the time of a handshake, which is awaited before this side ends it. Rejects with
- * `TransmissionError`, or `TlsFileError` for files that cannot be used.
+ * frames came shows within the time of a handshake, which is awaited before this side ends it.
+ * Rejects with `TransmissionError`, or `TlsFileError` for files that cannot be used.
  */
 export async function transmit(settings: SyslogSettings, frames: readonly Buffer[]): Promise<void> {
   const options = tlsOptions(settings)

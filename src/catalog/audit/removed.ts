@@ -1,7 +1,8 @@
 /**
  * What retention has removed from the chain: runs of numbers, each with the hash of its last
- * record, which the record behind it carries as its predecessor. A run is noted before its records
- * go, so that a process that dies in between leaves records too many and never a gap without a note.
+ * record, which the record behind it carries as its predecessor. A run is noted before its
+ * records go, so that a process that dies in between leaves records too many, and never a gap
+ * without a note.
  */
 import { createHmac } from 'node:crypto'
 import type { Catalog } from '../connection.ts'

@@ -109,9 +109,9 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     await expect.poll(() => receiver.messages.length, { timeout: 30_000 }).toBe(250)
     expect(keysOf(receiver.messages)).toEqual(Array.from({ length: 250 }, (_, at) => String(at)))
     const [first = ''] = receiver.messages
-    expect(first).toMatch(
-      /^<110>1 2026-06-15T00:00:00\.000Z \S+ tollgate - audit \[tollgate@32473 seq="1" prev="0{64}" hash="[0-9a-f]{64}"\] \{[\x20-\x7e]+\}$/,
-    )
+    expect(first).toMatch(/^<110>1 2026-06-15T00:00:00\.000Z \S+ tollgate - audit \[/)
+    const data = /\[tollgate@32473 seq="1" prev="0{64}" hash="[0-9a-f]{64}"\] \{[\x20-\x7e]+\}$/
+    expect(first).toMatch(data)
     const [stored] = await open.catalog.audit.find({ key: '0' }).toArray()
     const { seq, prev, hash } = stored?.chain ?? {}
     expect(jsonOf(first)).toMatchObject({ new: { name: 'Zoë' }, chain: { seq, prev, hash } })
@@ -147,7 +147,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     await receiver.close()
   })
 
-  it('is not sent to a receiver that the authorities do not know, and shows a certificate', async () => {
+  it('is not sent to a receiver that is not known, and shows a certificate', async () => {
     const files = authority.issue('node')
     const receiver = new Receiver(authority.issue('log3', 'localhost'), authority.caFile)
     const port = await receiver.listen()

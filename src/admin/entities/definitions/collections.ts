@@ -40,7 +40,9 @@ const ALL = [
   jobs,
 ] as const
 
-/** By the name in the path, in the order of interface.md 2.1; the audit and jobs stand behind them. */
+/**
+ * By the name in the path, in the order of interface.md 2.1; the audit and jobs stand behind them.
+ */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
