@@ -110,7 +110,25 @@ export const ConfigSchema = section({
     bodyBytesPerSecondMin: integer(1, 1_000_000_000),
   }),
   secrets: section({ key: Type.String({ maxLength: 1024 }) }),
-  audit: section({ keepDays: integer(0, 36_500) }),
+  audit: section({
+    keepDays: integer(0, 36_500),
+    reads: Type.Array(oneOf('accounts', 'subscribers', 'lines', 'balances', 'bills', 'autorenew'), {
+      uniqueItems: true,
+    }),
+    syslog: section({
+      host: Type.String({ maxLength: 253 }),
+      port: integer(1, 65_535),
+      caFile: Type.String(),
+      certFile: Type.String(),
+      keyFile: Type.String(),
+      facility: integer(0, 23),
+    }),
+  }),
+  retention: section({
+    linesDays: integer(0, 36_500),
+    importsDays: integer(0, 36_500),
+    jobsDays: integer(0, 36_500),
+  }),
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),

@@ -48,7 +48,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
   'node:tls': [
     ...['realtime/diameter/', 'realtime/http/javascript-', 'realtime/certificate-names.ts'],
-    ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts'],
+    ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts', 'admin/syslog/'],
   ],
   'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
   'node:https': ['external/', 'realtime/http/javascript-'],

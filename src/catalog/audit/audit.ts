@@ -1,9 +1,8 @@
 /** Writes down who did what. */
 import { createHash, randomUUID } from 'node:crypto'
-import { MongoBulkWriteError, ObjectId } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../revisions.ts'
+import { appendRecords } from './append.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { bounded, textBounded } from './bounded.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -40,51 +39,27 @@ export function createAudit(catalog: Catalog): Audit {
   return {
     async record(actor, nowMs, ...entries) {
       const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
-      await insertRecords(catalog, documents)
+      await appendRecords(catalog, documents)
     },
     async tally(actor, nowMs, entry, { seed, reasons }) {
-      const { stamp, ...document } = auditDocument(actor, nowMs, entry, seed)
+      const document = auditDocument(actor, nowMs, entry, seed)
       const counts = Object.entries(reasons)
-      const inReasons = counts.map(([reason, count]) => [`reasons.${reason}`, count])
       const count = counts.reduce((sum, [, each]) => sum + each, 0)
+      const inReasons = counts.map(([reason, each]) => [`reasons.${reason}`, each])
       const update = {
-        // Of this process, as all others: they are read in the order of their ids.
-        $setOnInsert: { _id: new ObjectId(), ...document },
         $inc: { count, ...Object.fromEntries(inReasons) },
         $set: { last: new Date(nowMs) },
       }
-      const write = () => catalog.audit.updateOne({ stamp }, update, { upsert: true })
-      const { upsertedCount } = await catalog.run('write the audit', () =>
-        // Of two that begin it at once the second one finds it there.
-        write().catch((error: unknown) => {
-          if (isOnlyDuplicates(error)) return write()
-          throw error
-        }),
-      )
-      return upsertedCount > 0
+      const add = () =>
+        catalog.run('write the audit', () =>
+          catalog.audit.updateOne({ stamp: document.stamp }, update),
+        )
+      if ((await add()).matchedCount > 0) return false
+      await appendRecords(catalog, [document])
+      await add()
+      return true
     },
   }
-}
-
-/** Writes those that are not there yet, by their stamps. Rejects with `CatalogUnavailableError`. */
-export async function insertRecords(
-  catalog: Catalog,
-  documents: readonly AuditDocument[],
-): Promise<void> {
-  if (documents.length === 0) return
-  await catalog.run('write the audit', async () => {
-    try {
-      await catalog.audit.insertMany([...documents], { ordered: false })
-    } catch (error) {
-      if (!isOnlyDuplicates(error)) throw error
-    }
-  })
-}
-
-function isOnlyDuplicates(error: unknown): boolean {
-  if (!(error instanceof MongoBulkWriteError)) return isDuplicate(error)
-  const failures = [error.writeErrors].flat()
-  return failures.length > 0 && failures.every(({ code }) => code === 11_000)
 }
 
 /** Names beyond it are no names of ours, and too long for an index. */
