@@ -24,7 +24,14 @@ export const SecuritySchema = Type.Object(
       },
       closed,
     ),
-    password: Type.Object({ characters_min: integer(8, 128, 8) }, closed),
+    password: Type.Object(
+      {
+        characters_min: integer(8, 128, 12),
+        /** Who gets a password from somebody else has to change it at the next login. */
+        change_given: Type.Boolean({ default: true }),
+      },
+      closed,
+    ),
     lockout: Type.Object(
       {
         /** Failures in a row after which a user, from an address, has to wait. */

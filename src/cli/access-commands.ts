@@ -11,7 +11,7 @@ import {
 } from './command-spec.ts'
 
 const passwordStdin = toggle('read the password from standard input; else one is made')
-const mustChange = toggle('it has to be changed at the next login')
+const mustChange = toggle('to be changed at the next login, also if security.password does not ask')
 
 const USER_COMMANDS: readonly CommandSpec[] = [
   {

@@ -11,6 +11,7 @@ import {
   checkUserName,
   isAdmin,
   passwordFields,
+  passwordTerms,
 } from '../admin/entities/rules/users.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
@@ -70,8 +71,8 @@ export async function addUser(
     await catalog.ensureIndexes()
     const now = new Date(nowMs)
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
-    const fields = await passwordFields(password, username, { catalog, nowMs })
-    const user = { username, roles, ...fields, ...mustChangeOf(options), ...period }
+    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const user = { username, roles, ...fields, ...period }
     await writeEntity(catalog, 'users', user, { mode: 'insert', timeZone: 'UTC' })
     await record(catalog, 'create', username, null, { username, roles })
   })
@@ -88,9 +89,8 @@ export async function setPassword(
   await onCatalog(file, async (catalog, { data }) => {
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
-    const fields = await passwordFields(password, username, { catalog, nowMs })
-    const changed = { ...fields, ...mustChangeOf(options) }
-    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...changed }))
+    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...fields }))
     await record(catalog, 'changepassword', username, null, null)
     const log = createLogger({ name: 'cli', level: 'silent' })
     if (user.password_generated === true) await removePasswordFile(data.dir, log)
@@ -135,8 +135,15 @@ function tellPassword(username: string, password: string, isGiven: boolean): voi
   print(password)
 }
 
-function mustChangeOf(options: OptionValues) {
-  return { must_change_password: options['must-change'] === true }
+async function givenPassword(
+  password: string,
+  username: string,
+  options: OptionValues,
+  lookups: { catalog: Catalog; nowMs: number },
+) {
+  const { change_given: isAsked } = await passwordTerms(lookups)
+  const mustChange = isAsked || options['must-change'] === true
+  return passwordFields(password, username, lookups, mustChange)
 }
 
 async function userNamed(catalog: Catalog, username: string, nowMs: number): Promise<UserDocument> {

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { verify } from '@node-rs/argon2'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addUser } from '../admin/auth/auth-world.ts'
+import { addUser, setSecurity } from '../admin/auth/auth-world.ts'
 import { useTollgate } from './tollgate.ts'
 
 const tollgate = useTollgate()
@@ -32,14 +32,14 @@ describe('tollgate user', () => {
     const password = GENERATED.exec(stdout)?.[0] ?? ''
     const stored = await user(OPS)
     expect(await verify(stored?.password ?? '', password)).toBe(true)
-    expect(stored).toMatchObject({ roles: ['read', 'write'], must_change_password: false })
+    expect(stored).toMatchObject({ roles: ['read', 'write'], must_change_password: true })
     expect(await audited()).toEqual([['users', 'create', OPS, userInfo().username, 'cli']])
     const all = JSON.stringify(await tollgate.catalog().audit.find().toArray())
     expect(all).not.toMatch(new RegExp(`${password}|argon2`))
   })
 
   it('add and password: take one from standard input, and show none', async () => {
-    const options = ['--role', 'admin', '--password-stdin', '--must-change']
+    const options = ['--role', 'admin', '--password-stdin']
     const added = await tollgate.pipe('correct horse\n', 'user', 'add', OPS, ...options)
     expect([added.code, added.stderr]).toEqual([0, ''])
     expect(added.stdout).not.toContain('correct horse')
@@ -50,8 +50,18 @@ describe('tollgate user', () => {
     expect([changed.code, changed.stderr]).toEqual([0, ''])
     const after = await user(OPS)
     expect(await verify(after?.password ?? '', 'a new staple')).toBe(true)
-    expect(after).toMatchObject({ roles: ['admin'], must_change_password: false })
+    expect(after).toMatchObject({ roles: ['admin'], must_change_password: true })
     expect((await audited()).map(([, type]) => type)).toEqual(['create', 'changepassword'])
+  })
+
+  it('asks for no change where the settings do not, unless it is told to', async () => {
+    await setSecurity(tollgate.catalog(), { password: { change_given: false } })
+    const given = ['--password-stdin']
+    await tollgate.pipe('correct horse', 'user', 'add', OPS, '--role', 'read', ...given)
+    expect((await user(OPS))?.must_change_password).toBe(false)
+    await tollgate.pipe('a new staple', 'user', 'password', OPS, '--must-change', ...given)
+    expect((await user(OPS))?.must_change_password).toBe(true)
+    await setSecurity(tollgate.catalog(), {})
   })
 
   it('list: shows who there is, and no hash', async () => {
@@ -91,7 +101,12 @@ describe('tollgate user', () => {
     [['add', OPS], '', 2, '--role is missing'],
     [['add', ADMIN, '--role', 'read'], '', 1, 'users: there is already one with the same username'],
     [['remove', OPS], '', 1, `there is no user ${OPS}`],
-    [['password', ADMIN, '--password-stdin'], 'short', 1, 'password must have 8 to 256 characters'],
+    [
+      ['password', ADMIN, '--password-stdin'],
+      'short',
+      1,
+      'password must have 12 to 256 characters',
+    ],
     [['password', ADMIN, '--password-stdin'], 'two\nlines', 1, 'the password must be one line'],
   ])('%j with %j is refused, and nothing is stored', async (args, input, code, text) => {
     await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'] })

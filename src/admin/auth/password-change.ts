@@ -43,7 +43,7 @@ export async function changePassword(
 async function usable(deps: LoginDeps, username: string, password: string): Promise<string> {
   const { password: terms } = await deps.settings.of(SECURITY)
   try {
-    return checkedPassword(password, { username, charactersMin: terms.characters_min })
+    return await checkedPassword(password, { username, charactersMin: terms.characters_min })
   } catch (error) {
     if (!(error instanceof RuleError)) throw error
     throw new AuthRefusal(`new_${error.message}`)
