@@ -20,6 +20,7 @@ import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { checkListening, listen } from './listening.ts'
+import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
@@ -93,6 +94,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     }
     repairs = startRepairs(entityApi.stores, log)
     ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
+    ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

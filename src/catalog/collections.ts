@@ -28,6 +28,7 @@ import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
 import type { ImportDocument } from './import-document.ts'
+import type { SecondFactorDocument } from './second-factor.ts'
 
 export type {
   AggregationCursor,
@@ -97,6 +98,8 @@ export interface Collections {
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and the rows of them that failed. */
   readonly imports: Collection<ImportDocument>
+  /** Second factors of users who log in. */
+  readonly secondfactors: Collection<SecondFactorDocument>
   /** Who did what (audit/). */
   readonly audit: Collection<AuditDocument>
 }
@@ -201,6 +204,7 @@ export function collectionsOf(db: Db): Collections {
     confighistory: db.collection('confighistory'),
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
+    secondfactors: db.collection('secondfactors'),
     audit: db.collection('audit'),
   }
 }

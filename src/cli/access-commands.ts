@@ -50,8 +50,9 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
     help: 'Let a machine use the control plane: its secret is made, and shown once.',
     operands: [nameOf('client')],
     options: {
-      role: text('A,B', 'what it may do: read, write, reports, charge; if not given all (admin)'),
+      role: text('A,B', 'what it may do: read, write, reports, charge, admin; read if not given'),
       grant: text('A,B', 'client_credentials, password, refresh_token; the first if not given'),
+      'no-signature': toggle('it does not sign requests: only a hash of its secret is stored'),
       from: text('TIME', 'begin of its validity; now if not given'),
       to: text('TIME', 'end of its validity; none if not given'),
       ...common,
@@ -72,6 +73,19 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
     name: 'client revoke',
     help: 'Shut a client out, with all its tokens.',
     operands: [nameOf('client')],
+    options: common,
+  },
+]
+
+const SECRETS_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'secrets status',
+    help: 'Show by which key each stored secret is sealed; none of them is shown.',
+    options: { json, ...common },
+  },
+  {
+    name: 'secrets reseal',
+    help: 'Seal what is clear, or sealed by an older key, with the present key.',
     options: common,
   },
 ]
@@ -123,5 +137,6 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
 export const ACCESS_COMMANDS: readonly CommandSpec[] = [
   ...USER_COMMANDS,
   ...CLIENT_COMMANDS,
+  ...SECRETS_COMMANDS,
   ...SETTINGS_COMMANDS,
 ]

@@ -37,7 +37,8 @@ export async function runCommandLine(
       print(commandHelpText(invocation.command))
       return 0
     }
-    if (/^(?:user|client|settings) /.test(invocation.command.name)) return await access(invocation)
+    if (/^(?:user|client|secrets|settings) /.test(invocation.command.name))
+      return await access(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -138,6 +139,10 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./client.ts')).rotateClient(NAME, file)
     case 'client revoke':
       return (await import('./client.ts')).revokeClient(NAME, file)
+    case 'secrets status':
+      return (await import('./secrets.ts')).showSecrets(options, file)
+    case 'secrets reseal':
+      return (await import('./secrets.ts')).resealSecrets(file)
     default:
       return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
   }

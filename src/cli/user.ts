@@ -1,5 +1,4 @@
 /** `tollgate user list`, `add`, `password`, `remove`: who may log in to the control plane. */
-import { userInfo } from 'node:os'
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
 import { changeUser } from '../admin/auth/user-write.ts'
@@ -13,8 +12,6 @@ import {
   passwordFields,
   passwordTerms,
 } from '../admin/entities/rules/users.ts'
-import type { Actor } from '../catalog/actor.ts'
-import { createAudit } from '../catalog/audit/audit.ts'
 import { type ChangeStores, whileUnchanged } from '../catalog/chains/change.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -29,6 +26,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -171,19 +169,7 @@ function record(
   old: object | null,
   after: object | null,
 ): Promise<void> {
-  const entry = { collection: 'users', type, key, old, new: after }
-  return createAudit(catalog).record(actor(), systemClock.nowMs(), entry)
-}
-
-/** Who has the machine: that of the operating system. */
-function actor(): Actor {
-  const by = { by: 'cli', id: '', address: '' } as const
-  try {
-    return { ...by, name: userInfo().username }
-  } catch {
-    // In a container the number may have no name.
-    return { ...by, name: `uid ${process.getuid?.() ?? 'unknown'}` }
-  }
+  return recordByOperator(catalog, { collection: 'users', type, key, old, new: after })
 }
 
 /** Users have no profile that charging knows, and nothing follows from a change of one. */

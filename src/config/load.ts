@@ -5,7 +5,13 @@ import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { redirectProblem } from './hosts.ts'
-import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
+import {
+  documentLayer,
+  environmentLayer,
+  FILE_VARIABLE,
+  type Layer,
+  valueVariableOf,
+} from './layers.ts'
 import { type Config, ConfigSchema, variableOf } from './schema.ts'
 
 export type LoadOptions = {
@@ -57,9 +63,15 @@ export function childEnvironment(
   settings: Readonly<Record<string, string | number>>,
   file?: string,
 ): Record<string, string | undefined> {
-  const given = Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)])
+  const given = Object.fromEntries(
+    Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
+  )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  return { ...process.env, ...named, ...Object.fromEntries(given) }
+  // What is given stands in the place of a file with the value, too.
+  const own = Object.entries(process.env).filter(
+    ([name]) => !Object.hasOwn(given, valueVariableOf(name)),
+  )
+  return { ...Object.fromEntries(own), ...named, ...given }
 }
 
 function readLayer(file: string): Layer {

@@ -13,6 +13,9 @@ const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, ma
 
 const text = (format: FormatName) => Type.String({ format })
 
+/** Shown nowhere, also where it is wrong. */
+const secret = (minLength = 0) => Type.String({ minLength, format: 'secret' satisfies FormatName })
+
 const oneOf = <T extends string | number>(...values: readonly T[]) =>
   Type.Union(values.map((value) => Type.Literal(value)))
 
@@ -99,7 +102,10 @@ export const ConfigSchema = section({
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
     tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
   }),
-  secrets: section({ key: Type.String({ maxLength: 1024 }) }),
+  secrets: section({
+    key: secret(),
+    oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
+  }),
   audit: section({ keepDays: integer(0, 36_500) }),
   entities: section({
     pageSize: integer(1, 100_000),

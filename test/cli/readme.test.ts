@@ -50,7 +50,10 @@ describe('the lines of README.md', () => {
   it('keep a customer, charge it, and change a price', async () => {
     const said = await paste(lines())
     const [login, changed, account, plan, rate, subscriber, topUp, start, release] = said
-    expect(JSON.parse(login ?? '')).toMatchObject({ status: 1, details: { user: 'admin', must_change_password: true } })
+    expect(JSON.parse(login ?? '')).toMatchObject({
+      status: 1,
+      details: { user: 'admin', must_change_password: true },
+    })
     expect(JSON.parse(changed ?? '')).toMatchObject({ status: 1, details: true })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []
     const [, sid] = /^subscriber (\d+)$/.exec(subscriber ?? '') ?? []

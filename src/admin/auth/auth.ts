@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AUTH, providersShown } from '../../catalog/auth-settings.ts'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
-import { createSealer } from '../../catalog/sealing.ts'
+import { sealerOf } from '../../catalog/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { Access } from './access.ts'
@@ -44,7 +44,8 @@ export interface AuthOptions extends AuthDeps {
 
 export function createAuth(options: AuthOptions): Auth {
   const { keys, settings, clock, config } = options
-  const clients = clientsSetting(createSealer(config.secrets.key))
+  const sealer = sealerOf(config)
+  const clients = clientsSetting(sealer)
   const tokens = createTokens(keys)
   const sessions = createSessions(options)
   const users = createUsers(options)
@@ -79,7 +80,7 @@ export function createAuth(options: AuthOptions): Auth {
         },
       })
       const protocols = {
-        password: [createLdap({ ...options, sealer: createSealer(config.secrets.key) })],
+        password: [createLdap({ ...options, sealer })],
         redirect: [saml],
         options: async () => providersShown(await settings.of(AUTH)),
       }
