@@ -32,6 +32,19 @@ export const SecuritySchema = Type.Object(
       },
       closed,
     ),
+    totp: Type.Object(
+      {
+        /** Who has one of these roles needs a second factor. */
+        required_roles: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
+          maxItems: 32,
+          uniqueItems: true,
+          default: [],
+        }),
+        /** Under which authenticator apps list it. */
+        issuer: Type.String({ pattern: '^[^:\\p{Cc}]{1,64}$', default: 'Tollgate' }),
+      },
+      closed,
+    ),
     lockout: Type.Object(
       {
         /** Failures in a row after which a user, from an address, has to wait. */

@@ -37,6 +37,12 @@ const USER_COMMANDS: readonly CommandSpec[] = [
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
   },
   {
+    name: 'user reset-totp',
+    help: 'Take the second factor of a user away, who has lost it.',
+    operands: [nameOf('user')],
+    options: common,
+  },
+  {
     name: 'user remove',
     help: 'Shut a user out; the last one with role admin stays.',
     operands: [nameOf('user')],

@@ -129,6 +129,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./user.ts')).addUser(NAME, options, file)
     case 'user password':
       return (await import('./user.ts')).setPassword(NAME, options, file)
+    case 'user reset-totp':
+      return (await import('./user.ts')).resetTotp(NAME, file)
     case 'user remove':
       return (await import('./user.ts')).removeUser(NAME, file)
     case 'client list':

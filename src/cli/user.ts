@@ -33,12 +33,16 @@ import { withCatalog } from './stores.ts'
 
 /** Those that hold now. */
 export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
-  const users = await onCatalog(file, (catalog) =>
-    catalog.run('list users', () =>
+  const shown = await onCatalog(file, async (catalog) => {
+    const users = await catalog.run('list users', () =>
       catalog.users.find(heldAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
-    ),
-  )
-  const shown = users.map(userJson)
+    )
+    const enrolled = await catalog.run('list second factors', () =>
+      catalog.secondfactors.find({ secret: { $ne: null } }, { projection: { _id: 1 } }).toArray(),
+    )
+    const ids = new Set(enrolled.map(({ _id: id }) => id))
+    return users.map((user) => ({ ...userJson(user), totp: ids.has(user._id.toHexString()) }))
+  })
   if (options['json'] === true) {
     print(JSON.stringify(shown))
     return 0
@@ -47,9 +51,10 @@ export async function listUsers(options: OptionValues, file: string | undefined)
   else {
     const rows = shown.map((user) => [
       ...[user.username, user.roles.join(' '), user.last_login ?? 'never'],
-      user.password,
+      ...[user.password, user.totp ? 'yes' : 'no'],
     ])
-    for (const line of aligned([['name', 'roles', 'last login', 'password'], ...rows])) print(line)
+    for (const line of aligned([['name', 'roles', 'last login', 'password', 'totp'], ...rows]))
+      print(line)
   }
   return 0
 }
@@ -97,6 +102,19 @@ export async function setPassword(
   return 0
 }
 
+/** Of that name, here and in directories. */
+export async function resetTotp(username: string, file: string | undefined): Promise<0> {
+  await onCatalog(file, async (catalog) => {
+    const { deletedCount } = await catalog.run('remove a second factor', () =>
+      catalog.secondfactors.deleteMany({ username }),
+    )
+    if (deletedCount === 0) throw new CommandError(`${username} has no second factor`)
+    await record(catalog, 'totp_reset', username, null, null)
+  })
+  print(`${username} has no second factor any more`)
+  return 0
+}
+
 export async function removeUser(username: string, file: string | undefined): Promise<0> {
   await onCatalog(file, async (catalog) => {
     const { _id: id } = await userNamed(catalog, username, systemClock.nowMs())
@@ -109,6 +127,9 @@ export async function removeUser(username: string, file: string | undefined): Pr
       await changeUser(catalog, id.toHexString(), (document) => ({ ...document, ...deleted }))
       const { roles } = user
       await record(catalog, 'delete', username, { username, roles }, null)
+      await catalog.run('remove a second factor', () =>
+        catalog.secondfactors.deleteOne({ _id: id.toHexString() }),
+      )
     })
   })
   print(`removed ${username}`)

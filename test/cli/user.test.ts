@@ -13,9 +13,15 @@ beforeAll(() => tollgate.catalog().ensureIndexes())
 afterEach(async () => {
   await tollgate.catalog().users.deleteMany({})
   await tollgate.catalog().audit.deleteMany({})
+  await tollgate.catalog().secondfactors.deleteMany({})
 })
 
 const user = (username: string) => tollgate.catalog().users.findOne({ username })
+
+async function enrol(id: string): Promise<void> {
+  const factor = { secret: 'v2:sealed', pending: null, enrolled_at: new Date(0), recovery: [] }
+  await tollgate.catalog().secondfactors.insertOne({ _id: id, username: OPS, ...factor })
+}
 
 async function audited() {
   const records = await tollgate.catalog().audit.find().toArray()
@@ -66,16 +72,42 @@ describe('tollgate user', () => {
 
   it('list: shows who there is, and no hash', async () => {
     const last_login = new Date(Date.UTC(2026, 0, 2))
-    await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
+    const id = await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
+    await enrol(id)
     await addUser(tollgate.catalog(), { password_generated: true })
     const { stdout } = await tollgate.run('user', 'list', '--json')
     expect(JSON.parse(stdout)).toEqual([
-      { username: ADMIN, roles: ['admin'], last_login: last_login.toISOString(), password: 'set' },
-      { username: OPS, roles: ['read', 'write'], last_login: null, password: 'generated' },
+      {
+        username: ADMIN,
+        roles: ['admin'],
+        last_login: last_login.toISOString(),
+        password: 'set',
+        totp: true,
+      },
+      {
+        username: OPS,
+        roles: ['read', 'write'],
+        last_login: null,
+        password: 'generated',
+        totp: false,
+      },
     ])
     const table = await tollgate.run('user', 'list')
-    expect(table.stdout).toMatch(/name +roles +last login +password\n.*boss@example\.org +admin/)
+    expect(table.stdout).toMatch(
+      /name +roles +last login +password +totp\n.*boss@example\.org +admin/,
+    )
     expect(table.stdout).not.toContain('argon2')
+  })
+
+  it('reset-totp: takes the second factor of a user away', async () => {
+    const id = await addUser(tollgate.catalog())
+    await enrol(id)
+    const reset = await tollgate.run('user', 'reset-totp', OPS)
+    expect([reset.code, reset.stdout]).toEqual([0, `${OPS} has no second factor any more\n`])
+    expect(await tollgate.catalog().secondfactors.countDocuments()).toBe(0)
+    expect((await audited()).map(([, type]) => type)).toEqual(['totp_reset'])
+    const again = await tollgate.run('user', 'reset-totp', OPS)
+    expect([again.code, again.stderr]).toEqual([1, `tollgate: ${OPS} has no second factor\n`])
   })
 
   it('remove: shuts one out, but the last admin', async () => {

@@ -21,6 +21,7 @@ import { createSessionCheck } from './session-check.ts'
 import { addSessionRoutes } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
 import { createSignatureCheck } from './signature-check.ts'
+import { createSecondFactors } from './totp/factors.ts'
 import { createUsers } from './users.ts'
 import { createUserVerifier } from './verify-user.ts'
 
@@ -49,6 +50,7 @@ export function createAuth(options: AuthOptions): Auth {
   const tokens = createTokens(keys)
   const sessions = createSessions(options)
   const users = createUsers(options)
+  const factors = createSecondFactors({ ...options, sealer })
   const oauth = { ...options, clients, tokens, users: users.check }
   const checks = {
     token: createTokenCheck(oauth),
@@ -67,7 +69,8 @@ export function createAuth(options: AuthOptions): Auth {
     async isKnown(request, reply) {
       if (gate.isOpen) return true
       await identify(checks, request, reply)
-      return request.caller !== null && !request.caller.mustChangePassword
+      const { caller } = request
+      return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp
     },
     addRoutes(server) {
       const attempts = createAttempts(options)
@@ -84,7 +87,15 @@ export function createAuth(options: AuthOptions): Auth {
         redirect: [saml],
         options: async () => providersShown(await settings.of(AUTH)),
       }
-      const login = { ...options, sessions, users, protocols, passwords: PASSWORDS, attempts }
+      const login = {
+        ...options,
+        sessions,
+        users,
+        factors,
+        protocols,
+        passwords: PASSWORDS,
+        attempts,
+      }
       addSessionRoutes(server, login)
       addOAuthRoutes(server, { ...oauth, verifyUser: createUserVerifier(login) })
     },

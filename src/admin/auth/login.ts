@@ -9,11 +9,14 @@ import { internalLogin } from './protocols/internal.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
 import type { Sessions, SessionUser } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import { hasSecondFactor, WRONG_CODE } from './totp/second-step.ts'
 import type { Users } from './users.ts'
 
 export interface LoginDeps extends AuthDeps {
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly passwords: Passwords
   readonly attempts: Attempts
   readonly protocols: Pick<LoginProtocols, 'password' | 'redirect'>
@@ -24,6 +27,8 @@ export interface WhoTries {
   readonly address: string
   /** Under which tries are counted; the user name if not given. */
   readonly countedAs?: string
+  /** What is written down of a wrong try; `wrong` if not given. */
+  readonly reasonOf?: () => string
 }
 
 export interface LoginDone {
@@ -36,6 +41,7 @@ export interface LoggedInUser {
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
+  readonly mustEnrolTotp: boolean
   /** Of the time before this one; null: there was none, or only a directory knows it. */
   readonly lastLoginMs: number | null
 }
@@ -44,18 +50,28 @@ export interface LoggedInUser {
 export const WRONG = 'the user name or the password is wrong'
 
 /**
- * Opens a session. Null: wrong name or password. Rejects with `AuthRefusal` for too many tries, a
- * protocol that is not known or one that is away; with what stores reject with.
+ * Opens a session; `wrong` says what is not right. Rejects with `AuthRefusal` for too many tries, a
+ * code that is missing, a protocol that is not known or one that is away; with what stores reject
+ * with.
  */
 export async function login(
   deps: LoginDeps,
-  { username, password, protocol, provider }: LoginFields & { username: string; password: string },
+  fields: LoginFields & { username: string; password: string },
   address: string,
-): Promise<LoginDone | null> {
+): Promise<LoginDone | { readonly wrong: string }> {
+  const { username, password, protocol, provider, totp } = fields
   const check = passwordCheck(deps, protocol)
-  const who = { username, address, countedAs: countedName(protocol, username) }
-  const found = await tried(deps, who, () => check(username, password, provider))
-  if (found === null) return null
+  let wrong = WRONG
+  const reasonOf = () => (wrong === WRONG ? 'wrong' : 'wrong code')
+  const who = { username, address, countedAs: countedName(protocol, username), reasonOf }
+  const found = await tried(deps, who, async () => {
+    const user = await check(username, password, provider)
+    if (user === null) return null
+    if (await hasSecondFactor(deps, user.sessionUser, totp, address)) return user
+    wrong = WRONG_CODE
+    return null
+  })
+  if (found === null) return { wrong }
   const { user, sessionUser } = found
   const actor = actorOf(sessionUser, address)
   await record(deps, actor, 'login', username, { protocol })
@@ -69,7 +85,7 @@ export async function login(
  * Directories compare names without regard to case, many without regard to accents: each spelling
  * would have tries of its own. A directory may also have a user of the name that another has here.
  */
-function countedName(protocol: string, username: string): string {
+export function countedName(protocol: string, username: string): string {
   if (protocol === 'internal') return username
   const folded = username.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase().toLowerCase()
   return `${protocol}\0${folded}`
@@ -121,7 +137,11 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
     const user = await deps.users.byId(id)
     return user === null ? null : { user, sessionUser }
   }
-  return { user: { name, roles, mustChangePassword: false, lastLoginMs: null }, sessionUser }
+  const duties = {
+    mustChangePassword: false,
+    mustEnrolTotp: await deps.users.mustEnrolTotp(id, roles),
+  }
+  return { user: { name, roles, ...duties, lastLoginMs: null }, sessionUser }
 }
 
 /**
@@ -130,7 +150,7 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
  */
 export async function tried<T>(
   deps: LoginDeps,
-  { username, address, countedAs = username }: WhoTries,
+  { username, address, countedAs = username, reasonOf = () => 'wrong' }: WhoTries,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
   const actor: Actor = { by: 'open', id: '', name: username, address }
@@ -151,7 +171,7 @@ export async function tried<T>(
     return result
   }
   await attempt.failed()
-  await fail('wrong')
+  await fail(reasonOf())
   return null
 }
 

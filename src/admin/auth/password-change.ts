@@ -6,6 +6,7 @@ import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
+import { hasSecondFactor } from './totp/second-step.ts'
 import { changeUser } from './user-write.ts'
 import type { StoredUser } from './users.ts'
 
@@ -13,6 +14,10 @@ export interface PasswordChange {
   readonly username: string
   readonly password: string
   readonly newPassword: string
+  /** Code of the second factor. */
+  readonly totp: string | null
+  /** The user is logged in, and has proved the second factor then. */
+  readonly hasSession: boolean
   readonly address: string
 }
 
@@ -24,13 +29,17 @@ export async function changePassword(
   deps: LoginDeps & { dataDir: string },
   change: PasswordChange,
 ): Promise<StoredUser | null> {
-  const { username, password, newPassword, address } = change
+  const { username, password, newPassword, totp, hasSession, address } = change
   const next = await usable(deps, username, newPassword)
   if (next === normalPassword(password)) {
     throw new AuthRefusal('new_password must not be the old one')
   }
   const who = { username, address }
-  const user = await tried(deps, who, () => internalLogin(deps, username, password))
+  const user = await tried(deps, who, async () => {
+    const found = await internalLogin(deps, username, password)
+    if (found === null || hasSession) return found
+    return (await hasSecondFactor(deps, found, totp, address)) ? found : null
+  })
   if (user === null) return null
   await store(deps, user, await deps.passwords.hash(next))
   const changed = await deps.users.byId(user.id)

@@ -4,13 +4,17 @@ import { tried } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
+import { hasSecondFactor } from './totp/second-step.ts'
 
 /** Counts and slows down as a login does. */
 export function createUserVerifier(deps: LoginDeps): VerifyUser {
-  return async (username, password, address) => {
+  return async (username, password, totp, address) => {
     try {
-      const who = { username, address }
-      const user = await tried(deps, who, () => internalLogin(deps, username, password))
+      const user = await tried(deps, { username, address }, async () => {
+        const found = await internalLogin(deps, username, password)
+        const isProved = found !== null && (await hasSecondFactor(deps, found, totp, address))
+        return isProved ? found : null
+      })
       // Who has to change the password first gets nothing for the old one.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
@@ -21,6 +25,8 @@ export function createUserVerifier(deps: LoginDeps): VerifyUser {
       if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {
         return { retryAfterS: error.retryAfterSeconds }
       }
+      if (error instanceof AuthRefusal && error.httpStatus === 200)
+        return { refused: error.message }
       throw error
     }
   }

@@ -13,13 +13,15 @@ export interface VerifiedUser {
 
 /**
  * Checks the password of a user of the users collection. Null: it is wrong, or there is no such
- * user. Has to slow down who guesses, and says then how long to wait.
+ * user. Has to slow down who guesses, and says then how long to wait; `refused`: why the password
+ * is not enough.
  */
 export type VerifyUser = (
   username: string,
   password: string,
+  totp: string | null,
   address: string,
-) => Promise<VerifiedUser | null | { readonly retryAfterS: number }>
+) => Promise<VerifiedUser | null | { readonly retryAfterS: number } | { readonly refused: string }>
 
 export interface OAuthDeps extends AuthDeps {
   /** Made once by `clientsSetting`. */
