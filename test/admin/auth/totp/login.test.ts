@@ -185,7 +185,9 @@ describe('a login with a second factor', () => {
     await auth.redis().client.flushall()
     for (let tries = 0; tries < 4; tries += 1) await logIn(world, '000000')
     await logIn(world)
-    expect((await logIn(world, '000000')).http).toBe(429)
+    expect((await logIn(world, '000000')).http).toBe(200)
+    expect((await logIn(world)).http).toBe(429)
+    expect((await logIn(world, codeNow(world, secret))).http).toBe(429)
   })
 
   it('is needed for a change of the password without a session, and for tokens', async () => {
