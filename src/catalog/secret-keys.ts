@@ -35,8 +35,8 @@ export function keyFileIn(dataDir: string): string {
 
 /**
  * `secrets.key` seals, and opens with `secrets.oldKeys` and a generated key. Without it the
- * generated key seals: it is made when it is first needed, for its owner alone, and kept in the data
- * folder. `current` throws `SecretKeyError` where the file cannot be read or written.
+ * generated key seals: it is made when it is first needed, for its owner alone, and kept in the
+ * data folder. `current` throws `SecretKeyError` where the file cannot be read or written.
  */
 export function keyRingOf({ secrets, data }: SecretSettings): KeyRing {
   const path = keyFileIn(data.dir)

@@ -84,7 +84,7 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
   return { settings, problems }
 }
 
-/** The variable of the setting for which another one names a file; the name itself if it is none. */
+/** The variable of the setting for which this one names a file; else the name itself. */
 export function valueVariableOf(name: string): string {
   return name.endsWith(IN_FILE) ? name.slice(0, -IN_FILE.length) : name
 }

@@ -219,7 +219,8 @@ describe('clients in use', () => {
     ]
     const clients = compiled(list)
     const client = (name: string) => ({ what: 'client', name })
-    const reason = `cannot be opened: it is sealed with key ${keyIdOf('x')} (see 'tollgate secrets status')`
+    const see = "see 'tollgate secrets status'"
+    const reason = `cannot be opened: it is sealed with key ${keyIdOf('x')} (${see})`
     expect(clients.skipped).toEqual([
       { ...client(''), path: 'shared_secret.0', reason: 'has a value that cannot be used' },
       {

@@ -21,7 +21,7 @@ export interface SecondFactors {
   state(id: string): Promise<FactorState>
   /** A new secret, which is the factor once `confirm` was called with a code of it. */
   begin(id: string, username: string): Promise<string>
-  /** Gives the recovery codes; null: the code is wrong. Rejects with `AuthRefusal` before `begin`. */
+  /** Gives the recovery codes; null: the code is wrong. `AuthRefusal` before `begin`. */
   confirm(id: string, code: string): Promise<readonly string[] | null>
   /** Uses a code or a recovery code up; null: it is wrong, or was used before. */
   prove(id: string, code: string): Promise<Proof | null>
@@ -38,17 +38,11 @@ type Deps = Pick<AuthDeps, 'catalog' | 'keys' | 'clock'> & { readonly sealer: Se
 const UNREADABLE = 'the second factor cannot be checked: its key is not known to this process'
 
 export function createSecondFactors(deps: Deps): SecondFactors {
-  const { catalog, clock, sealer } = deps
+  const { catalog, sealer } = deps
   const { secondfactors } = catalog
-  const find = (id: string) =>
-    catalog.run('find a second factor', () => secondfactors.findOne({ _id: id }))
-  const set = (id: string, fields: Partial<SecondFactorDocument>, more: object = {}) =>
-    catalog.run('write a second factor', () =>
-      secondfactors.updateOne({ _id: id, ...more }, { $set: fields }),
-    )
   return {
     async state(id) {
-      const found = await find(id)
+      const found = await find(deps, id)
       return {
         isEnrolled: isEnrolled(found),
         enrolledMs: found?.enrolled_at?.getTime() ?? null,
@@ -59,50 +53,22 @@ export function createSecondFactors(deps: Deps): SecondFactors {
     async begin(id, username) {
       const secret = newSecret()
       const first = { secret: null, enrolled_at: null, recovery: [] }
-      const pending = sealer.seal(secret)
+      const change = { $set: { username, pending: sealer.seal(secret) }, $setOnInsert: first }
       await catalog.run('begin a second factor', () =>
-        secondfactors.updateOne(
-          { _id: id },
-          { $set: { username, pending }, $setOnInsert: first },
-          { upsert: true },
-        ),
+        secondfactors.updateOne({ _id: id }, change, { upsert: true }),
       )
       return secret
     },
 
-    async confirm(id, code) {
-      const found = await find(id)
-      const pending = found?.pending ?? null
-      if (pending === null) throw new AuthRefusal('begin first: POST /auth/totp/begin')
-      if (!(await useCode(deps, pending, code))) return null
-      const codes = newRecoveryCodes()
-      const recovery = codes.map(recoveryHash)
-      const enrolled_at = new Date(clock.nowMs())
-      const fields = { secret: pending, pending: null, enrolled_at, recovery }
-      // Another enrolment may have begun since.
-      const { matchedCount } = await set(id, fields, { pending })
-      return matchedCount === 1 ? codes : null
-    },
-
-    async prove(id, code) {
-      const found = await find(id)
-      if (found === null || found.secret === null) return null
-      if (await useCode(deps, found.secret, code)) return 'code'
-      const hash = recoveryHash(code)
-      if (!found.recovery.includes(hash)) return null
-      const used = await catalog.run('use a recovery code', () =>
-        secondfactors.findOneAndUpdate(
-          { _id: id, recovery: hash },
-          { $pull: { recovery: hash } },
-          { returnDocument: 'after' },
-        ),
-      )
-      return used === null ? null : { recoveryCodesLeft: used.recovery.length }
-    },
+    confirm: (id, code) => confirmed(deps, id, code),
+    prove: (id, code) => proved(deps, id, code),
 
     async renewRecoveryCodes(id) {
       const codes = newRecoveryCodes()
-      await set(id, { recovery: codes.map(recoveryHash) })
+      const recovery = codes.map(recoveryHash)
+      await catalog.run('write recovery codes', () =>
+        secondfactors.updateOne({ _id: id }, { $set: { recovery } }),
+      )
       return codes
     },
 
@@ -120,6 +86,43 @@ export function createSecondFactors(deps: Deps): SecondFactors {
       return deletedCount === 1
     },
   }
+}
+
+function find({ catalog }: Deps, id: string): Promise<SecondFactorDocument | null> {
+  return catalog.run('find a second factor', () => catalog.secondfactors.findOne({ _id: id }))
+}
+
+async function confirmed(deps: Deps, id: string, code: string): Promise<string[] | null> {
+  const { catalog, clock } = deps
+  const pending = (await find(deps, id))?.pending ?? null
+  if (pending === null) throw new AuthRefusal('begin first: POST /auth/totp/begin')
+  if (!(await useCode(deps, pending, code))) return null
+  const codes = newRecoveryCodes()
+  const recovery = codes.map(recoveryHash)
+  const enrolled_at = new Date(clock.nowMs())
+  const fields = { secret: pending, pending: null, enrolled_at, recovery }
+  // Another enrolment may have begun since.
+  const { matchedCount } = await catalog.run('confirm a second factor', () =>
+    catalog.secondfactors.updateOne({ _id: id, pending }, { $set: fields }),
+  )
+  return matchedCount === 1 ? codes : null
+}
+
+async function proved(deps: Deps, id: string, code: string): Promise<Proof | null> {
+  const { catalog } = deps
+  const found = await find(deps, id)
+  if (found === null || found.secret === null) return null
+  if (await useCode(deps, found.secret, code)) return 'code'
+  const hash = recoveryHash(code)
+  if (!found.recovery.includes(hash)) return null
+  const used = await catalog.run('use a recovery code', () =>
+    catalog.secondfactors.findOneAndUpdate(
+      { _id: id, recovery: hash },
+      { $pull: { recovery: hash } },
+      { returnDocument: 'after' },
+    ),
+  )
+  return used === null ? null : { recoveryCodesLeft: used.recovery.length }
 }
 
 export function isEnrolled(found: Pick<SecondFactorDocument, 'secret'> | null): boolean {

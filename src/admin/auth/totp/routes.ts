@@ -35,7 +35,7 @@ async function answerState(deps: RouteDeps, request: FastifyRequest, reply: Fast
   return success(details, {})
 }
 
-/** The secret is shown this once. Who has a factor already proves it, and keeps it until `confirm`. */
+/** The secret is shown once. Who has a factor already proves it, and keeps it until `confirm`. */
 async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
@@ -51,7 +51,7 @@ async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: Fa
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
   const { id } = who.user
-  // Not counted: the secret is the user's own, and a right code would clear the count of wrong tries.
+  // Not counted: the user knows the secret, and a right code would clear the count of wrong ones.
   const codes = await deps.factors.confirm(id, given(totpIn(values)))
   if (codes === null) throw new AuthRefusal(WRONG_CODE)
   deps.users.forget(id)

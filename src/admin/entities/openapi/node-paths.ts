@@ -20,7 +20,7 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     password: 'Password of the user; never in the address',
     protocol: '`internal` (if it is left out), `ldap` or `saml`',
     provider: 'Name of a configured provider of that protocol',
-    totp: 'Code of the second factor, or a recovery code; where it is missing `details.totp_required` says so',
+    totp: 'Code of the second factor, or a recovery code; `details.totp_required` asks for it',
   },
   '/auth/password': {
     username: 'Name of the user, where there is no session',

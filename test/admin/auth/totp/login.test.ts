@@ -173,7 +173,7 @@ describe('a login with a second factor', () => {
     expect(record).toMatchObject({ key: `login_${USER}`, new: { left: 9 } })
   })
 
-  it('locks who guesses codes, as who guesses passwords; a password alone resets nothing', async () => {
+  it('locks who guesses codes, as passwords; a password alone resets nothing', async () => {
     const { world, secret } = await enrolled()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await logIn(world, '000000')).http).toBe(200)
