@@ -21,6 +21,7 @@ import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
+import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
@@ -96,6 +97,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const handlers = jobHandlers(entityApi, { config, metrics })
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
+    ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

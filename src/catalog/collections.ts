@@ -34,6 +34,7 @@ import { type UserDocument, UserEntity } from './entities/user.ts'
 import type { ImportDocument } from './import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './job-document.ts'
 import type { CarriedDocument } from './line-sums.ts'
+import type { SecondFactorDocument } from './second-factor.ts'
 
 export type {
   AggregationCursor,
@@ -107,6 +108,8 @@ export interface Collections {
   readonly imports: Collection<ImportDocument>
   /** Erasures and retention, and how far they are. */
   readonly jobs: Collection<JobDocument>
+  /** Second factors of users who log in. */
+  readonly secondfactors: Collection<SecondFactorDocument>
   /** Who did what (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Where the chain of the audit ends (audit/append.ts). */
@@ -219,6 +222,7 @@ export function collectionsOf(db: Db): Collections {
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
+    secondfactors: db.collection('secondfactors'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

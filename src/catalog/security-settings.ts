@@ -24,7 +24,27 @@ export const SecuritySchema = Type.Object(
       },
       closed,
     ),
-    password: Type.Object({ characters_min: integer(8, 128, 8) }, closed),
+    password: Type.Object(
+      {
+        characters_min: integer(8, 128, 12),
+        /** Who gets a password from somebody else has to change it at the next login. */
+        change_given: Type.Boolean({ default: true }),
+      },
+      closed,
+    ),
+    totp: Type.Object(
+      {
+        /** Who has one of these roles needs a second factor. */
+        required_roles: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
+          maxItems: 32,
+          uniqueItems: true,
+          default: [],
+        }),
+        /** Under which authenticator apps list it. */
+        issuer: Type.String({ pattern: '^[^:\\p{Cc}]{1,64}$', default: 'Tollgate' }),
+      },
+      closed,
+    ),
     lockout: Type.Object(
       {
         /** Failures in a row after which a user, from an address, has to wait. */

@@ -46,7 +46,7 @@ export async function runCommandLine(
 }
 
 /** Commands on who may use the control plane, on its settings, and on personal data. */
-const ACCESS = /^(?:user|client|settings|job) |^erase$/
+const ACCESS = /^(?:user|client|secrets|settings|job) |^erase$/
 
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */
 async function dispatch(
@@ -136,6 +136,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./user.ts')).setPassword(NAME, options, file)
     case 'user unlock':
       return (await import('./user-unlock.ts')).unlockUser(NAME, options, file)
+    case 'user reset-totp':
+      return (await import('./user.ts')).resetTotp(NAME, file)
     case 'user remove':
       return (await import('./user.ts')).removeUser(NAME, file)
     case 'client list':
@@ -146,6 +148,10 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./client.ts')).rotateClient(NAME, file)
     case 'client revoke':
       return (await import('./client.ts')).revokeClient(NAME, file)
+    case 'secrets status':
+      return (await import('./secrets.ts')).showSecrets(options, file)
+    case 'secrets reseal':
+      return (await import('./secrets.ts')).resealSecrets(file)
     default:
       return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
   }

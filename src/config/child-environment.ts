@@ -1,6 +1,6 @@
 /** What the processes that this one starts get of its environment: no more than they need. */
 import { resolve } from 'node:path'
-import { FILE_VARIABLE } from './layers.ts'
+import { FILE_VARIABLE, valueVariableOf } from './layers.ts'
 import { variableOf } from './schema.ts'
 
 type Environment = Record<string, string | undefined>
@@ -32,9 +32,14 @@ export function childEnvironment(
   file?: string,
   env: Environment = process.env,
 ): Environment {
-  const given = Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)])
+  const given = Object.fromEntries(
+    Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
+  )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  return { ...kept(env, [SYSTEM, NODE, SETTINGS]), ...named, ...Object.fromEntries(given) }
+  const own = Object.entries(kept(env, [SYSTEM, NODE, SETTINGS]))
+  // A given value also replaces a `_FILE` variable for the same setting.
+  const others = own.filter(([name]) => !Object.hasOwn(given, valueVariableOf(name)))
+  return { ...Object.fromEntries(others), ...named, ...given }
 }
 
 function kept(env: Environment, names: readonly RegExp[]): Environment {

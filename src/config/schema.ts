@@ -13,6 +13,9 @@ const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, ma
 
 const text = (format: FormatName) => Type.String({ format })
 
+/** Shown nowhere, also where it is wrong. */
+const secret = (minLength = 0) => Type.String({ minLength, format: 'secret' satisfies FormatName })
+
 const oneOf = <T extends string | number>(...values: readonly T[]) =>
   Type.Union(values.map((value) => Type.Literal(value)))
 
@@ -109,7 +112,6 @@ export const ConfigSchema = section({
     bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
     bodyBytesPerSecondMin: integer(1, 1_000_000_000),
   }),
-  secrets: section({ key: Type.String({ maxLength: 1024 }) }),
   audit: section({
     keepDays: integer(0, 36_500),
     reads: Type.Array(oneOf('accounts', 'subscribers', 'lines', 'balances', 'bills', 'autorenew'), {
@@ -128,6 +130,10 @@ export const ConfigSchema = section({
     linesDays: integer(0, 36_500),
     importsDays: integer(0, 36_500),
     jobsDays: integer(0, 36_500),
+  }),
+  secrets: section({
+    key: secret(),
+    oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
   }),
   entities: section({
     pageSize: integer(1, 100_000),

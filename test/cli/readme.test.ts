@@ -75,8 +75,12 @@ describe('the lines of README.md', () => {
   it('keep a customer, charge it, and change a price', async () => {
     const said = await paste(`umask 022\n${lines()}`)
     expect(statSync(join(product.dataDir, 'cookies')).mode & 0o777).toBe(0o600)
-    const [login, account, plan, rate, subscriber, topUp, start, release] = said
-    expect(JSON.parse(login ?? '')).toMatchObject({ status: 1, details: { user: 'admin' } })
+    const [login, changed, account, plan, rate, subscriber, topUp, start, release] = said
+    expect(JSON.parse(login ?? '')).toMatchObject({
+      status: 1,
+      details: { user: 'admin', must_change_password: true },
+    })
+    expect(JSON.parse(changed ?? '')).toMatchObject({ status: 1, details: true })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []
     const [, sid] = /^subscriber (\d+)$/.exec(subscriber ?? '') ?? []
     const answers = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
@@ -89,8 +93,7 @@ describe('the lines of README.md', () => {
     expect(JSON.parse(topUp ?? '')).toMatchObject({ details: true, entity: credited })
     expect(JSON.parse(start ?? '')).toMatchObject({ returnCode: 1, grantedVolume: 600 })
     expect(JSON.parse(release ?? '')).toMatchObject({ returnCode: 1 })
-    const [left, recorded, , clip, revisions, last, changed, made] = answers.slice(-8)
-    expect(changed).toMatchObject({ status: 1, details: true })
+    const [left, recorded, , clip, revisions, last, made] = answers.slice(-7)
     expect(made).toMatchObject({ status: 1, entity: { username: 'ada@example.org' } })
     expect(said.slice(-6).join('\n')).toMatch(/\b[0-9a-f]{32}\b/)
     expect(left.details).toMatchObject([{ ...owner, balance: { cost: -4.9 } }])

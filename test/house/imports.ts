@@ -60,6 +60,8 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
   '@node-oauth/oauth2-server': ['admin/auth/oauth/'],
+  '@zxcvbn-ts/language-common': ['admin/auth/common-passwords.ts'],
+  otplib: ['admin/auth/totp/'],
   ldapts: ['admin/auth/protocols/'],
   '@node-saml/node-saml': ['admin/auth/protocols/'],
   lmdb: ['embedded/'],

@@ -12,11 +12,14 @@ import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
 import type { RefusalTrail } from './refusal-trail.ts'
 import type { Sessions, SessionUser } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import { hasSecondFactor, WRONG_CODE } from './totp/second-step.ts'
 import type { Users } from './users.ts'
 
 export interface LoginDeps extends AuthDeps {
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly passwords: Passwords
   readonly attempts: Attempts
   readonly devices: Devices
@@ -29,6 +32,8 @@ export interface WhoTries extends Source {
   readonly username: string
   /** What tries are counted under: `accountOf`. */
   readonly account: string
+  /** What is written down of a wrong try; `wrong` if not given. */
+  readonly reasonOf?: () => string
 }
 
 export interface LoginDone {
@@ -41,6 +46,7 @@ export interface LoggedInUser {
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
+  readonly mustEnrolTotp: boolean
   /** Of the time before this one; null: there was none, or only a directory knows it. */
   readonly lastLoginMs: number | null
 }
@@ -49,20 +55,30 @@ export interface LoggedInUser {
 export const WRONG = 'the user name or the password is wrong'
 
 /**
- * Opens a session. Null: wrong name or password. Rejects with `AuthRefusal` for too many tries, a
- * protocol that is not known or one that is away; with what stores reject with.
+ * Opens a session; `wrong` says what is not right. Rejects with `AuthRefusal` for too many tries, a
+ * code that is missing, a protocol that is not known or one that is away; with what stores reject
+ * with.
  */
 export async function login(
   deps: LoginDeps,
-  { username, password, protocol, provider }: LoginFields & { username: string; password: string },
+  fields: LoginFields & { username: string; password: string },
   source: Source,
-): Promise<LoginDone | null> {
+): Promise<LoginDone | { readonly wrong: string }> {
+  const { username, password, protocol, provider, totp } = fields
   const { address } = source
   const check = await passwordCheck(deps, protocol, provider)
   const account = accountOf(protocol, username)
-  const who = { ...source, username, account }
-  const found = await tried(deps, who, () => check(username, password))
-  if (found === null) return null
+  let wrong = WRONG
+  const reasonOf = () => (wrong === WRONG ? 'wrong' : 'wrong_code')
+  const who = { ...source, username, account, reasonOf }
+  const found = await tried(deps, who, async () => {
+    const user = await check(username, password)
+    if (user === null) return null
+    if (await hasSecondFactor(deps, user.sessionUser, totp, address)) return user
+    wrong = WRONG_CODE
+    return null
+  })
+  if (found === null) return { wrong }
   const { user, sessionUser } = found
   const actor = actorOf(sessionUser, address)
   await record(deps, actor, 'login', username, { protocol })
@@ -140,7 +156,11 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
     const user = await deps.users.byId(id)
     return user === null ? null : { user, sessionUser }
   }
-  return { user: { name, roles, mustChangePassword: false, lastLoginMs: null }, sessionUser }
+  const duties = {
+    mustChangePassword: false,
+    mustEnrolTotp: await deps.users.mustEnrolTotp(id, roles),
+  }
+  return { user: { name, roles, ...duties, lastLoginMs: null }, sessionUser }
 }
 
 /**
@@ -166,7 +186,7 @@ export async function tried<T>(
     return result
   }
   await attempt.failed()
-  await fail('wrong')
+  await fail(who.reasonOf?.() ?? 'wrong')
   return null
 }
 

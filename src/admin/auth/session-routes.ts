@@ -1,14 +1,14 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
-import { readParameters, registerBodies } from '../entities/request/body.ts'
+import { registerBodies } from '../entities/request/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
+import type { Access } from './access.ts'
 import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import {
   clearSessionCookie,
-  deviceCookieOf,
   sessionCookieOf,
   setDeviceCookie,
   setSessionCookie,
@@ -30,10 +30,10 @@ import {
   credentialIn,
   inputOf,
   type LoginFields,
-  type LoginInput,
   loginFields,
   passwordIn,
   shownProtocol,
+  totpIn,
   usernameIn,
 } from './login-fields.ts'
 import { changePassword } from './password-change.ts'
@@ -41,13 +41,17 @@ import { PASSWORDS, type Passwords } from './passwords.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
 import { createRefusalTrail } from './refusal-trail.ts'
+import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
 import type { Sessions } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
 export interface SessionRouteDeps extends AuthDeps {
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly protocols: LoginProtocols
   /** Folder in which the generated password of the first admin may stand. */
   readonly dataDir: string
@@ -57,7 +61,7 @@ export interface SessionRouteDeps extends AuthDeps {
   readonly addressOf?: (request: FastifyRequest) => string
 }
 
-interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
+export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
   readonly protocols: LoginProtocols
   readonly loggedIn: SessionCheck
 }
@@ -68,9 +72,11 @@ type Answer = (
   reply: FastifyReply,
 ) => Promise<object> | object
 
-interface Route {
+export interface Route {
   readonly method: 'GET' | 'POST'
   readonly name: string
+  /** `public` if not given: the route itself looks who asks. */
+  readonly access?: Access
   readonly answer: Answer
 }
 
@@ -80,9 +86,10 @@ const ROUTES: readonly Route[] = [
   { method: 'POST', name: 'logout', answer: answerLogout },
   { method: 'GET', name: 'options', answer: answerOptions },
   { method: 'POST', name: 'password', answer: answerPassword },
+  ...TOTP_ROUTES,
 ]
 
-/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. All are public. */
+/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. */
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
@@ -98,10 +105,10 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
       if (seconds !== null) reply.header('retry-after', seconds)
       return tell(error, request, reply)
     })
-    for (const { method, name, answer } of ROUTES) {
+    for (const { method, name, access = 'public', answer } of ROUTES) {
       for (const url of spellingsOf(name)) {
         routes.route({
-          ...{ method, url, config: { access: 'public' } },
+          ...{ method, url, config: { access } },
           handler: (request, reply) => {
             reply.header('cache-control', 'no-store')
             return answer(deps, request, reply)
@@ -120,16 +127,6 @@ export function countersOf(deps: AuthDeps & { users: Users }) {
     names: createKnownNames(deps),
     refusals: createRefusalTrail(deps, 'login refused'),
   }
-}
-
-/** Where a login comes from: a device that is known of the account, or an address. */
-async function sourceOf(
-  { devices, addressOf }: RouteDeps,
-  request: FastifyRequest,
-  account: string,
-): Promise<Source> {
-  const device = await devices.idOf(deviceCookieOf(request, account), account)
-  return { address: addressOf(request), device }
 }
 
 /** From now on the device is known of the account. */
@@ -208,7 +205,7 @@ async function opened(
   const account = accountOf(fields.protocol, fields.username)
   const source = await sourceOf(deps, request, account)
   const done = await login(deps, fields, source)
-  if (done === null) return failure(WRONG, input)
+  if ('wrong' in done) return failure(done.wrong, input)
   // What the browser came with is never gone on with.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
@@ -261,7 +258,8 @@ async function answerPassword(
   }
   const account = accountOf('internal', username)
   const source = await sourceOf(deps, request, account)
-  const change = { username, password, newPassword, source }
+  const hasSession = found !== null
+  const change = { username, password, newPassword, source, totp: totpIn(values), hasSession }
   const changed = await changePassword(deps, change)
   if (changed === null) return failure(WRONG, input)
   if (found !== null) {
@@ -273,27 +271,13 @@ async function answerPassword(
   return success(true, input)
 }
 
-/** Throws `AuthRefusal` where a credential stands in the address. */
-async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
-  const credential = credentialIn(request.url)
-  if (credential === null) return readParameters(request, reply)
-  const text = `${credential} must be in the body: addresses are written down`
-  throw new AuthRefusal(text, { httpStatus: 400 })
-}
-
-function shownUser({ name, roles, lastLoginMs, mustChangePassword }: LoggedInUser) {
+function shownUser(user: LoggedInUser) {
+  const { name, roles, lastLoginMs, mustChangePassword, mustEnrolTotp } = user
   return {
     user: name,
     permissions: roles,
     last_login: lastLoginMs === null ? null : dateText(lastLoginMs, 'UTC'),
     ...(mustChangePassword && { must_change_password: true }),
+    ...(mustEnrolTotp && { must_enrol_totp: true }),
   }
-}
-
-function success(details: unknown, input: LoginInput) {
-  return { status: 1, desc: 'success', details, input }
-}
-
-function failure(desc: string, input: LoginInput) {
-  return { status: 0, desc, details: false, input }
 }

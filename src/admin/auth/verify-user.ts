@@ -4,16 +4,21 @@ import { accountOf, tried } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
+import { hasSecondFactor } from './totp/second-step.ts'
 
 /** Counts and slows down as a login does. */
 export function createUserVerifier(deps: LoginDeps): VerifyUser {
   const { devices } = deps
-  return async (username, password, { client, address }) => {
+  return async (username, password, { client, address, totp }) => {
     const account = accountOf('internal', username)
     try {
       const device = await devices.idOfClient(client, account)
       const who = { username, account, address, device }
-      const user = await tried(deps, who, () => internalLogin(deps, username, password))
+      const user = await tried(deps, who, async () => {
+        const found = await internalLogin(deps, username, password)
+        const isProved = found !== null && (await hasSecondFactor(deps, found, totp, address))
+        return isProved ? found : null
+      })
       // Who has to change the password first gets nothing for the old one.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
@@ -25,6 +30,8 @@ export function createUserVerifier(deps: LoginDeps): VerifyUser {
       if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {
         return { retryAfterS: error.retryAfterSeconds }
       }
+      if (error instanceof AuthRefusal && error.httpStatus === 200)
+        return { refused: error.message }
       throw error
     }
   }

@@ -14,14 +14,20 @@ export interface VerifiedUser {
 
 /**
  * Checks the password of a user of the users collection. Null: it is wrong, or there is no such
- * user. Has to slow down who guesses, and says then how long to wait.
+ * user. Has to slow down who guesses, and says then how long to wait; `refused`: why the password
+ * is not enough.
  */
 export type VerifyUser = (
   username: string,
   password: string,
   /** The client has proved who it is. */
-  from: { readonly client: string; readonly address: string },
-) => Promise<VerifiedUser | null | { readonly retryAfterS: number }>
+  from: {
+    readonly client: string
+    readonly address: string
+    /** Code of the second factor. */
+    readonly totp: string | null
+  },
+) => Promise<VerifiedUser | null | { readonly retryAfterS: number } | { readonly refused: string }>
 
 export interface OAuthDeps extends AuthDeps {
   /** Made once by `clientsSetting`. */

@@ -32,7 +32,13 @@ export interface Answer {
 
 /** A user as the check of tokens sees one. */
 export function userNow(given: Partial<UserNow>): UserNow {
-  const user = { id: 'u1', name: 'ops', roles: ['read'], mustChangePassword: false }
+  const user = {
+    id: 'u1',
+    name: 'ops',
+    roles: ['read'],
+    mustChangePassword: false,
+    mustEnrolTotp: false,
+  }
   return { ...user, hasGeneratedPassword: false, ...given } as UserNow
 }
 
