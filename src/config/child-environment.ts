@@ -6,8 +6,10 @@ import { variableOf } from './schema.ts'
 type Environment = Record<string, string | undefined>
 
 /** Where programs, libraries and temporary files are, and which language and time zone it is. */
-const SYSTEM =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TZ|TZDIR|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP|LD_\w+|DYLD_\w+|MALLOC_\w+|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT)$/i
+const SYSTEM = [
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TZ|TZDIR|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP)$/i,
+  /^(?:LD_\w+|DYLD_\w+|MALLOC_\w+|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT)$/i,
+]
 /** What Node, and the libraries in it, read. */
 const NODE = /^(?:NODE_\w+|UV_\w+|SSL_CERT_FILE|SSL_CERT_DIR|OPENSSL_CONF)$/
 /** Settings, and files of settings. */
@@ -15,12 +17,12 @@ const SETTINGS = /^TOLLGATE_/
 
 /** Of a program that others wrote, as Redis: nothing that could be secret. */
 export function systemEnvironment(env: Environment = process.env): Environment {
-  return kept(env, [SYSTEM])
+  return kept(env, SYSTEM)
 }
 
 /** Of a process of our own that has no settings, as the embedded store. */
 export function nodeEnvironment(env: Environment = process.env): Environment {
-  return kept(env, [SYSTEM, NODE])
+  return kept(env, [...SYSTEM, NODE])
 }
 
 /**
@@ -36,7 +38,7 @@ export function childEnvironment(
     Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
   )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  const own = Object.entries(kept(env, [SYSTEM, NODE, SETTINGS]))
+  const own = Object.entries(kept(env, [...SYSTEM, NODE, SETTINGS]))
   // A given value also replaces a `_FILE` variable for the same setting.
   const others = own.filter(([name]) => !Object.hasOwn(given, valueVariableOf(name)))
   return { ...Object.fromEntries(others), ...named, ...given }

@@ -26,7 +26,7 @@ export interface TlsListener {
   readonly isSilent?: boolean
 }
 
-/** Puts files to use for new connections. Throws `TlsFileError` if they cannot be used after all. */
+/** Puts files to use for new connections. Throws `TlsFileError` if that cannot be done. */
 export type UseTlsFiles = (files: TlsFiles) => void
 
 /** What is warned of where everybody may read a private key. */

@@ -45,7 +45,10 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/worker-thread.ts'],
   re2js: ['rating/rule-regex.ts'],
-  'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
+  'node:net': [
+    ...['realtime/diameter/', 'realtime/http/javascript-', 'embedded/'],
+    'catalog/peer-addresses.ts',
+  ],
   'node:tls': [
     ...['realtime/diameter/', 'realtime/http/javascript-', 'realtime/certificate-names.ts'],
     ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts', 'admin/syslog/'],

@@ -147,7 +147,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     return socket?.getPeerCertificate().subject.CN
   }
 
-  it('begins with 1.2, and has nothing but forward secrecy and authenticated encryption', async () => {
+  it('begins with 1.2, with forward secrecy and authenticated encryption only', async () => {
     const { port } = await start(files)
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
       expect(await spoken(port, only(version))).toBeNull()
