@@ -57,8 +57,8 @@ const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchang
 
 /**
  * The form of names that are not declared as they are; null: there are none. `rates.RATE` in
- * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a uniqueget
- * of rates: to ask for those that have one.
+ * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a
+ * uniqueget of rates: to ask for those that have one.
  */
 export function namedByForm(
   collection: string,
