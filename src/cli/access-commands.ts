@@ -37,6 +37,15 @@ const USER_COMMANDS: readonly CommandSpec[] = [
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
   },
   {
+    name: 'user unlock',
+    help: 'Let a user log in again after too many wrong tries, by whomever.',
+    operands: [nameOf('user')],
+    options: {
+      protocol: text('NAME', 'of the login, such as ldap; internal if not given'),
+      ...common,
+    },
+  },
+  {
     name: 'user remove',
     help: 'Shut a user out; the last one with role admin stays.',
     operands: [nameOf('user')],

@@ -1,5 +1,7 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
 import type { Actor } from '../../catalog/actor.ts'
+import { recordRead } from '../privacy/read-records.ts'
+import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
@@ -8,7 +10,13 @@ import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
-import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
+import type {
+  EntityStores,
+  ReadRequest,
+  ReadResult,
+  WriteRequest,
+  WriteResult,
+} from './entity-request.ts'
 import { NotAllowedError } from './errors.ts'
 import type { CurrentFields } from './fields/current.ts'
 import type { RawParameters } from './request/raw-parameters.ts'
@@ -92,7 +100,7 @@ export async function contextOf(
 
 async function answerRead(
   { stores, own }: EntityApi,
-  { definition, action, raw }: EntityCall,
+  { definition, action, raw, caller }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
@@ -104,6 +112,8 @@ async function answerRead(
     read(request),
     wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
   ])
+  const done = { definition, action, filter: request.filter, rows }
+  await recordRead(stores, caller, done)
   const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
@@ -131,6 +141,7 @@ async function answerWrite(
   const { request, ignored } = writeRequestOf(raw, context, actor)
   const { from, to, target, changes } = request
   const ownWrite = own[definition.name]?.write
+  if (action === 'erase') return answerErasure(stores, definition, request)
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
   const result =
@@ -146,6 +157,18 @@ async function answerWrite(
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),
   })
+}
+
+async function answerErasure(
+  stores: EntityStores,
+  { name, keyField }: CollectionDefinition,
+  { target, changes, actor }: WriteRequest,
+): Promise<object> {
+  const collection = name === 'accounts' ? 'accounts' : 'subscribers'
+  const subject = { collection, key: Number(target[keyField]) } as const
+  const force = changes.set['force'] === true
+  const job = await requestErasure(stores, { subject, force, actor })
+  return writeEnvelope(true, shownInWrite({ ...job }, DEFINITIONS.get('jobs')?.hidden))
 }
 
 function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {

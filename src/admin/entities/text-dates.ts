@@ -6,6 +6,7 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
   autorenew: ['next_renew', 'last_renew'],
   audit: ['urt'],
+  jobs: ['created', 'changed', 'ended', 'due'],
 }
 
 /** Dotted paths. */

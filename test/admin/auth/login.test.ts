@@ -311,9 +311,7 @@ describe('what is written down', () => {
     const ip = '127.0.0.1'
     expect(await audited()).toEqual([
       ['login_failed', `login_${USER}`, USER, ip, { reason: 'wrong' }],
-      ...[['login_failed', 'login_a"b\u2028c@example.org', 'a"b\u2028c@example.org', ip]].map(
-        (row) => [...row, { reason: 'wrong' }],
-      ),
+      ['login_failed', 'login_(unknown)', '', ip, { reason: 'wrong' }],
       ['login', `login_${USER}`, USER, ip, { protocol: 'internal' }],
       ['logout', `login_${USER}`, USER, ip, null],
     ])
@@ -326,7 +324,9 @@ describe('what is written down', () => {
   })
 
   it('has keys of bounded length', async () => {
-    await logIn(auth.world(), 'x'.repeat(254))
+    const username = `${'x'.repeat(242)}@example.org`
+    await addUser(auth.catalog(), { username })
+    await logIn(auth.world(), username, 'wrong one')
     expect(String((await audited())[0]?.[1])).toHaveLength(128)
   })
 })

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../../entities/request/json-limits.ts'
+import { createRefusalTrail } from '../refusal-trail.ts'
 import { type Asked, readAsked } from './asked.ts'
 import { countRequest } from './attempts.ts'
 import { authenticateClient } from './client-check.ts'
@@ -18,9 +20,10 @@ const GIVEN = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-export function addOAuthRoutes(server: FastifyInstance, deps: OAuthDeps): void {
+export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
+  const deps = { ...given, refusals: createRefusalTrail(given, 'a client was refused') }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
     const config = { access: 'public' } as const
     const [tokenPath, revokePath] = PATHS

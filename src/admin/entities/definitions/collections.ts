@@ -7,6 +7,7 @@ import { balances } from './balances.ts'
 import { bills } from './bills.ts'
 import { charges } from './charges.ts'
 import { discounts } from './discounts.ts'
+import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'
 import { plans } from './plans.ts'
 import { prepaidGroups } from './prepaid-groups.ts'
@@ -36,9 +37,12 @@ const ALL = [
   lines,
   autorenew,
   audit,
+  jobs,
 ] as const
 
-/** By the name in the path, in the order of interface.md 2.1; the audit stands behind them. */
+/**
+ * By the name in the path, in the order of interface.md 2.1; the audit and jobs stand behind them.
+ */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )

@@ -95,7 +95,7 @@ function checkedFields(
 
 const SWITCHES = [
   ...['mandatory', 'unique', 'editable', 'multiple', 'searchable', 'generated'],
-  ...['system', 'exportable', 'display', 'show_in_list'],
+  ...['system', 'exportable', 'display', 'show_in_list', 'personal'],
 ]
 const KEYS: ReadonlySet<string> = new Set([
   ...SWITCHES,
@@ -185,8 +185,10 @@ function overDefault(
     const is = fromStart[key] ?? 'not set'
     throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
   }
-  const { type, multiple, generated } = fromStart
+  const { type, multiple, generated, personal } = fromStart
   return {
+    // Only who says so makes a personal field another one.
+    ...(personal !== undefined && { personal }),
     ...field,
     system: true,
     ...(type !== undefined && { type }),

@@ -50,6 +50,7 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
   permanentchange: 'Change an entity from a date on, with all later revisions',
   import: 'Create or change entities from the rows of a file',
   export: 'Download entities as rows of a file',
+  erase: 'Remove personal data from an entity and from all that is recorded of it, as a job',
 }
 
 /** What an action takes beside `query` and `update`. */
@@ -57,7 +58,7 @@ function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
   if (name === 'export') return ['options', 'states', 'file_name', 'delimiter', 'format']
-  if (name === 'import') return []
+  if (name === 'import' || name === 'erase') return []
   return collection === 'balances' && name === 'update' ? ['additional'] : ['options']
 }
 

@@ -95,7 +95,7 @@ export function useScene(): Scene {
     const clock = { nowMs: () => scene.nowMs }
     const keys = openExpiringKeys(redis, 'auth')
     const users = new Map<string, UserNow>()
-    const deps: OAuthDeps = {
+    const deps: Omit<OAuthDeps, 'refusals'> = {
       ...{ catalog, keys, clock, log, audit: createAudit(catalog) },
       settings: createCurrentSettings(catalog, clock, 0),
       config: loadConfig({ env: {} }),
