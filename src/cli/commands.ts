@@ -305,7 +305,8 @@ export function helpText(): string {
     '',
     ...lines,
     '',
-    "'tollgate COMMAND --help' or 'tollgate help COMMAND' tells of its options; without a command it is 'start'.",
+    "'tollgate COMMAND --help' tells of its options, and so does 'tollgate help COMMAND'.",
+    "Without a command it is 'start'.",
   ].join('\n')
 }
 

@@ -60,9 +60,9 @@ const USAGE_TYPE = /^rates\.[A-Za-z0-9_-]+$/
 const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchange']
 
 /**
- * The form of names that are not declared as they are; null: there are none. `rates.RATE` in changes
- * of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a uniqueget
- * of rates: to ask for those that have one.
+ * The form of names that are not declared as they are; null: there are none. `rates.RATE` in
+ * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a
+ * uniqueget of rates: to ask for those that have one.
  */
 export function namedByForm(
   collection: string,

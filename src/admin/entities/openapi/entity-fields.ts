@@ -1,6 +1,6 @@
 /**
- * What each declared field of a collection means, and the parts of those that are compound. Keys are
- * names in `query` and `update` of the definitions.
+ * What each declared field of a collection means, and the parts of those that are compound. Keys
+ * are names in `query` and `update` of the definitions.
  */
 import {
   amount,

@@ -1,6 +1,6 @@
 /**
- * Documents that only the node writes, as they are stored: balances, lines, bills and the audit. How
- * their dates are shown is up to shown-schemas.ts.
+ * Documents that only the node writes, as they are stored: balances, lines, bills and the audit.
+ * How their dates are shown is up to shown-schemas.ts.
  */
 import {
   anyValue,

@@ -1,6 +1,6 @@
 /**
- * Schemas of what requests take, made into those of what answers show (../shown.ts): dates are texts
- * or seconds, ids are objects, and an object without members is an empty list.
+ * Schemas of what requests take, made into those of what answers show (../shown.ts): dates are
+ * texts or seconds, ids are objects, and an object without members is an empty list.
  */
 import { ref, refName, type Schema } from './schema.ts'
 

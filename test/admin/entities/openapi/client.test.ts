@@ -1,4 +1,4 @@
-/** A client in TypeScript whose types are generated from the document: it compiles, and is strict. */
+/** A client in TypeScript whose types are generated from the document compiles, and is strict. */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ function problemsOf(files: string[]): string[] {
   })
 }
 
-/** Accounts that must not compile: a field is missing, of a wrong type, or unknown in a compound. */
+/** Accounts that must not compile: a field is missing, of a wrong type, or not known. */
 const WRONG = [
   `{ lastname: 'Byron' }`,
   `{ ...PERSON, firstname: 7 }`,

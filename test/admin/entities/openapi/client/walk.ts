@@ -43,14 +43,12 @@ async function tokenOf({ admin, client }: WalkOptions): Promise<string> {
   return data.access_token
 }
 
-export async function walk(options: WalkOptions): Promise<Walked> {
-  const { admin, suffix } = options
-  const headers = { Authorization: `Bearer ${await tokenOf(options)}` }
-  const api = createClient<paths>({ baseUrl: admin, headers })
+type Api = ReturnType<typeof createClient<paths>>
 
+/** An account with a plan, a price and a subscriber. */
+async function customer(api: Api, { suffix }: WalkOptions, usaget: string) {
   const account = await api.POST('/billapi/accounts/create', { body: { update: PERSON } })
   const aid = done(account.data, account.error).entity?.aid ?? 0
-
   const plan = await api.POST('/billapi/plans/create', {
     body: {
       update: {
@@ -63,24 +61,26 @@ export async function walk(options: WalkOptions): Promise<Walked> {
     },
   })
   const name = done(plan.data, plan.error).entity?.name ?? ''
-  const usaget = `video${suffix.toLowerCase()}`
   const key = `VIDEO${suffix}`
+  const rates = { [usaget]: { BASE: { rate: [tier(0.02)] } } }
   const rate = await api.POST('/billapi/rates/create', {
-    body: {
-      update: {
-        key,
-        pricing_method: 'tiered',
-        rates: { [usaget]: { BASE: { rate: [tier(0.02)] } } },
-      },
-    },
+    body: { update: { key, pricing_method: 'tiered', rates } },
   })
   done(rate.data, rate.error)
-
   const { firstname, lastname, address } = PERSON
   const subscriber = await api.POST('/billapi/subscribers/create', {
     body: { update: { aid, plan: name, firstname, lastname, address } },
   })
   const sid = done(subscriber.data, subscriber.error).entity?.sid ?? 0
+  return { aid, sid, key }
+}
+
+export async function walk(options: WalkOptions): Promise<Walked> {
+  const { admin, suffix } = options
+  const headers = { Authorization: `Bearer ${await tokenOf(options)}` }
+  const api = createClient<paths>({ baseUrl: admin, headers })
+  const usaget = `video${suffix.toLowerCase()}`
+  const { aid, sid, key } = await customer(api, options, usaget)
 
   const topUp = await api.POST('/billapi/balances/update', {
     params: { header: { 'Idempotency-Key': `first-five${suffix}` } },
@@ -122,7 +122,7 @@ export async function walk(options: WalkOptions): Promise<Walked> {
 }
 
 /** What an account without its mandatory fields is refused with. */
-async function refusal(api: ReturnType<typeof createClient<paths>>): Promise<string> {
+async function refusal(api: Api): Promise<string> {
   const update = { firstname: 'Ada' } as Account
   const { data } = await api.POST('/billapi/accounts/create', { body: { update } })
   return data?.status === 0 && 'message' in data ? data.message : ''
