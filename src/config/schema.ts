@@ -104,6 +104,7 @@ export const ConfigSchema = section({
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),
+    readTimeoutMs: integer(100, 10 * 60 * SECOND_MS),
     closedCycleChanges: Type.Boolean(),
     importRowsMax: integer(1, 100_000_000),
     importBytesMax: integer(1024, 64 * 1024 * 1024 * 1024),

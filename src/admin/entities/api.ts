@@ -46,6 +46,8 @@ export interface EntityCall {
   caller: Actor
   /** Of `Idempotency-Key`. */
   operationId: string | null
+  /** Aborted when the client has gone: reads end then. */
+  signal?: AbortSignal | undefined
 }
 
 /** Throws `NotAllowedError` for what the interface does not have. */
@@ -92,12 +94,12 @@ export async function contextOf(
 
 async function answerRead(
   { stores, own }: EntityApi,
-  { definition, action, raw }: EntityCall,
+  { definition, action, raw, signal }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
   const { nowMs, timeZone } = context
-  const request = readRequestOf(raw, context)
+  const request = { ...readRequestOf(raw, context), signal }
   const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
   const wantsInfo = wantsRevisionInfo(request)
   const [{ rows, hasMore }, minimumMs] = await Promise.all([

@@ -43,6 +43,8 @@ export interface ReadRequest {
   project: Readonly<Record<string, 0 | 1>> | null
   /** 0 active, 1 future, 2 expired; of `uniqueget`. */
   states: readonly number[]
+  /** Aborted when nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined
 }
 
 /** Rows as they are stored, with what is told of their revisions. */

@@ -12,8 +12,9 @@ export async function sendExport(
   called: Pick<EntityCall, 'definition' | 'action'>,
   raw: RawParameters,
   reply: FastifyReply,
+  signal: AbortSignal,
 ): Promise<FastifyReply> {
-  const request = exportRequestOf(raw, await contextOf(api, called))
+  const request = { ...exportRequestOf(raw, await contextOf(api, called)), signal }
   const pages = exportRows(api.stores.catalog, request)
   // Whether the store answers is known before the first byte is sent.
   const first = await pages.next()

@@ -48,8 +48,11 @@ export function findAll(
 ): Promise<Fields[]> {
   const documents = catalog[collection] as unknown as Collection<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
-  return catalog.run(`look into ${collection}`, () =>
-    documents.find(filter, { projection }).limit(max).toArray(),
+  return catalog.read(`look into ${collection}`, (limits) =>
+    documents
+      .find(filter, { ...limits, projection })
+      .limit(max)
+      .toArray(),
   )
 }
 
@@ -62,8 +65,8 @@ export function findFirst(
 ): Promise<Fields | null> {
   const documents = catalog[collection] as unknown as Collection<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
-  return catalog.run(`look into ${collection}`, async () => {
-    for await (const document of documents.find(filter, { projection })) {
+  return catalog.read(`look into ${collection}`, async (limits) => {
+    for await (const document of documents.find(filter, { ...limits, projection })) {
       if (matches(document)) return document
     }
     return null
