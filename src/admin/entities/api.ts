@@ -143,7 +143,8 @@ async function answerWrite(
         : await change(stores, action, request)
   const entity = shownEntity(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
-  const warnings = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  const warnings = [...unknown, ...(result.warnings ?? [])]
   return writeEnvelope(result.details, entity, {
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),

@@ -67,6 +67,8 @@ export interface WriteRequest {
   to: Date | null
   /** Configured fields of the collection. */
   fields: readonly FieldDefinition[]
+  /** Whether others may be left without what they need (`force`). */
+  isForced?: boolean
 }
 
 export interface WriteResult {
@@ -75,4 +77,6 @@ export interface WriteResult {
   entity: object | readonly object[] | null
   /** Further members of the answer. */
   more?: Fields
+  /** What was done all the same, and the caller should know. */
+  warnings?: readonly string[]
 }

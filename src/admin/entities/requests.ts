@@ -9,6 +9,7 @@ import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { castField } from './fields/check.ts'
 import { castUpdate } from './request/cast.ts'
+import { booleanOf } from './request/cast-value.ts'
 import type { TimeContext } from './request/instant.ts'
 import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
 import { castQuery } from './request/query-language.ts'
@@ -80,9 +81,23 @@ export function writeRequestOf(
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target, changes, raw: update, fields }
   return {
-    request: { ...request, from: from as Date | null, to: to as Date | null },
+    request: {
+      ...request,
+      isForced: isForced(raw, options),
+      from: from as Date | null,
+      to: to as Date | null,
+    },
     ignored: dropped.filter((name) => !isKnown(name, definition, fields)),
   }
+}
+
+/** A parameter, or one of the options. */
+function isForced(raw: RawParameters, { force }: RequestOptions): boolean {
+  const given = raw.get('force')
+  if (isUnset(given) || given === '') return force
+  const read = booleanOf(given)
+  if (read === null) throw new RuleError('force must be true or false', DISPLAY.request)
+  return read || force
 }
 
 /** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */

@@ -1,6 +1,6 @@
 /** What rules read of other entities. Deleted revisions are never found. */
 import type { Collection } from '../../../catalog/collections.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { InUseError } from '../errors.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import type { RuleContext } from './rule.ts'
 
@@ -133,11 +133,7 @@ function distinct(found: readonly Fields[], type: string, field: string): number
   return [...new Set(ids)].sort((a, b) => a - b)
 }
 
-/** Refuses to delete what somebody needs; null: nobody does. */
+/** Throws `InUseError` for what somebody needs; null: nobody does. */
 export function refuseUsed(what: string, usedBy: string | null): void {
-  if (usedBy === null) return
-  throw new RuleError(
-    `${what} cannot be deleted: in its time it is needed by ${usedBy}`,
-    DISPLAY.refused,
-  )
+  if (usedBy !== null) throw new InUseError(what, usedBy)
 }
