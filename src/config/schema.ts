@@ -145,7 +145,7 @@ export const ConfigSchema = section({
     refundUnitsMax: integer(0, 1_000_000_000_000_000),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     currencyCode: integer(1, 999),
-    defaultTax: text('entity-key'),
+    defaultTax: text('default-tax'),
     taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),

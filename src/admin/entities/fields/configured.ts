@@ -182,8 +182,10 @@ function overDefault(
     const is = fromStart[key] ?? 'not set'
     throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
   }
-  const { type, multiple, generated } = fromStart
+  const { type, multiple, generated, unique } = fromStart
   return {
+    // What is said of it holds: also that it is not unique.
+    ...(unique !== undefined && { unique }),
     ...field,
     system: true,
     ...(type !== undefined && { type }),

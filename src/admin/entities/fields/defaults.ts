@@ -69,8 +69,8 @@ const SUBSCRIBER: readonly FieldDefinition[] = [
   free('services', { multiple: true, title: 'Services' }),
   text('play', { title: 'Play', searchable: true }),
   text('former_plan', { generated: true, title: 'Plan before' }),
-  text('msisdn', { searchable: true, title: 'Phone number' }),
-  text('imsi', { multiple: true, searchable: true, title: 'SIM cards' }),
+  text('msisdn', { unique: true, searchable: true, title: 'Phone number' }),
+  text('imsi', { unique: true, multiple: true, searchable: true, title: 'SIM cards' }),
   typed('barred', 'boolean', {
     searchable: true,
     title: 'Barred',

@@ -10,6 +10,10 @@ export function spanOf(revision: Fields): Span {
   return { fromMs: fromOf(revision), toMs: toOf(revision) }
 }
 
+export function overlap(a: Span, b: Span): boolean {
+  return a.fromMs < b.toMs && b.fromMs < a.toMs
+}
+
 /** The parts of a span in which none of the others holds, by begin. */
 export function uncovered(span: Span, others: readonly Span[]): Span[] {
   let left = [span]

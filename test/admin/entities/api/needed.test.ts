@@ -12,6 +12,10 @@ async function planOf(subscribers: number): Promise<{ name: string; query: Field
   return { name, query: { _id: idOf(plan) } }
 }
 
+function shownId(row: Fields | undefined): string {
+  return (row as { _id: { $id: string } })._id.$id
+}
+
 const AUGUST = { update: { to: '2026-08-01' } }
 
 describe('plans/close', () => {
@@ -56,7 +60,7 @@ describe('a plan that subscribers hold', () => {
       query: { ...(await keyOf(query)) },
       sort: { from: -1 },
     })
-    const id = { _id: (last?.['_id'] as { $id: string }).$id }
+    const id = { _id: shownId(last) }
     await world.ok('plans', 'close', { query: id, ...AUGUST, force: true })
     await world.ok('plans', 'close', { query: id, update: { to: '2027-01-01' } })
   })
@@ -106,7 +110,7 @@ describe('others', () => {
   it('an account is closed, and the answer says who goes on', async () => {
     const { entity } = await makeSubscriber(world)
     const [account] = await world.rows('accounts', { query: { aid: entity['aid'] } })
-    const query = { _id: (account?.['_id'] as { $id: string }).$id }
+    const query = { _id: shownId(account) }
     const body = await world.ok('accounts', 'close', { query, ...AUGUST })
     expect(body.warnings[0]).toContain('1 subscriber ')
   })
