@@ -55,6 +55,8 @@ const rate = (key: string, usaget: string, price: object): DemoEntity => ({
     from: SINCE,
     tariff_category: 'retail',
     pricing_method: 'tiered',
+    // Nobody has to name a tax before trying it.
+    tax: [{ type: 'vat', taxation: 'no' }],
     rates: { [usaget]: { BASE: price } },
   },
 })

@@ -76,6 +76,8 @@ async function dispatch(
       return (await import('./quote.ts')).quote(options, file)
     case 'audit':
       return (await import('./audit.ts')).audit(options, file)
+    case 'check':
+      return (await import('./check.ts')).check(options, file)
     case 'ledger rebuild':
       return (await import('./ledger-rebuild.ts')).rebuildLedger(options, file)
     case 'filetype set':

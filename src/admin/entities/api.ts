@@ -5,6 +5,7 @@ import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
 import { minimumDateMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
+import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
@@ -144,7 +145,8 @@ async function answerWrite(
   const entity = shownEntity(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
   const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
-  const warnings = [...unknown, ...(result.warnings ?? [])]
+  const taxes = await taxWarnings(stores, definition, action, result)
+  const warnings = [...unknown, ...(result.warnings ?? []), ...taxes]
   return writeEnvelope(result.details, entity, {
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),

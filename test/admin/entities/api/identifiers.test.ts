@@ -8,7 +8,11 @@ const env = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: JSON.stringify(IDENTIFICA
 const world = useWorld({ admins: 2, env })
 
 let last = 447_700_100_000
-const number = () => String((last += 1))
+
+function number(): string {
+  last += 1
+  return String(last)
+}
 
 async function isTaken(call: Promise<Body>, field: string, value: string, sid: unknown) {
   const text = `${field} must be unique: ${value} belongs to sid ${String(sid)}`
