@@ -61,8 +61,8 @@ export interface Catalog extends Collections {
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
   /**
    * Likewise, of reads that may have to look at much, with the time of `readTimeoutMs`. `operation`
-   * gives the limits to each of its operations, so that the server ends its work, too, when the time
-   * is over (`SlowReadError`), or when nobody waits for it any more (`ReadCancelledError`).
+   * gives the limits to each of its operations, so that the server ends its work, too, when the
+   * time is over (`SlowReadError`), or when nobody waits any more (`ReadCancelledError`).
    */
   read<T>(
     what: string,

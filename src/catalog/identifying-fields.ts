@@ -1,4 +1,4 @@
-/** The fields of subscribers by which requests find them: no two may have the same value at once. */
+/** Fields of subscribers by which requests find them: no two have the same value at once. */
 import type { Config } from '../config/schema.ts'
 import { compileIdentification } from '../rating/identify.ts'
 import { fileTypeDefaultsOf } from './file-types/defaults.ts'

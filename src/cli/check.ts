@@ -1,4 +1,4 @@
-/** `tollgate check`: what of the settings and the stored entities charging cannot use, or would misuse. */
+/** `tollgate check`: settings and stored entities that charging cannot use, or would misuse. */
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import { fieldsOf } from '../admin/entities/fields/configured.ts'
 import { withUnique } from '../admin/entities/fields/current.ts'

@@ -37,7 +37,7 @@ export async function runCommandLine(
       print(commandHelpText(invocation.command))
       return 0
     }
-    if (/^(?:user|client|settings) /.test(invocation.command.name)) return await access(invocation)
+    if (isManagement(invocation)) return await manage(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -76,8 +76,6 @@ async function dispatch(
       return (await import('./quote.ts')).quote(options, file)
     case 'audit':
       return (await import('./audit.ts')).audit(options, file)
-    case 'check':
-      return (await import('./check.ts')).check(options, file)
     case 'ledger rebuild':
       return (await import('./ledger-rebuild.ts')).rebuildLedger(options, file)
     case 'filetype set':
@@ -119,11 +117,17 @@ async function dispatch(
   }
 }
 
-/** Commands on who may use the control plane, and on its settings. */
-async function access({ command, operands, options }: Invocation): Promise<ExitCode> {
+/** Commands on the configuration: who may use the control plane, settings, and their check. */
+function isManagement({ command }: Invocation): boolean {
+  return /^(?:user |client |settings |check$)/.test(command.name)
+}
+
+async function manage({ command, operands, options }: Invocation): Promise<ExitCode> {
   const { NAME = '' } = operands
   const file = optionalText(options, 'config')
   switch (command.name) {
+    case 'check':
+      return (await import('./check.ts')).check(options, file)
     case 'user list':
       return (await import('./user.ts')).listUsers(options, file)
     case 'user add':

@@ -24,8 +24,8 @@ export function apiErrorOf(error: unknown): ApiError | null {
   }
   if (error instanceof SlowReadError) {
     return new RuleError(
-      `the query was stopped after ${error.limitMs} ms: ask by the key or a field that has an index, ` +
-        'or sort by the key',
+      `the query was stopped after ${error.limitMs} ms: ask by the key or a field that has an ` +
+        'index, or sort by the key',
       DISPLAY.request,
     )
   }

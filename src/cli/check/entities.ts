@@ -46,7 +46,7 @@ export async function checkEntities(
         problems.add({ kind: 'rate_without_tax', collection, key, text })
       }
       for (const tax of missingTaxes(taxes, document, nowMs)) {
-        const text = `rate ${key} names tax ${tax}, which does not hold then: it is not charged (-5)`
+        const text = `rate ${key} names tax ${tax}, which does not hold: it is not charged (-5)`
         problems.add({ kind: 'missing_tax', collection, key, text })
       }
     }

@@ -222,7 +222,7 @@ export class Trial {
   }
 }
 
-/** Of a case that names no default: the one that installations of the existing system begin with. */
+/** Of a case that names no default: with which installations of the existing system begin. */
 const USUAL_TAX = 'DEFAULT_VAT'
 
 function usualTax({ taxes }: Catalogue): string | null {

@@ -26,7 +26,7 @@ export async function taxWarnings(
     const context = await readTaxContext(catalog, config.rating)
     if (isTax) return context.defaultTax === null ? [noDefault(entity)] : []
     if (!isUntaxed(context, entity as RawDocument, clock.nowMs())) return []
-    return [`rate ${keyOf(entity)} has no tax, and no default is named: it is not taxed. ${HELP}`]
+    return [`rate ${keyOf(entity)} has no tax, and no default is named: it is not taxed; ${HELP}`]
   } catch (error) {
     if (error instanceof RuleError) return [`stored: ${error.message}`]
     throw error
@@ -36,7 +36,7 @@ export async function taxWarnings(
 function noDefault(entity: object): string {
   const how = "it is named with 'tollgate settings set taxation'"
   return (
-    `no tax is the default: rates that name none are not taxed. ${keyOf(entity)} is the ` +
+    `no tax is the default: rates that name none are not taxed; ${keyOf(entity)} is the ` +
     `default once ${how}`
   )
 }

@@ -40,7 +40,8 @@ export interface CollectionRules {
   check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
   /**
    * Refuses that an entity does not hold in the time of the revision any more, if somebody needs it
-   * then. Throws `InUseError`, which says who, or `TargetError` where an operator would lock all out.
+   * then. Throws `InUseError`, which says who, or `TargetError` where an operator would lock all
+   * out.
    */
   checkUnused?(document: RawDocument, context: RuleContext): Promise<void>
 }

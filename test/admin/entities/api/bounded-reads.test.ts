@@ -1,4 +1,4 @@
-/** How much of the store reads look at: counted in documents, which a slow machine does not change. */
+/** How much of the store reads look at, counted in documents: no slow machine changes that. */
 import { request } from 'node:http'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
