@@ -37,6 +37,15 @@ const USER_COMMANDS: readonly CommandSpec[] = [
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
   },
   {
+    name: 'user unlock',
+    help: 'Let a user log in again after too many wrong tries, by whomever.',
+    operands: [nameOf('user')],
+    options: {
+      protocol: text('NAME', 'of the login, such as ldap; internal if not given'),
+      ...common,
+    },
+  },
+  {
     name: 'user remove',
     help: 'Shut a user out; the last one with role admin stays.',
     operands: [nameOf('user')],
@@ -50,7 +59,7 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
     help: 'Let a machine use the control plane: its secret is made, and shown once.',
     operands: [nameOf('client')],
     options: {
-      role: text('A,B', 'what it may do: read, write, reports, charge; if not given all (admin)'),
+      role: text('A,B', 'what it may do: read, write, reports, charge, admin; read if not given'),
       grant: text('A,B', 'client_credentials, password, refresh_token; the first if not given'),
       from: text('TIME', 'begin of its validity; now if not given'),
       to: text('TIME', 'end of its validity; none if not given'),

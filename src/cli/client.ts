@@ -31,7 +31,7 @@ export function addClient(
   file: string | undefined,
 ): Promise<0> {
   const given = {
-    ...ifGiven('roles', optionalList(options, 'role')),
+    roles: optionalList(options, 'role') ?? ['read'],
     ...ifGiven('grants', optionalList(options, 'grant')),
     ...ifGiven('from', optionalText(options, 'from')),
     ...ifGiven('to', optionalText(options, 'to')),

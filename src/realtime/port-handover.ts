@@ -7,10 +7,9 @@ const INSIST_MS = 5_000
 const PAUSE_MS = 10
 
 /**
- * Opens what listens. In place of a process that has just ended it insists for a while: clients that
- * connect again and again to a port where nobody listens may take it themselves (TCP connects a
- * socket to itself where the system chooses that port for it), for as long as they wait. Throws as
- * `open` does.
+ * Opens the listeners. A process that takes over from one that has just ended retries for a while:
+ * a client that keeps connecting to a port without a listener may occupy the port itself (TCP
+ * self-connect, when the system chooses that port as the client's own). Throws what `open` throws.
  */
 export async function openPorts<T>(takesOver: boolean, open: () => Promise<T>): Promise<T> {
   const untilMs = monotonicMs() + (takesOver ? INSIST_MS : 0)

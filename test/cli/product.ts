@@ -21,7 +21,7 @@ export interface Product {
   readonly dataDir: string
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>
-  /** `tollgate start`, or another command that starts it in the project's folder, up to the point where it says where it is. */
+  /** `tollgate start`, or a command in the project's folder, until it has printed its addresses. */
   start(env?: Record<string, string>, command?: string[]): Promise<Started>
   /** One role by itself, on the stores that run; resolves when it is ready. */
   role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>

@@ -170,7 +170,7 @@ describe('a started Redis', () => {
     expect(adopted.pid).toBe(redis.pid)
     expect(await withClient(adopted.socketPath, (c) => c.get('k'))).toBe('v')
     expect(await adopted.close()).toBeNull()
-    expect(isAlive(redis.pid)).toBe(false)
+    expect(await redis.exited).toEqual({ code: 0, signal: null })
   })
 })
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,6 +27,32 @@ describe('the house', () => {
 
   it('takes every dependency from the registry', () => {
     expect(checkVersions({ ...dependencies, ...devDependencies })).toEqual([])
+  })
+
+  it('has nothing in production that the package diameter brings: it is old, and stays behind', () => {
+    const lock = JSON.parse(readFileSync(join(HOUSE, 'package-lock.json'), 'utf8'))
+    const packages: Record<string, { dev?: boolean }> = lock.packages
+    const found = Object.keys(packages).filter((path) =>
+      /(?:^|\/)node_modules\/(?:diameter|lodash|bluebird|long)$/.test(path),
+    )
+    expect(found).toContain('node_modules/diameter')
+    expect(found.filter((path) => packages[path]?.dev !== true)).toEqual([])
+  })
+
+  it('names what production runs (npm ls, npm sbom), without what only development needs', () => {
+    const npm = (...args: string[]) =>
+      JSON.parse(execFileSync('npm', [...args, '--omit', 'dev'], { cwd: HOUSE, encoding: 'utf8' }))
+    const listed = JSON.stringify(npm('ls', '--all', '--json'))
+    const bom: { bomFormat: string; components: { name: string }[] } = npm(
+      ...['sbom', '--sbom-format', 'cyclonedx'],
+    )
+    expect(bom.bomFormat).toBe('CycloneDX')
+    const names = bom.components.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)))
+    for (const gone of ['lodash', 'bluebird', 'diameter', 'vitest']) {
+      expect(names).not.toContain(gone)
+      expect(listed).not.toContain(`"${gone}":`)
+    }
   })
 
   it('imports in src only what is a dependency of the product', () => {

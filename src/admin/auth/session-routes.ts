@@ -2,15 +2,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { readParameters, registerBodies } from '../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
-import { createAttempts } from './attempts.ts'
+import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import { clearSessionCookie, sessionCookieOf, setSessionCookie } from './cookies.ts'
 import {
+  clearSessionCookie,
+  deviceCookieOf,
+  sessionCookieOf,
+  setDeviceCookie,
+  setSessionCookie,
+} from './cookies.ts'
+import { createDevices } from './devices.ts'
+import { createKnownNames } from './known-names.ts'
+import {
+  accountOf,
   actorOf,
   type LoggedInUser,
   type LoginDeps,
   login,
+  notConfigured,
   record,
   tooMany,
   WRONG,
@@ -29,6 +40,7 @@ import { changePassword } from './password-change.ts'
 import { PASSWORDS, type Passwords } from './passwords.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
+import { createRefusalTrail } from './refusal-trail.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
 import type { Sessions } from './sessions.ts'
 import type { Users } from './users.ts'
@@ -75,11 +87,11 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
     ...{ ...defaults, ...given },
-    attempts: createAttempts(given),
+    ...countersOf(given),
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     const tell = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
@@ -98,6 +110,36 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
       }
     }
   })
+}
+
+/** What keeps guessing within bounds, and tells of it. */
+export function countersOf(deps: AuthDeps & { users: Users }) {
+  return {
+    attempts: createAttempts(deps),
+    devices: createDevices(deps),
+    names: createKnownNames(deps),
+    refusals: createRefusalTrail(deps, 'login refused'),
+  }
+}
+
+/** Where a login comes from: a device that is known of the account, or an address. */
+async function sourceOf(
+  { devices, addressOf }: RouteDeps,
+  request: FastifyRequest,
+  account: string,
+): Promise<Source> {
+  const device = await devices.idOf(deviceCookieOf(request, account), account)
+  return { address: addressOf(request), device }
+}
+
+/** From now on the device is known of the account. */
+async function noteDevice(
+  { devices }: RouteDeps,
+  reply: FastifyReply,
+  account: string,
+  { device }: Source,
+): Promise<void> {
+  setDeviceCookie(reply, account, await devices.issue(account, device))
 }
 
 /** Clients write both. */
@@ -142,11 +184,11 @@ async function answerLogin(
   const input = inputOf(fields)
   const redirect = deps.protocols.redirect.find(({ type }) => type === fields.protocol)
   if (redirect !== undefined) {
-    const refused = await deps.attempts.admit(deps.addressOf(request))
+    const refused = await deps.attempts.admit({ address: deps.addressOf(request), device: null })
     if (refused !== null) throw tooMany(refused)
     const begun = await redirect.begin(fields.provider)
     if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
-    throw new AuthRefusal('provider is not known', { httpStatus: 400 })
+    throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
   if (username === null && password === null) return who(deps, request, reply)
@@ -163,12 +205,15 @@ async function opened(
   reply: FastifyReply,
 ): Promise<object> {
   const input = inputOf(fields)
-  const done = await login(deps, fields, deps.addressOf(request))
+  const account = accountOf(fields.protocol, fields.username)
+  const source = await sourceOf(deps, request, account)
+  const done = await login(deps, fields, source)
   if (done === null) return failure(WRONG, input)
   // What the browser came with is never gone on with.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)
+  await noteDevice(deps, reply, account, source)
   return success(shownUser(done.user), input)
 }
 
@@ -214,7 +259,9 @@ async function answerPassword(
   if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
     return failure('only a user of this installation changes the own password', input)
   }
-  const change = { username, password, newPassword, address: deps.addressOf(request) }
+  const account = accountOf('internal', username)
+  const source = await sourceOf(deps, request, account)
+  const change = { username, password, newPassword, source }
   const changed = await changePassword(deps, change)
   if (changed === null) return failure(WRONG, input)
   if (found !== null) {
@@ -222,6 +269,7 @@ async function answerPassword(
     const sessionUser = { id, name: user, roles: null, passwordMark }
     setSessionCookie(reply, await deps.sessions.open(sessionUser, found.session.protocol))
   }
+  await noteDevice(deps, reply, account, source)
   return success(true, input)
 }
 

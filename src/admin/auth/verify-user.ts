@@ -1,21 +1,25 @@
 /** Names and passwords that programs hand in for a user (grant `password`, RFC 6749 4.3). */
 import type { LoginDeps } from './login.ts'
-import { tried } from './login.ts'
+import { accountOf, tried } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
 
 /** Counts and slows down as a login does. */
 export function createUserVerifier(deps: LoginDeps): VerifyUser {
-  return async (username, password, address) => {
+  const { devices } = deps
+  return async (username, password, { client, address }) => {
+    const account = accountOf('internal', username)
     try {
-      const who = { username, address }
+      const device = await devices.idOfClient(client, account)
+      const who = { username, account, address, device }
       const user = await tried(deps, who, () => internalLogin(deps, username, password))
       // Who has to change the password first gets nothing for the old one.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
       // What is known of the user may be from before the last change.
       deps.users.forget(id)
+      await devices.noteClient(client, account)
       return { id, name, roles }
     } catch (error) {
       if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {

@@ -7,7 +7,7 @@ import { dottedParam } from './definitions/collections.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
 import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
-import { castField } from './fields/check.ts'
+import { castField, missingFields } from './fields/check.ts'
 import { castUpdate } from './request/cast.ts'
 import { booleanOf } from './request/cast-value.ts'
 import type { TimeContext } from './request/instant.ts'
@@ -76,28 +76,35 @@ export function writeRequestOf(
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new RuleError('reopen: update.from is missing', DISPLAY.refused)
   }
-  const { fields: cast, dropped } = castUpdate(updateParams(context, update), update, context)
+  const demanded = missingFields(fields, update, { definition, action })
+  const params = updateParams(context, update)
+  const { fields: cast, dropped } = castUpdate(params, update, context, demanded)
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target, changes, raw: update, fields }
+  // Where it stands beside the fields of a change, unless it is one of them.
+  const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
+  const isForced = forcedBy(raw.get('force')) || forcedBy(isField ? null : update['force'])
   return {
     request: {
       ...request,
-      isForced: isForced(raw, options),
+      isForced: isForced || options.force,
       from: from as Date | null,
       to: to as Date | null,
     },
-    ignored: dropped.filter((name) => !isKnown(name, definition, fields)),
+    ignored: dropped.filter((name) => name !== 'force' && !isKnown(name, definition, fields)),
   }
 }
 
-/** A parameter, or one of the options. */
-function isForced(raw: RawParameters, { force }: RequestOptions): boolean {
-  const given = raw.get('force')
-  if (isUnset(given) || given === '') return force
+function isForce({ field_name: name }: FieldDefinition): boolean {
+  return name === 'force'
+}
+
+function forcedBy(given: unknown): boolean {
+  if (isUnset(given) || given === '') return false
   const read = booleanOf(given)
   if (read === null) throw new RuleError('force must be true or false', DISPLAY.request)
-  return read || force
+  return read
 }
 
 /** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */
@@ -161,18 +168,18 @@ function listChanges(
 function listChange(
   kind: 'push' | 'pull',
   { field: name, values, byKey }: FieldChange,
-  { fields, timeZone, ...context }: RequestContext,
+  context: RequestContext,
 ): ListChange {
-  const field = fields.find(({ field_name: known }) => known === name)
+  const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
     const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
     throw new RuleError(text, DISPLAY.request)
   }
-  if (!actionOf({ fields, timeZone, ...context }).customFields) {
+  if (!actionOf(context).customFields) {
     throw new RuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
-  const cast = castField(field, values, timeZone)
+  const cast = castField(field, values, context)
   if ('reason' in cast) {
     throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
   }

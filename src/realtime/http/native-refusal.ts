@@ -14,9 +14,10 @@ export interface LastAnswer {
 
 /**
  * Answers a request that uWebSockets.js may delimit wrongly, and ends its connection. Nothing
- * behind it is run: the library never learns that there was an answer, and closes a connection with
- * a further request while one is due. Until the client has sent what the library takes for the body,
- * that is thrown away, within bounds, or the reset of the connection could destroy the answer.
+ * behind it is run: the library never learns that there was an answer, and closes a connection
+ * that sends a further request while one is due. Until the client has sent what the library takes
+ * for the body, that is discarded, within bounds: a reset of the connection could destroy the
+ * answer.
  *
  * Must be called before the handler of the request returns.
  */

@@ -97,12 +97,14 @@ describe('a volume in base units', () => {
     )
   })
 
-  it('of a binary number is that of its shortest text', () => {
+  it('of a double is that of its decimal of 15 digits', () => {
     fc.assert(
-      fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), units, (value, [unit]) => {
-        expect(toBaseUnits(value, unit)).toEqual(toBaseUnits(String(value), unit))
+      fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), units, (double, [unit]) => {
+        const text = String(Number(double.toPrecision(15)))
+        expect(toBaseUnits(Number(text), unit)).toEqual(toBaseUnits(text, unit))
       }),
     )
+    expect(toBaseUnits(3 * 0.1, 'mb1000')).toBe(300_000)
   })
 
   it('is a number or a reason, whatever is given', () => {

@@ -16,7 +16,7 @@ function examplesIn(file: string): Map<string, Record<string, unknown>> {
 
 describe.each([
   ['docs/QUOTE.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
-  ['docs/CATALOGUE.md', ['tiers', 'bands', 'limited', 'limits']],
+  ['docs/CATALOGUE.md', ['tiers', 'bands', 'bands-interval', 'limited', 'limits']],
   ['README.md', ['included']],
 ])('%s', (file, names) => {
   const examples = examplesIn(file)

@@ -47,9 +47,10 @@ const WRONG_PASSWORD = 'The user name or the password is wrong'
 const MUST_CHANGE = 'The user has to log in and change the password first'
 
 /** The password comes from the request itself: the library refuses some that users may have. */
-async function findUser({ deps, asked, grant }: TokenRequest): Promise<TokenUser> {
+async function findUser({ deps, asked, grant, client }: TokenRequest): Promise<TokenUser> {
   const username = asked.text('username') ?? ''
-  const found = await deps.verifyUser(username, asked.text('password') ?? '', asked.address)
+  const from = { client: client?.name ?? '', address: asked.address }
+  const found = await deps.verifyUser(username, asked.text('password') ?? '', from)
   if (found === null) throw refusedUser(WRONG_PASSWORD)
   if ('retryAfterS' in found) {
     throw tooManyRequests('Too many wrong passwords: wait', found.retryAfterS * 1000)

@@ -4,6 +4,7 @@ import type { Setting } from '../../../catalog/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'
+import type { RefusalTrail } from '../refusal-trail.ts'
 
 export interface VerifiedUser {
   readonly id: string
@@ -18,7 +19,8 @@ export interface VerifiedUser {
 export type VerifyUser = (
   username: string,
   password: string,
-  address: string,
+  /** The client has proved who it is. */
+  from: { readonly client: string; readonly address: string },
 ) => Promise<VerifiedUser | null | { readonly retryAfterS: number }>
 
 export interface OAuthDeps extends AuthDeps {
@@ -27,4 +29,5 @@ export interface OAuthDeps extends AuthDeps {
   readonly tokens: Tokens
   readonly users: UserCheck
   readonly verifyUser: VerifyUser
+  readonly refusals: RefusalTrail
 }

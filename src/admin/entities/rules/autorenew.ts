@@ -24,7 +24,7 @@ export const AUTORENEW_RULES: CollectionRules = {
     const { interval: given, next_renew: next, immediate, cycles } = changes.set
     const { nowMs, zone } = context
     const interval = isUnset(given) ? 'month' : String(given)
-    const givenMs = instantAt(next, 'next_renew', zone)
+    const givenMs = instantAt(next, 'next_renew', context)
     const baseMs = immediate === true ? tomorrow(context) : nowMs
     const nextMs = givenMs ?? nextRenewMs(interval, baseMs, zone)
     const anchor = anchorOf(interval, immediate === true ? nowMs : (givenMs ?? nowMs), zone)
@@ -79,7 +79,7 @@ export function nextRenewMs(
  */
 export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
   const interval = String(renewal['interval'] ?? 'month')
-  const dueMs = instantAt(renewal['next_renew'], 'next_renew', zone) ?? nowMs
+  const dueMs = instantAt(renewal['next_renew'], 'next_renew', { nowMs, zone }) ?? nowMs
   // One that is charged before it is due begins now.
   const baseMs = Math.min(dueMs, nowMs)
   const day = Number(renewal['anchor_day'] ?? localTime(zone, baseMs).day)
@@ -104,13 +104,10 @@ function anchorOf(interval: string, atMs: number, zone: string): { anchor_day?: 
 }
 
 /** Another date is another anchor; clients also send back the date that they have read. */
-function withMovedAnchor(
-  changes: FieldChanges,
-  target: RawDocument,
-  { zone }: Zoned,
-): FieldChanges {
+function withMovedAnchor(changes: FieldChanges, target: RawDocument, context: Zoned): FieldChanges {
+  const { zone } = context
   const { set } = changes
-  const nextMs = instantAt(set['next_renew'], 'next_renew', zone)
+  const nextMs = instantAt(set['next_renew'], 'next_renew', context)
   if (nextMs === null || !isChanged({ ...target, ...set }, target, 'next_renew')) return changes
   const interval = String(set['interval'] ?? target['interval'] ?? 'month')
   return { ...changes, set: { ...set, anchor_day: undefined, ...anchorOf(interval, nextMs, zone) } }
@@ -141,7 +138,7 @@ async function checkHolder(document: RawDocument, context: RuleContext): Promise
 function checkNext(document: RawDocument, context: RuleContext): void {
   const { next_renew: next } = document
   const leastMs = tomorrow(context)
-  const nextMs = instantAt(next, 'next_renew', context.zone) ?? fromOf(document)
+  const nextMs = instantAt(next, 'next_renew', context) ?? fromOf(document)
   if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
   throw new RuleError(`next_renew must not be before ${date}, unless immediate is true`)

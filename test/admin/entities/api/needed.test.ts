@@ -27,16 +27,18 @@ describe('plans/close', () => {
     expect(message).toMatch(/needed by 3 subscribers \(the first: sid \d+\).*force/)
   })
 
-  it.each([{ force: true }, { force: '1' }, { options: { force: true } }])(
-    'is done with %j, and the answer says how many are left without',
-    async (force) => {
-      const { name, query } = await planOf(2)
-      const body = await world.ok('plans', 'close', { query, ...AUGUST, ...force })
-      expect(body.warnings).toHaveLength(1)
-      expect(body.warnings[0]).toContain(`plan ${name} does not hold from 2026-08-01 on`)
-      expect(body.warnings[0]).toContain('2 subscribers')
-    },
-  )
+  it.each([
+    { update: { to: '2026-08-01', force: true } },
+    { force: true },
+    { force: '1' },
+    { options: { force: true } },
+  ])('is done with %j, and the answer says how many are left without', async (force) => {
+    const { name, query } = await planOf(2)
+    const body = await world.ok('plans', 'close', { query, ...AUGUST, ...force })
+    expect(body.warnings).toHaveLength(1)
+    expect(body.warnings[0]).toContain(`plan ${name} does not hold from 2026-08-01 on`)
+    expect(body.warnings[0]).toContain('2 subscribers')
+  })
 
   it('is not refused for those who have left by then, nor for a plan of nobody', async () => {
     const { name, query } = await planOf(0)

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { lineDocument } from '../../src/catalog/line-document.ts'
+import { emptySums } from '../../src/catalog/line-sums.ts'
+import type { LaterLine, StandingLine } from '../../src/cli/audit/evidence.ts'
+import { followingSessions } from '../../src/cli/audit/mend-sessions.ts'
+import type { Session } from '../../src/domain/session.ts'
+import { standingLines } from '../../src/ledger/stream-entries.ts'
+import { serviceRequest } from '../domain/requests.ts'
+import { Scene } from '../rating/scene.ts'
+
+const KEY = 'k'.repeat(22)
+
+/** An open session that has used 30 units of one service, and its owner as evidence. */
+function openSession() {
+  const scene = new Scene()
+  const grants = { requested: 50 }
+  scene.send({ kind: 'start', sessionId: 's', services: [serviceRequest(grants)] })
+  scene.send({
+    ...{ kind: 'update', sessionId: 's', requestNumber: 2 },
+    services: [serviceRequest({ ...grants, used: 30 })],
+  })
+  const session = scene.sessions.get('s') as Session
+  const [standing] = standingLines(session, KEY)
+  if (standing === undefined) throw new Error('the session has no line')
+  const state = scene.subscriber
+  const sessions = [{ sessionKey: KEY, session }]
+  const owner = { state, sessions, sums: emptySums(), projected: [] }
+  return { session, standing, owner }
+}
+
+describe('an open session that lacks what is on record', () => {
+  it('stays as it is where its lines are those on record', () => {
+    const { owner } = openSession()
+    expect(followingSessions(owner, [], [])).toEqual([])
+  })
+
+  it('counts what a newer line has more as reported, and writes over that line', () => {
+    const { owner, standing } = openSession()
+    const recorded = lineDocument({ ...standing, version: 9, used: standing.used + 12 })
+    const different: StandingLine[] = [{ standing, recorded }]
+    const [changed] = followingSessions(owner, different, [])
+    const [service] = changed?.session.services ?? []
+    expect(service).toMatchObject({ usedTotal: 42, segment: { version: 10, used: 30 } })
+  })
+
+  it('does not write over lines of segments that only the record has', () => {
+    const { owner, session, standing } = openSession()
+    const line = { ...standing, stamp: standing.stamp.replace(/-\d+$/, '-2'), used: 20, charged: 4 }
+    const later: LaterLine = {
+      ...{ sessionKey: KEY, session, service: 1, segment: 2 },
+      recorded: lineDocument(line),
+    }
+    const first = { ...later, segment: 1 }
+    const [changed] = followingSessions(owner, [], [later, first])
+    const [, service] = changed?.session.services ?? []
+    expect(service).toMatchObject({ usedTotal: 40, endedMicros: 8, segmentsEnded: 2 })
+    expect(service).toMatchObject({ usaget: 'data', accessBorne: true, segment: null })
+  })
+})
