@@ -108,9 +108,13 @@ export const ConfigSchema = section({
     connectionsMax: integer(1, 1_000_000),
     connectionsPerAddressMax: integer(1, 1_000_000),
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
-    tls: tlsSection({}),
     bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
     bodyBytesPerSecondMin: integer(1, 1_000_000_000),
+    tls: tlsSection({}),
+  }),
+  secrets: section({
+    key: secret(),
+    oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
   }),
   audit: section({
     keepDays: integer(0, 36_500),
@@ -130,10 +134,6 @@ export const ConfigSchema = section({
     linesDays: integer(0, 36_500),
     importsDays: integer(0, 36_500),
     jobsDays: integer(0, 36_500),
-  }),
-  secrets: section({
-    key: secret(),
-    oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
   }),
   entities: section({
     pageSize: integer(1, 100_000),

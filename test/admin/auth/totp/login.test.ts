@@ -180,7 +180,7 @@ describe('a login with a second factor', () => {
     }
     expect((await logIn(world, codeNow(world, secret))).http).toBe(429)
     const reasons = await auth.catalog().audit.find({ type: 'login_failed' }).toArray()
-    expect(reasons[0]?.new).toEqual({ reason: 'wrong code' })
+    expect(reasons[0]?.new).toEqual({ reason: 'wrong_code' })
     world.pass(3_600_000)
     await auth.redis().client.flushall()
     for (let tries = 0; tries < 4; tries += 1) await logIn(world, '000000')
