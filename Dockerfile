@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/build.mjs
+COPY scripts/diameter-dictionary.mjs scripts/diameter-dictionary.mjs
 COPY bin bin
 COPY config config
 COPY src src

@@ -3,6 +3,10 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+// What this process and those that it starts write is not for everybody on this machine: files 0640,
+// folders 0750, or less where the user's own mask says so.
+process.umask(process.umask(0o027) | 0o027)
+
 const main = new URL('../dist/src/main.js', import.meta.url)
 
 if (existsSync(fileURLToPath(main))) {

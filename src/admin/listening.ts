@@ -4,7 +4,9 @@ import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
-import { KEY_EXPOSED, type KeyPair, readKeyPair, TlsFileError } from '../runtime/tls-files.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { secureContext, TlsFileError } from '../runtime/tls-files.ts'
+import { followTls, startTls } from '../runtime/tls-reload.ts'
 
 /** The address cannot be listened on, or must not be; the message says why. */
 export class AdminListenError extends Error {
@@ -53,16 +55,27 @@ async function reasonAgainst(
   }
 }
 
-/** Null: without TLS. Throws `AdminListenError`; warns of a key that everybody may read. */
+export interface AdminTls {
+  /** What the server is made with. */
+  readonly context: ReturnType<typeof secureContext>
+  /** Has the server follow the files. */
+  readonly follow: (server: Parameters<typeof followTls>[0]) => void
+}
+
+/** Null: without TLS. Throws `AdminListenError`. */
 export function readAdminTls(
-  { tls }: Pick<Config['admin'], 'tls'>,
-  log: Pick<Logger, 'warn'>,
-): Pick<KeyPair, 'cert' | 'key'> | null {
-  if (!tls.enabled) return null
+  { tls: settings }: Pick<Config['admin'], 'tls'>,
+  log: Pick<Logger, 'info' | 'warn'>,
+  metrics: Metrics['tls'] | undefined,
+): AdminTls | null {
+  if (!settings.enabled) return null
+  const listener = { section: 'admin.tls', settings, log, metrics }
   try {
-    const { cert, key, isKeyExposed } = readKeyPair('admin.tls', tls)
-    if (isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
-    return { cert, key }
+    const files = startTls(listener)
+    return {
+      context: secureContext(files, settings),
+      follow: (server) => followTls(server, listener, files),
+    }
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error
     throw new AdminListenError(error.message)

@@ -12,13 +12,14 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
-import { startAuditRetention } from './audit/retention.ts'
 import { createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
+import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
+import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
@@ -68,7 +69,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   let recorder: Recorder | undefined
   // Where nobody has to log in nobody has to be made for it.
   let hasUsers = () => auth.gate.isOpen
-  const server = createServer(config.admin, log)
+  const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
     await server.close()
@@ -93,7 +94,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)
-    ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
+    const handlers = jobHandlers(entityApi, { config, metrics })
+    const runner = startJobRunner({ catalog, clock, log, handlers })
+    ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
     ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin

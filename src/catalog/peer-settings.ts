@@ -37,6 +37,11 @@ export interface PeerSettings {
   burst?: number
   /** Names of file types; absent: all. */
   file_types?: readonly string[]
+  /**
+   * Names of its certificate over HTTP: DNS names, or the common name where there are none. Absent:
+   * the Origin-Host, if it has one.
+   */
+  certificate_names?: readonly string[]
   diameter?: DiameterPeerSettings
   disabled: boolean
 }
@@ -49,6 +54,7 @@ const PEER_FIELDS = [
     'requests_per_second',
     'burst',
     'file_types',
+    'certificate_names',
     'diameter',
     'disabled',
   ],
@@ -60,6 +66,8 @@ const KEY_FIELDS = ['sha256', 'created', 'label']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 /** Origin of sessions without authentication (realtime/http/charging.ts). */
 const ANONYMOUS = 'http'
+/** As a certificate is read: what has other characters could pass for several names. */
+const CERTIFICATE_NAME = /^[A-Za-z0-9.-]{1,253}$/
 const FILE_TYPE = /^[A-Za-z0-9_]+$/
 const SHA256 = /^[0-9a-f]{64}$/
 const RATE_MAX = 10_000_000
@@ -94,6 +102,7 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
   if (typeof disabled !== 'boolean')
     throw new RuleError(`${path}.disabled`, 'must be true or false')
   const fileTypes = fileTypesAt(fields['file_types'], `${path}.file_types`)
+  const names = certificateNamesAt(fields['certificate_names'], `${path}.certificate_names`)
   return {
     name,
     keys: listAt(fields['keys'] ?? [], `${path}.keys`).map((key, index) =>
@@ -107,6 +116,7 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
     ),
     ...(burst === undefined ? {} : { burst: rateAt(burst, 1, `${path}.burst`) }),
     ...(fileTypes === undefined ? {} : { file_types: fileTypes }),
+    ...(names === undefined ? {} : { certificate_names: names }),
     ...(fields['diameter'] === undefined
       ? {}
       : { diameter: diameterAt(fields['diameter'], `${path}.diameter`) }),
@@ -125,6 +135,12 @@ export function checkPeers(value: unknown): PeerSettings[] {
   return peers
 }
 
+/** Names by which its certificate is told; in lower case. */
+export function certificateNamesOf(peer: PeerSettings): readonly string[] {
+  const host = peer.diameter?.origin_host
+  return peer.certificate_names ?? (host === undefined ? [] : [host])
+}
+
 /** Throws `RuleError` if a name, key or host of `peer` is also that of one of `others`. */
 export function checkUnique(
   peer: PeerSettings,
@@ -137,6 +153,19 @@ export function checkUnique(
   const host = peer.diameter?.origin_host
   if (host !== undefined && others.some((other) => other.diameter?.origin_host === host)) {
     throw new RuleError(`${path}.diameter.origin_host`, `'${host}' is there twice`)
+  }
+  for (const [index, name] of (peer.certificate_names ?? []).entries()) {
+    const owner = others.find((other) => certificateNamesOf(other).includes(name))
+    if (owner !== undefined) {
+      throw new RuleError(`${path}.certificate_names.${index}`, `is a name of '${owner.name}', too`)
+    }
+  }
+  if (host !== undefined && peer.certificate_names === undefined) {
+    const owner = others.find((other) => other.certificate_names?.includes(host))
+    if (owner !== undefined) {
+      const why = `is a certificate name of '${owner.name}': give this peer certificate_names`
+      throw new RuleError(`${path}.diameter.origin_host`, why)
+    }
   }
   for (const [index, { sha256 }] of peer.keys.entries()) {
     const owner = others.find(({ keys }) => keys.some((key) => key.sha256 === sha256))
@@ -206,6 +235,19 @@ function fileTypesAt(value: unknown, path: string): string[] | undefined {
     throw new RuleError(`${path}.${index}`, 'must be letters, digits and _ only')
   })
   if (names.length === 0) throw new RuleError(path, 'must have at least one name, or be absent')
+  return names
+}
+
+function certificateNamesAt(value: unknown, path: string): string[] | undefined {
+  if (value === undefined) return undefined
+  const names = listAt(value, path).map((each, index) => {
+    const text = textAt(each, `${path}.${index}`)
+    if (CERTIFICATE_NAME.test(text)) return text.toLowerCase()
+    const allowed = 'a DNS name or a common name: 1 to 253 letters, digits, - and .'
+    throw new RuleError(`${path}.${index}`, `must be ${allowed}`)
+  })
+  const twice = names.findIndex((name, index) => names.indexOf(name) !== index)
+  if (twice >= 0) throw new RuleError(`${path}.${twice}`, `'${names[twice]}' is there twice`)
   return names
 }
 

@@ -2,6 +2,7 @@
 import { RuleError } from '../rating/rule-error.ts'
 import { addressCheck } from './peer-addresses.ts'
 import {
+  certificateNamesOf,
   checkUnique,
   type DiameterPeerSettings,
   hashOfKey,
@@ -20,6 +21,8 @@ export interface Peer {
   readonly burst: number
   /** Names of the file types that it may speak; null: all. */
   readonly fileTypes: ReadonlySet<string> | null
+  /** Names of its certificate over HTTP, in lower case; none: it authenticates in other ways. */
+  readonly certificateNames: readonly string[]
   /** Who it is over Diameter; null: it does not speak it. In lower case. */
   readonly diameter: DiameterPeer | null
 }
@@ -48,6 +51,8 @@ export interface Peers {
   byKey(key: string): Peer | null
   /** Who has an Origin-Host, in whatever case; null: nobody, or one that is disabled. */
   byOriginHost(host: string): Peer | null
+  /** Who has one of these names (in lower case); null: nobody, or several peers. */
+  byCertificate(names: readonly string[]): Peer | null
   /** All that get in, in the order of the configuration. */
   readonly all: readonly Peer[]
   readonly skipped: readonly SkippedPeer[]
@@ -77,12 +82,14 @@ export function usablePeers(value: unknown): { used: PeerSettings[]; skipped: Sk
   return { used, skipped }
 }
 
-function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'byOriginHost' | 'all'> {
+function indexed(settings: readonly PeerSettings[]): Omit<Peers, 'skipped'> {
   const byHash = new Map<string, Peer>()
   const byHost = new Map<string, Peer>()
+  const byName = new Map<string, Peer>()
   const all = settings.map((each) => {
     const peer = compilePeer(each)
     for (const { sha256 } of each.keys) byHash.set(sha256, peer)
+    for (const certificateName of peer.certificateNames) byName.set(certificateName, peer)
     if (each.diameter !== undefined) byHost.set(each.diameter.origin_host, peer)
     return peer
   })
@@ -90,6 +97,11 @@ function indexed(settings: readonly PeerSettings[]): Pick<Peers, 'byKey' | 'byOr
     all,
     byKey: (key) => byHash.get(hashOfKey(key)) ?? null,
     byOriginHost: (host) => byHost.get(host.toLowerCase()) ?? null,
+    byCertificate(names) {
+      const found = new Set(names.flatMap((name) => byName.get(name) ?? []))
+      const [only = null] = found
+      return found.size === 1 ? only : null
+    },
   }
 }
 
@@ -101,6 +113,7 @@ function compilePeer(settings: PeerSettings): Peer {
     requestsPerSecond,
     burst: settings.burst ?? requestsPerSecond,
     fileTypes: settings.file_types === undefined ? null : new Set(settings.file_types),
+    certificateNames: certificateNamesOf(settings),
     diameter: settings.diameter === undefined ? null : compileDiameter(settings.diameter),
   }
 }

@@ -52,12 +52,17 @@ export const SecuritySchema = Type.Object(
         /** For how long; twice as long with each further failure, up to the other. */
         seconds: integer(1, SECONDS_MAX, 30),
         seconds_max: integer(1, SECONDS_MAX, 3600),
+        /**
+         * Failures of a user within an hour, from all addresses. Beyond it only known devices may
+         * try, until an operator unlocks the user.
+         */
+        failures_per_hour: integer(1, 1_000_000, 100),
       },
       closed,
     ),
     rate_limits: Type.Object(
       {
-        /** Of one address. */
+        /** Of one address; of IPv6 of a /64, twice as many of a /56, four times of a /48. */
         logins_per_minute: integer(1, 1_000_000, 60),
         tokens_per_minute: integer(1, 1_000_000, 120),
       },

@@ -37,6 +37,15 @@ const USER_COMMANDS: readonly CommandSpec[] = [
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
   },
   {
+    name: 'user unlock',
+    help: 'Let a user log in again after too many wrong tries, by whomever.',
+    operands: [nameOf('user')],
+    options: {
+      protocol: text('NAME', 'of the login, such as ldap; internal if not given'),
+      ...common,
+    },
+  },
+  {
     name: 'user reset-totp',
     help: 'Take the second factor of a user away, who has lost it.',
     operands: [nameOf('user')],

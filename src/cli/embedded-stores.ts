@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openCatalog } from '../catalog/connection.ts'
-import { childEnvironment } from '../config/load.ts'
+import { nodeEnvironment, systemEnvironment } from '../config/child-environment.ts'
 import type { Config } from '../config/schema.ts'
 import { findRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
@@ -78,7 +78,7 @@ function startOwnMongo(options: StoreOptions, folder: string): Promise<Running> 
     name: 'mongo',
     file: new URL('../embedded/mongo/main.js', import.meta.url),
     args: ['--data', folder, '--socket', mongoSocketIn(runDir)],
-    env: childEnvironment({}),
+    env: nodeEnvironment(),
     onLine,
     startTimeoutMs: START_TIMEOUT_MS,
     stopTimeoutMs,
@@ -86,7 +86,7 @@ function startOwnMongo(options: StoreOptions, folder: string): Promise<Running> 
 }
 
 async function hasMongod(): Promise<boolean> {
-  return run('mongod', ['--version']).then(
+  return run('mongod', ['--version'], { env: systemEnvironment() }).then(
     () => true,
     () => false,
   )
@@ -99,7 +99,11 @@ async function startMongod(options: StoreOptions): Promise<Running> {
   const socketPath = mongoSocketIn(runDir)
   closedFolder(folder)
   const args = ['--dbpath', folder, '--bind_ip', socketPath, '--quiet']
-  const child = spawn('mongod', args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('mongod', args, {
+    env: systemEnvironment(),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   createInterface({ input: child.stdout }).on('line', onLine)
   const endTogether = () => child.kill('SIGTERM')
   process.once('exit', endTogether)

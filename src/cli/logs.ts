@@ -1,6 +1,12 @@
 /** Where the parts of `tollgate start` log: files for all of it, the terminal for what matters. */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import {
+  closeFileToOthers,
+  closeFolderToOthers,
+  FILE_MODE,
+  FOLDER_MODE,
+} from '../runtime/file-modes.ts'
 import { printError } from '../runtime/terminal.ts'
 
 export interface Logs {
@@ -14,7 +20,8 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024
 const SHOWN: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal'])
 
 export function openLogs(folder: string): Logs {
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
+  closeFolderToOthers(folder)
   const files = new Map<string, LogFile>()
   return {
     sink(part) {
@@ -95,7 +102,8 @@ class LogFile {
   }
 
   #open(): number {
-    const file = openSync(this.#path, 'a')
+    const file = openSync(this.#path, 'a', FILE_MODE)
+    closeFileToOthers(file)
     this.#sizeBytes = fstatSync(file).size
     return file
   }

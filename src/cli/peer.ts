@@ -1,6 +1,7 @@
 /** `tollgate peer add`, `list`, `rotate`, `remove`: the network elements that may charge. */
 import type { Catalog } from '../catalog/connection.ts'
 import {
+  certificateNamesOf,
   checkUnique,
   hashOfKey,
   nameOfPeer,
@@ -31,11 +32,13 @@ export async function addPeer(
   const rate = optionalNumber(options, 'rate')
   const addresses = optionalList(options, 'address')
   const fileTypes = optionalList(options, 'file-type')
+  const names = optionalList(options, 'certificate')
   const diameter = diameterOf(options)
   const { key, stored } = newKey()
   const given = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
-  const keys = diameter === undefined ? [stored] : []
-  const settings = peerSettings({ ...given, keys }, 'peer')
+  const hasKey = diameter === undefined && names === undefined
+  const keys = hasKey ? [stored] : []
+  const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
   await changePeers(file, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
       throw new CommandError(`there is a peer ${name} already: see 'tollgate peer rotate'`)
@@ -43,8 +46,14 @@ export async function addPeer(
     checkUnique(settings, usablePeers(peers).used, 'peer')
     return [...peers, settings]
   })
-  if (diameter === undefined) printKey(name, key)
-  else print(`${name} may connect over Diameter as ${settings.diameter?.origin_host}`)
+  if (hasKey) printKey(name, key)
+  if (diameter !== undefined) {
+    print(`${name} may connect over Diameter as ${settings.diameter?.origin_host}`)
+  }
+  if (names !== undefined) {
+    const shown = settings.certificate_names?.join(' or ')
+    print(`${name} may charge over HTTP by a certificate for ${shown}`)
+  }
   return 0
 }
 
@@ -92,8 +101,7 @@ export async function listPeers(options: OptionValues, file: string | undefined)
   }
   if (peers.length + skipped.length === 0) print('there are no peers')
   if (peers.length > 0) {
-    const head = ['name', 'state', 'keys', 'origin host', 'addresses', 'rate', 'file types']
-    for (const line of aligned([head, ...peers.map(peerRow)])) print(line)
+    for (const line of aligned(peerTable(peers))) print(line)
   }
   for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
   return 0
@@ -141,14 +149,23 @@ function peerJson(peer: PeerSettings) {
   return { ...peer, keys: peer.keys.map(hashShown), state }
 }
 
-function peerRow({ name, keys, addresses, requests_per_second: rate, ...peer }: PeerSettings) {
-  return [
-    name,
-    peer.disabled ? 'disabled' : 'enabled',
-    keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
-    peer.diameter?.origin_host ?? 'none',
-    addresses.join(' ') || 'all',
-    rate === 0 ? 'no limit' : `${rate}/s`,
-    peer.file_types?.join(' ') ?? 'all',
-  ]
+/** Certificates have a column where a peer has names for them. */
+function peerTable(peers: readonly PeerSettings[]): string[][] {
+  const hasCertificates = peers.some((peer) => peer.certificate_names !== undefined)
+  const shown = (text: string) => (hasCertificates ? [text] : [])
+  const head = ['name', 'state', 'keys', 'origin host', ...shown('certificate')]
+  const rows = peers.map((peer) => {
+    const { name, keys, addresses, requests_per_second: rate } = peer
+    return [
+      name,
+      peer.disabled ? 'disabled' : 'enabled',
+      keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
+      peer.diameter?.origin_host ?? 'none',
+      ...shown(certificateNamesOf(peer).join(' ') || 'none'),
+      addresses.join(' ') || 'all',
+      rate === 0 ? 'no limit' : `${rate}/s`,
+      peer.file_types?.join(' ') ?? 'all',
+    ]
+  })
+  return [[...head, 'addresses', 'rate', 'file types'], ...rows]
 }

@@ -1,10 +1,12 @@
 /** `tollgate start`: everything on one machine, kept running, and ended in order. */
 import { join, resolve } from 'node:path'
-import { childEnvironment, loadConfig } from '../config/load.ts'
+import { childEnvironment } from '../config/child-environment.ts'
+import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { closeFolderToOthers } from '../runtime/file-modes.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createShutdown } from '../runtime/shutdown.ts'
 import { print, printError } from '../runtime/terminal.ts'
@@ -52,6 +54,7 @@ export async function start(file: string | undefined): Promise<undefined> {
   const config = loadConfig(file === undefined ? {} : { file })
   const dataDir = resolve(config.data.dir)
   const runDir = runDirFor(dataDir)
+  closeFolderToOthers(dataDir)
   const lock = await lockData(config, runDir)
   const logs = openLogs(join(dataDir, 'logs'))
   const log = createLogger({

@@ -1,5 +1,6 @@
 import { FormatRegistry } from '@sinclair/typebox'
 import { isAddressRange, isHost } from './hosts.ts'
+import { isCipher } from './tls.ts'
 
 /** What a text setting must look like beyond being text: a test, and the words for the error. */
 type Format = { readonly test: (text: string) => boolean; readonly expects: string }
@@ -73,6 +74,12 @@ export const FORMATS = {
   'diameter-realms': {
     test: (text) => text === '*' || isDomainName(text),
     expects: "must be a list of different domain names, or '*' for all",
+  },
+  'tls-cipher': {
+    test: isCipher,
+    expects:
+      'must be a list of different cipher suites by their OpenSSL names, as in ' +
+      'ECDHE-RSA-AES128-GCM-SHA256 or TLS_AES_128_GCM_SHA256',
   },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),

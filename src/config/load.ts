@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { redirectProblem } from './hosts.ts'
-import {
-  documentLayer,
-  environmentLayer,
-  FILE_VARIABLE,
-  type Layer,
-  valueVariableOf,
-} from './layers.ts'
-import { type Config, ConfigSchema, variableOf } from './schema.ts'
+import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
+import { type Config, ConfigSchema } from './schema.ts'
+import { nativeTlsProblem } from './tls.ts'
 
 export type LoadOptions = {
   /** YAML file of the operator; without it the one that TOLLGATE_CONFIG names, if any. */
@@ -53,25 +47,6 @@ export function loadConfig(options: LoadOptions = {}): Config {
   }
   checkTogether(merged, layers, options.isPart ?? false)
   return freeze(merged)
-}
-
-/**
- * The environment of a process that this one starts: its own, with the file and some settings (by
- * path, as in `redis.url`) given. Here and not on a command line, which everybody can read.
- */
-export function childEnvironment(
-  settings: Readonly<Record<string, string | number>>,
-  file?: string,
-): Record<string, string | undefined> {
-  const given = Object.fromEntries(
-    Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
-  )
-  const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  // What is given stands in the place of a file with the value, too.
-  const own = Object.entries(process.env).filter(
-    ([name]) => !Object.hasOwn(given, valueVariableOf(name)),
-  )
-  return { ...Object.fromEntries(own), ...named, ...given }
 }
 
 function readLayer(file: string): Layer {
@@ -136,7 +111,7 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
   const demand = (isMet: boolean, key: string, reason: string) => {
     if (!isMet) problems.push({ key, source: sourceOf(key), reason })
   }
-  const { redis, realtime, diameter, session, ledger, shutdown } = config
+  const { redis, realtime, session, ledger, shutdown } = config
   const needMs = session.validityMs + session.graceMs + ledger.replayMs
   const sum = ['session.validityMs', 'session.graceMs', 'ledger.replayMs'].map(named).join(' + ')
   demand(
@@ -154,18 +129,7 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
       `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
     )
   }
-  for (const name of ['realtime', 'diameter', 'admin'] as const) {
-    const { tls } = config[name]
-    for (const key of ['certFile', 'keyFile'] as const) {
-      const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
-      demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
-    }
-  }
-  demand(
-    !diameter.tls.only || diameter.tls.enabled,
-    'diameter.tls.only',
-    'needs diameter.tls.enabled',
-  )
+  checkTls(config, demand, named)
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,
@@ -191,6 +155,39 @@ function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean
     `must be at least ${endMs}, which is ${SHUTDOWN_REQUESTS_MIN} × ${timeout}`,
   )
   if (problems.length > 0) throw new ConfigError(problems)
+}
+
+/** `named`: a setting and where it was set. */
+function checkTls(
+  config: Config,
+  demand: (isMet: boolean, key: string, reason: string) => void,
+  named: (path: string) => string,
+): void {
+  for (const name of ['realtime', 'diameter', 'admin'] as const) {
+    const { tls } = config[name]
+    for (const key of ['certFile', 'keyFile'] as const) {
+      const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
+      demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
+    }
+  }
+  const { realtime, diameter } = config
+  demand(
+    !diameter.tls.only || diameter.tls.enabled,
+    'diameter.tls.only',
+    'needs diameter.tls.enabled',
+  )
+  const problem = realtime.tls.enabled ? nativeTlsProblem(realtime.tls) : null
+  const because = `uWebSockets.js cannot serve realtime.tls as it is set: ${problem}`
+  demand(
+    problem === null || realtime.httpServer !== 'native',
+    'realtime.httpServer',
+    `must be auto or javascript, for ${because}`,
+  )
+  demand(
+    problem === null || realtime.listeners === 1,
+    'realtime.listeners',
+    `must be 1, for ${because}, and HTTP in JavaScript shares no port`,
+  )
 }
 
 function freeze<T>(value: T): T {

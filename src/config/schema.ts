@@ -23,6 +23,17 @@ const oneOf = <T extends string | number>(...values: readonly T[]) =>
 const rules = (member: TSchema, description: string) =>
   Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
 
+/** What the TLS of every listener has, and what one has beside it. */
+const tlsSection = <T extends Record<string, TSchema>>(more: T) =>
+  section({
+    enabled: Type.Boolean(),
+    certFile: Type.String(),
+    keyFile: Type.String(),
+    minVersion: oneOf('TLSv1.2', 'TLSv1.3'),
+    ciphers: Type.Array(text('tls-cipher'), { maxItems: 100, uniqueItems: true }),
+    ...more,
+  })
+
 const SECOND_MS = 1000
 const HOUR_MS = 3_600 * SECOND_MS
 const DAY_MS = 24 * HOUR_MS
@@ -61,7 +72,10 @@ export const ConfigSchema = section({
     newSessionsPercent: integer(1, 100),
     requestTimeoutMs: integer(10, 60 * SECOND_MS),
     servicesMax: integer(1, 1024),
-    tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
+    tls: tlsSection({
+      clientCaFile: Type.String(),
+      clientCertificates: oneOf('required', 'optional'),
+    }),
     returnCodes: rules(Type.Integer(), 'must be an object of outcomes, each a whole number'),
   }),
   diameter: section({
@@ -81,14 +95,7 @@ export const ConfigSchema = section({
     answerTimeoutMs: integer(100, 60 * SECOND_MS),
     sessionsMax: integer(1, 10_000_000),
     requestsPerSecondMax: integer(1, 1_000_000),
-    tls: section({
-      enabled: Type.Boolean(),
-      only: Type.Boolean(),
-      port: port(),
-      certFile: Type.String(),
-      keyFile: Type.String(),
-      clientCaFile: Type.String(),
-    }),
+    tls: tlsSection({ only: Type.Boolean(), port: port(), clientCaFile: Type.String() }),
   }),
   admin: section({
     host: text('host'),
@@ -99,14 +106,35 @@ export const ConfigSchema = section({
     port: port(),
     generatedPassword: oneOf('loopback', 'network'),
     connectionsMax: integer(1, 1_000_000),
+    connectionsPerAddressMax: integer(1, 1_000_000),
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
-    tls: section({ enabled: Type.Boolean(), certFile: Type.String(), keyFile: Type.String() }),
+    tls: tlsSection({}),
+    bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
+    bodyBytesPerSecondMin: integer(1, 1_000_000_000),
+  }),
+  audit: section({
+    keepDays: integer(0, 36_500),
+    reads: Type.Array(oneOf('accounts', 'subscribers', 'lines', 'balances', 'bills', 'autorenew'), {
+      uniqueItems: true,
+    }),
+    syslog: section({
+      host: Type.String({ maxLength: 253 }),
+      port: integer(1, 65_535),
+      caFile: Type.String(),
+      certFile: Type.String(),
+      keyFile: Type.String(),
+      facility: integer(0, 23),
+    }),
+  }),
+  retention: section({
+    linesDays: integer(0, 36_500),
+    importsDays: integer(0, 36_500),
+    jobsDays: integer(0, 36_500),
   }),
   secrets: section({
     key: secret(),
     oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
   }),
-  audit: section({ keepDays: integer(0, 36_500) }),
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),

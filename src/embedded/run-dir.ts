@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { FOLDER_MODE } from '../runtime/file-modes.ts'
 
 /**
  * Longest folder for sockets, in bytes. A socket address holds 103 on the systems with least room;
@@ -27,7 +28,7 @@ export class RunDirError extends Error {
  * @throws RunDirError if another user owns that folder, or it is a link or a file
  */
 export function runDirFor(dataDir: string): string {
-  mkdirSync(dataDir, { recursive: true })
+  mkdirSync(dataDir, { recursive: true, mode: FOLDER_MODE })
   const real = realpathSync(dataDir)
   const near = join(real, 'run')
   if (Buffer.byteLength(near) <= RUN_DIR_BYTES_MAX && PLAIN_PATH.test(near)) return own(near)

@@ -61,7 +61,8 @@ export type FollowStored = (
 ) => Promise<{ close(): Promise<void> }>
 
 const NOTHING_STORED: FollowStored = async (onStored) => {
-  const nobody = { byKey: () => null, byOriginHost: () => null, all: [], skipped: [] }
+  const by = { byKey: () => null, byOriginHost: () => null, byCertificate: () => null }
+  const nobody = { ...by, all: [], skipped: [] }
   onStored({ fileTypes: [], peers: nobody })
   return { close: async () => undefined }
 }
@@ -311,6 +312,7 @@ function startHttp(
     bodyBytesMax,
     authenticator: createAuthenticator({
       checks: [createKeyCheck(stored.peers)],
+      certificates: stored.peers,
       mustAuthenticate: mustAuthenticate(host, openTo),
       isForThisMachine: openTo === 'loopback',
       rateLimits,

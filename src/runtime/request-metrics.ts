@@ -9,6 +9,8 @@ export type RefusalCause =
   | 'unauthenticated'
   /** Credentials that nobody has. */
   | 'credentials'
+  /** A certificate that is not trusted, of nobody, or of another peer than the key. */
+  | 'certificate'
   | 'address'
   | 'file_type'
   | 'rate'

@@ -1,32 +1,43 @@
-/** Reads a certificate and its private key, and says which file is at fault. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+/** Reads what a `tls` section names, says which file is at fault, and makes options of it. */
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { DEFAULT_CIPHERS, type TlsVersion } from '../config/tls.ts'
 
 /** A file of a `tls` section cannot be used; the message has its path, never its content. */
 export class TlsFileError extends Error {
   override name = 'TlsFileError'
 }
 
-export interface KeyPairFiles {
+/** A `tls` section as far as all listeners have it. */
+export interface TlsSettings {
   /** PEM, with the chain. */
   readonly certFile: string
   readonly keyFile: string
+  /** Authorities of the clients' certificates, PEM; absent or empty: clients need none. */
+  readonly clientCaFile?: string
+  readonly minVersion: TlsVersion
+  /** Empty: `DEFAULT_CIPHERS`. */
+  readonly ciphers: readonly string[]
 }
 
-export interface KeyPair {
+/** The content of the files, checked. */
+export interface TlsFiles {
   readonly cert: Buffer
   readonly key: Buffer
+  /** Authorities of the clients' certificates; undefined: clients need none. */
+  readonly ca: string[] | undefined
   /** Whether everybody on this machine may read the key. */
   readonly isKeyExposed: boolean
+  /** End of the certificate's validity, in milliseconds. */
+  readonly notAfterMs: number
+  /** Digest of all contents. */
+  readonly fingerprint: string
 }
 
-/** What is warned of where `isKeyExposed`. */
-export const KEY_EXPOSED =
-  'everybody on this machine may read the private key: take that right away'
-
 /** `section`: where the files are named, as in `admin.tls`. Throws `TlsFileError`. */
-export function readKeyPair(section: string, { certFile, keyFile }: KeyPairFiles): KeyPair {
+export function readTlsFiles(section: string, settings: TlsSettings): TlsFiles {
+  const { certFile, keyFile, clientCaFile = '' } = settings
   const cert = readTlsFile(`${section}.certFile`, certFile)
   const key = readTlsFile(`${section}.keyFile`, keyFile)
   const certName = `${section}.certFile ${certFile}`
@@ -36,10 +47,49 @@ export function readKeyPair(section: string, { certFile, keyFile }: KeyPairFiles
   checkTlsFile(`${keyName} is not the key of the certificate`, () =>
     createSecureContext({ cert, key }),
   )
-  return { cert, key, isKeyExposed: isReadByAll(keyFile) }
+  const caName = `${section}.clientCaFile`
+  const caText = clientCaFile === '' ? null : readTlsFile(caName, clientCaFile)
+  const ca = caText === null ? undefined : authoritiesIn(caText, `${caName} ${clientCaFile}`)
+  return {
+    ...{ cert, key, ca, isKeyExposed: isReadByAll(keyFile) },
+    notAfterMs: Date.parse(new X509Certificate(cert).validTo),
+    fingerprint: fingerprintOf(caText === null ? [cert, key] : [cert, key, caText]),
+  }
 }
 
-/** `setting`: that names the file. Throws `TlsFileError`. */
+/** The files that the settings name, in the order of `fingerprintOf`. */
+export function namedFiles({ certFile, keyFile, clientCaFile = '' }: TlsSettings): string[] {
+  return [certFile, keyFile, clientCaFile].filter((file) => file !== '')
+}
+
+export function fingerprintOf(contents: readonly Buffer[]): string {
+  const hash = createHash('sha256')
+  for (const content of contents) hash.update(`${content.length}:`).update(content)
+  return hash.digest('hex')
+}
+
+/** What a server of Node takes: also to replace what it has. */
+export function secureContext(
+  { cert, key, ca }: TlsFiles,
+  { minVersion, ciphers }: TlsSettings,
+): SecureContextOptions {
+  const names = ciphers.length === 0 ? DEFAULT_CIPHERS : ciphers
+  const trust = ca === undefined ? {} : { ca }
+  return { cert, key, ...trust, minVersion, ciphers: names.join(':'), honorCipherOrder: true }
+}
+
+function authoritiesIn(content: Buffer, name: string): string[] {
+  const authorities = content.toString('latin1').match(PEM) ?? []
+  checkTlsFile(`${name} has no certificate`, () => {
+    // Node leaves out what it cannot read, and would then trust nobody, or too few.
+    if (authorities.length === 0) throw new Error('none')
+    for (const one of authorities) new X509Certificate(one)
+  })
+  return authorities
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
 export function readTlsFile(setting: string, file: string): Buffer {
   if (file === '') throw new TlsFileError(`${setting} must name a file`)
   try {

@@ -12,10 +12,13 @@ afterEach(async () => {
 })
 
 export const SETTINGS: ServerSettings = {
-  tls: { enabled: false, certFile: '', keyFile: '' },
+  tls: { enabled: false, certFile: '', keyFile: '', minVersion: 'TLSv1.2', ciphers: [] },
   trustedProxies: [],
   connectionsMax: 100,
+  connectionsPerAddressMax: 100,
   requestTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  bodyBytesPerSecondMin: 1_000,
 }
 
 /** Listens on a free port of loopback, with what `prepare` adds. */
@@ -23,8 +26,9 @@ export async function bareServer(
   prepare: (server: FastifyInstance) => void,
   settings: Partial<ServerSettings> = {},
   log: Parameters<typeof createServer>[1] = silent,
+  metrics?: Parameters<typeof createServer>[2],
 ) {
-  const server = createServer({ ...SETTINGS, ...settings }, log)
+  const server = createServer({ ...SETTINGS, ...settings }, log, metrics)
   open.push(server)
   prepare(server)
   const port = await listen(server, { host: '127.0.0.1', port: 0 })

@@ -30,7 +30,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
 
   const secure = (settings: Partial<typeof SETTINGS> = {}) =>
     bareServer((server) => server.get('/here', async ({ protocol }) => ({ protocol })), {
-      tls: { enabled: true, ...files },
+      tls: { ...SETTINGS.tls, enabled: true, ...files },
       ...settings,
     })
 
@@ -120,7 +120,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
       ],
     ]
     for (const [change, text] of rows) {
-      const tls = { enabled: true, ...files, ...change }
+      const tls = { ...SETTINGS.tls, enabled: true, ...files, ...change }
       const start = () => createServer({ ...SETTINGS, tls }, silent)
       expect(start).toThrow(AdminListenError)
       expect(start).toThrow(new AdminListenError(text))
@@ -130,7 +130,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   it('warns of a key that everybody may read', async () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined } as never
-    const tls = { enabled: true, ...files }
+    const tls = { ...SETTINGS.tls, enabled: true, ...files }
     chmodSync(files.keyFile, 0o600)
     await createServer({ ...SETTINGS, tls }, log).close()
     expect(lines).toEqual([])

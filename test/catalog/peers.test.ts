@@ -52,6 +52,49 @@ describe('a peer', () => {
   })
 })
 
+describe('the names of a certificate', () => {
+  it('find their peer, those of its own or else its Origin-Host', () => {
+    const peers = compilePeers([
+      {
+        name: 'own',
+        certificate_names: ['A.example.net', 'b'],
+        diameter: { origin_host: 'own.net' },
+      },
+      { name: 'host', diameter: { origin_host: 'Host.example.net' } },
+      { name: 'none' },
+    ])
+    const found = (...names: string[]) => peers.byCertificate(names)?.name
+    expect([found('a.example.net'), found('x', 'b'), found('host.example.net')]).toEqual([
+      ...['own', 'own', 'host'],
+    ])
+    expect(found('own.net')).toBeUndefined()
+    expect(found()).toBeUndefined()
+    // One that is good for two is good for neither.
+    expect(found('b', 'host.example.net')).toBeUndefined()
+  })
+
+  it.each([
+    [['a b'], 'peers.0.certificate_names.0', 'must be a DNS name or a common name'],
+    [['*.a.net'], 'peers.0.certificate_names.0', 'must be a DNS name or a common name'],
+    [['a', 'A'], 'peers.0.certificate_names.1', "'a' is there twice"],
+  ])('%j is refused', (names, path, reason) => {
+    const check = () => checkPeers([{ name: 'p', certificate_names: names }])
+    expect(check).toThrow(path)
+    expect(check).toThrow(reason)
+  })
+
+  it('are those of one peer', () => {
+    const named = { name: 'p', certificate_names: ['a.net'] }
+    const diameter = { origin_host: 'a.net' }
+    expect(() => checkPeers([named, { name: 'q', certificate_names: ['A.net'] }])).toThrow(
+      "peers.1.certificate_names.0 is a name of 'p', too",
+    )
+    expect(() => checkPeers([{ name: 'q', diameter }, named])).toThrow("is a name of 'q', too")
+    expect(() => checkPeers([named, { name: 'q', diameter }])).toThrow('give this peer')
+    expect(checkPeers([named, { name: 'q', diameter, certificate_names: [] }])).toHaveLength(2)
+  })
+})
+
 describe('an address', () => {
   it.each([
     ['10.1.2.3', ['10.0.0.0/8'], true],

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -31,6 +31,23 @@ it('files have everything, and one older file is kept', () => {
     logs.close()
     expect(readFileSync(`${file}.1`, 'utf8')).toMatch(/x\{"level":"info","msg":"one"\}\ny$/)
     expect(readFileSync(file, 'utf8')).toBe('{"level":"info","msg":"two"}\n')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+it('others of the machine cannot read them, nor those of an earlier release', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
+  try {
+    const logs = openLogs(join(folder, 'logs'))
+    const old = join(folder, 'logs', 'old.log')
+    writeFileSync(old, '')
+    chmodSync(old, 0o644)
+    for (const part of ['old', 'new']) logs.sink(part)('{"level":"info","msg":"one"}')
+    logs.close()
+    const modeOf = (path: string) => statSync(join(folder, path)).mode & 0o777
+    expect(modeOf('logs') & 0o027).toBe(0)
+    expect([modeOf('logs/old.log'), modeOf('logs/new.log')]).toEqual([0o640, 0o640])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

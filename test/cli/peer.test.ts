@@ -70,6 +70,19 @@ describe('tollgate peer add', () => {
     expect(await stored()).toEqual([])
   })
 
+  it('lets in by a certificate, without a key', async () => {
+    const names = ['--certificate', 'PGW1.example.net,pgw1']
+    const { code, stdout } = await tollgate.run('peer', 'add', 'pgw-1', ...names)
+    expect([code, stdout]).toEqual([
+      ...[0, 'pgw-1 may charge over HTTP by a certificate for pgw1.example.net or pgw1\n'],
+    ])
+    const peers = await stored()
+    expect(peers).toMatchObject([{ keys: [], certificate_names: ['pgw1.example.net', 'pgw1'] }])
+    expect(compilePeers(peers).byCertificate(['pgw1'])?.name).toBe('pgw-1')
+    const { stdout: list } = await tollgate.run('peer', 'list')
+    expect(list).toContain('pgw1.example.net pgw1')
+  })
+
   it('refuses a name that is taken', async () => {
     keyIn(await tollgate.run('peer', 'add', 'pgw-1'))
     const before = await stored()

@@ -25,6 +25,15 @@ interface Service {
   volumes?: string[]
   networks: string[]
   stop_grace_period: string
+  user?: string
+  read_only?: boolean
+  tmpfs?: string[]
+  cap_drop?: string[]
+  cap_add?: string[]
+  privileged?: boolean
+  security_opt?: string[]
+  mem_limit?: string
+  pids_limit?: number
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test: string[] }
 }
@@ -47,6 +56,12 @@ function interpolated(document: string): string {
     if (byDefault === undefined) throw new Error(`${name} has no default`)
     return byDefault
   })
+}
+
+/** Of `2g`, `512m` or, as Redis has it, `1gb`. */
+function bytesOf(size: string): number {
+  const [, count = '', unit = ''] = /^(\d+)([mg])b?$/.exec(size) ?? []
+  return Number(count) * (unit === 'g' ? 1024 ** 3 : 1024 ** 2)
 }
 
 describe('docker-compose.yml', () => {
@@ -108,7 +123,7 @@ describe('docker-compose.yml', () => {
     const { environment = {}, volumes: own, ports } = services.admin
     const image = readFileSync(join(HOUSE, 'Dockerfile'), 'utf8')
     const folder = /^ENV TOLLGATE_DATA_DIR=(\S+)$/m.exec(image)?.[1]
-    expect(own).toEqual([`admin:${folder}`])
+    expect(own).toContain(`admin:${folder}`)
     expect(text).toContain(`exec admin cat ${folder}/admin-password`)
     // It would not listen else; what is published is for this machine.
     const config = loadConfig({ env: environment })
@@ -118,6 +133,44 @@ describe('docker-compose.yml', () => {
     const stricter = { config: loadConfig({ env: without }), hasGeneratedPassword }
     await expect(checkListening(stricter)).rejects.toThrow('generatedPassword')
     for (const port of ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
+  })
+
+  it('gives no container more than it needs', () => {
+    for (const [name, service] of all) {
+      expect(service, name).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      })
+      expect([service.cap_add, service.privileged], name).toEqual([undefined, undefined])
+      expect(service.pids_limit, name).toBeGreaterThan(0)
+      expect(bytesOf(service.mem_limit ?? ''), name).toBeGreaterThan(0)
+    }
+    // Those of the node have their user from the image; the others would begin as root.
+    for (const store of STORES) expect(services[store].user).toMatch(/^(?:redis|mongodb)$/)
+  })
+
+  it('lets each write where it must: folders of its own, and one for what is passing', () => {
+    const places = ({ volumes: own = [], tmpfs = [] }: Service) =>
+      [...own, ...tmpfs].map((one) => one.replace(/^[a-z-]+:(?=\/)/, '').replace(/:.*$/, ''))
+    expect(places(services.realtime)).toEqual(['/tmp'])
+    expect(places(services.admin)).toEqual(['/data', '/tmp'])
+    expect(places(services.redis)).toEqual(['/data', '/tmp'])
+    expect(places(services.mongo)).toEqual(['/data/db', '/data/configdb', '/tmp'])
+    // An upload of this size has to fit; in the memory of the container it would not.
+    const { importBytesMax } = loadConfig({ env: {} }).entities
+    expect(bytesOf(services.admin.mem_limit ?? '')).toBeLessThanOrEqual(importBytesMax)
+    expect(services.admin.tmpfs).toBeUndefined()
+    for (const service of [services.realtime, services.redis, services.mongo]) {
+      expect(service.tmpfs).toEqual([expect.stringMatching(/^\/tmp:mode=1777,size=\d+m$/)])
+    }
+  })
+
+  it('has Redis refuse before its container is full, also while it rewrites its log', () => {
+    const { command, mem_limit = '' } = services.redis
+    const maxmemory = command[command.indexOf('--maxmemory') + 1] ?? ''
+    expect(bytesOf(maxmemory)).toBeGreaterThan(0)
+    expect(2 * bytesOf(maxmemory)).toBeLessThanOrEqual(bytesOf(mem_limit))
   })
 
   it('has no secrets in it, and no variable without a default', () => {

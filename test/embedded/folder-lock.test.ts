@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError, isLocked, lockFolder } from '../../src/embedded/folder-lock.ts'
 import { RunDirError, runDirFor } from '../../src/embedded/run-dir.ts'
+import { closeFolderToOthers } from '../../src/runtime/file-modes.ts'
 
 let folder: string
 beforeEach(() => {
@@ -60,6 +61,23 @@ describe('folder lock', () => {
     expect(await isLocked(folder, 'supervisor')).toBe(true)
     await held[0]?.value.release()
     expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('a data folder', () => {
+  test('is closed to others, but not to its group', () => {
+    const dataDir = join(folder, 'data')
+    runDirFor(dataDir)
+    expect(statSync(dataDir).mode & 0o027).toBe(0)
+    chmodSync(dataDir, 0o775)
+    closeFolderToOthers(dataDir)
+    expect(statSync(dataDir).mode & 0o777).toBe(0o770)
+  })
+
+  test('stays as it is where all write into it', () => {
+    chmodSync(folder, 0o1777)
+    closeFolderToOthers(folder)
+    expect(statSync(folder).mode & 0o7777).toBe(0o1777)
   })
 })
 

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -15,6 +17,12 @@ type Manifest = {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
+interface Bom {
+  bomFormat: string
+  metadata: { component: { name: string } }
+  components: { name: string }[]
+}
+
 describe('the house', () => {
   const text = readFileSync(join(HOUSE, 'package.json'), 'utf8')
   const { dependencies, devDependencies }: Manifest = JSON.parse(text)
@@ -26,6 +34,40 @@ describe('the house', () => {
 
   it('takes every dependency from the registry', () => {
     expect(checkVersions({ ...dependencies, ...devDependencies })).toEqual([])
+  })
+
+  it('has nothing in production that the package diameter brings', () => {
+    const lock = JSON.parse(readFileSync(join(HOUSE, 'package-lock.json'), 'utf8'))
+    const packages: Record<string, { dev?: boolean }> = lock.packages
+    const found = Object.keys(packages).filter((path) =>
+      /(?:^|\/)node_modules\/(?:diameter|lodash|bluebird|long)$/.test(path),
+    )
+    expect(found).toContain('node_modules/diameter')
+    expect(found.filter((path) => packages[path]?.dev !== true)).toEqual([])
+  })
+
+  it('lists what production runs, without what only development needs', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tg-sbom-'))
+    try {
+      const file = join(folder, 'sbom.json')
+      execFileSync(process.execPath, [join(HOUSE, 'scripts/sbom.mjs'), file], { stdio: 'pipe' })
+      const bom: Bom = JSON.parse(readFileSync(file, 'utf8'))
+      expect([bom.bomFormat, bom.metadata.component.name]).toEqual(['CycloneDX', 'tollgate'])
+      const names = bom.components.map(({ name }) => name)
+      expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)))
+      for (const gone of ['lodash', 'bluebird', 'diameter', 'vitest', 'typescript']) {
+        expect(names).not.toContain(gone)
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('leaves behind in production what the build needs (npm ls)', () => {
+    const options = { cwd: HOUSE, encoding: 'utf8', stdio: 'pipe' } as const
+    const listed = execFileSync('npm', ['ls', '--all', '--json', '--omit', 'dev'], options)
+    for (const gone of ['lodash', 'bluebird', 'diameter'])
+      expect(listed).not.toContain(`"${gone}":`)
   })
 
   it('imports in src only what is a dependency of the product', () => {

@@ -45,8 +45,14 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['realtime/http/'],
   piscina: ['realtime/worker-thread.ts'],
   re2js: ['rating/rule-regex.ts'],
-  'node:net': ['realtime/diameter/', 'embedded/', 'catalog/peer-addresses.ts'],
-  'node:tls': ['realtime/diameter/', 'embedded/', 'runtime/tls-files.ts'],
+  'node:net': [
+    ...['realtime/diameter/', 'realtime/http/javascript-', 'embedded/'],
+    'catalog/peer-addresses.ts',
+  ],
+  'node:tls': [
+    ...['realtime/diameter/', 'realtime/http/javascript-', 'realtime/certificate-names.ts'],
+    ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts', 'admin/syslog/'],
+  ],
   'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
   'node:https': ['external/', 'realtime/http/javascript-'],
   'node:http2': ['external/'],

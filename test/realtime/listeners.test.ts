@@ -17,7 +17,14 @@ afterEach(async () => {
 })
 
 const slow = {
-  ...{ name: 'SLOW', requestsPerSecond: 0.001, burst: 10, fileTypes: null, diameter: null },
+  ...{
+    name: 'SLOW',
+    requestsPerSecond: 0.001,
+    burst: 10,
+    fileTypes: null,
+    diameter: null,
+    certificateNames: [],
+  },
   allows: () => true,
 }
 
@@ -46,7 +53,13 @@ async function nodeOf(env: Record<string, string> = {}) {
     isRedisFit: () => fitness.isRedisFit,
     isLedgerThere: () => fitness.isLedgerThere,
     follow: async (listener) => {
-      const peers = { byKey, byOriginHost: () => null, all: [], skipped: [] }
+      const peers = {
+        byKey,
+        byOriginHost: () => null,
+        byCertificate: () => null,
+        all: [],
+        skipped: [],
+      }
       listener({ fileTypes: [], peers })
       return { close: async () => undefined }
     },

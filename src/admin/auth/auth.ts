@@ -6,7 +6,6 @@ import { sealerOf } from '../../catalog/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { Access } from './access.ts'
-import { createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Caller } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
@@ -18,7 +17,7 @@ import { PASSWORDS } from './passwords.ts'
 import { createLdap } from './protocols/ldap.ts'
 import { addSamlRoutes } from './protocols/saml-routes.ts'
 import { createSessionCheck } from './session-check.ts'
-import { addSessionRoutes } from './session-routes.ts'
+import { addSessionRoutes, countersOf } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
 import { createSignatureCheck } from './signature-check.ts'
 import { createSecondFactors } from './totp/factors.ts'
@@ -73,12 +72,12 @@ export function createAuth(options: AuthOptions): Auth {
       return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp
     },
     addRoutes(server) {
-      const attempts = createAttempts(options)
+      const counters = countersOf({ ...options, users })
       const saml = addSamlRoutes(server, options, {
         sessions,
         setCookie: (reply, _, value) => setSessionCookie(reply, value),
         async limit(request) {
-          const refused = await attempts.admit(request.ip)
+          const refused = await counters.attempts.admit({ address: request.ip, device: null })
           if (refused !== null) throw tooMany(refused)
         },
       })
@@ -87,17 +86,12 @@ export function createAuth(options: AuthOptions): Auth {
         redirect: [saml],
         options: async () => providersShown(await settings.of(AUTH)),
       }
-      const login = {
-        ...options,
-        sessions,
-        users,
-        factors,
-        protocols,
-        passwords: PASSWORDS,
-        attempts,
-      }
+      const login = { ...options, sessions, users, factors, protocols, passwords: PASSWORDS }
       addSessionRoutes(server, login)
-      addOAuthRoutes(server, { ...oauth, verifyUser: createUserVerifier(login) })
+      addOAuthRoutes(server, {
+        ...oauth,
+        verifyUser: createUserVerifier({ ...login, ...counters }),
+      })
     },
   }
 }

@@ -1,7 +1,8 @@
 /** A user changes the own password. */
 import { SECURITY } from '../../catalog/security-settings.ts'
 import { RuleError } from '../entities/errors.ts'
-import { actorOf, type LoginDeps, record, tried } from './login.ts'
+import type { Source } from './attempts.ts'
+import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -14,11 +15,11 @@ export interface PasswordChange {
   readonly username: string
   readonly password: string
   readonly newPassword: string
+  readonly source: Source
   /** Code of the second factor. */
   readonly totp: string | null
   /** The user is logged in, and has proved the second factor then. */
   readonly hasSession: boolean
-  readonly address: string
 }
 
 /**
@@ -29,12 +30,13 @@ export async function changePassword(
   deps: LoginDeps & { dataDir: string },
   change: PasswordChange,
 ): Promise<StoredUser | null> {
-  const { username, password, newPassword, totp, hasSession, address } = change
+  const { username, password, newPassword, source, totp, hasSession } = change
+  const { address } = source
   const next = await usable(deps, username, newPassword)
   if (next === normalPassword(password)) {
     throw new AuthRefusal('new_password must not be the old one')
   }
-  const who = { username, address }
+  const who = { ...source, username, account: accountOf('internal', username) }
   const user = await tried(deps, who, async () => {
     const found = await internalLogin(deps, username, password)
     if (found === null || hasSession) return found

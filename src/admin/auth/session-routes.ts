@@ -2,16 +2,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
 import type { Access } from './access.ts'
-import { createAttempts } from './attempts.ts'
+import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import { clearSessionCookie, sessionCookieOf, setSessionCookie } from './cookies.ts'
 import {
+  clearSessionCookie,
+  sessionCookieOf,
+  setDeviceCookie,
+  setSessionCookie,
+} from './cookies.ts'
+import { createDevices } from './devices.ts'
+import { createKnownNames } from './known-names.ts'
+import {
+  accountOf,
   actorOf,
   type LoggedInUser,
   type LoginDeps,
   login,
+  notConfigured,
   record,
   tooMany,
   WRONG,
@@ -30,7 +40,8 @@ import { changePassword } from './password-change.ts'
 import { PASSWORDS, type Passwords } from './passwords.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
-import { bodyOf, failure, success } from './session-answers.ts'
+import { createRefusalTrail } from './refusal-trail.ts'
+import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
 import type { Sessions } from './sessions.ts'
 import type { SecondFactors } from './totp/factors.ts'
@@ -83,11 +94,11 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
     ...{ ...defaults, ...given },
-    attempts: createAttempts(given),
+    ...countersOf(given),
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     const tell = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
@@ -106,6 +117,26 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
       }
     }
   })
+}
+
+/** What keeps guessing within bounds, and tells of it. */
+export function countersOf(deps: AuthDeps & { users: Users }) {
+  return {
+    attempts: createAttempts(deps),
+    devices: createDevices(deps),
+    names: createKnownNames(deps),
+    refusals: createRefusalTrail(deps, 'login refused'),
+  }
+}
+
+/** From now on the device is known of the account. */
+async function noteDevice(
+  { devices }: RouteDeps,
+  reply: FastifyReply,
+  account: string,
+  { device }: Source,
+): Promise<void> {
+  setDeviceCookie(reply, account, await devices.issue(account, device))
 }
 
 /** Clients write both. */
@@ -150,11 +181,11 @@ async function answerLogin(
   const input = inputOf(fields)
   const redirect = deps.protocols.redirect.find(({ type }) => type === fields.protocol)
   if (redirect !== undefined) {
-    const refused = await deps.attempts.admit(deps.addressOf(request))
+    const refused = await deps.attempts.admit({ address: deps.addressOf(request), device: null })
     if (refused !== null) throw tooMany(refused)
     const begun = await redirect.begin(fields.provider)
     if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
-    throw new AuthRefusal('provider is not known', { httpStatus: 400 })
+    throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
   if (username === null && password === null) return who(deps, request, reply)
@@ -171,12 +202,15 @@ async function opened(
   reply: FastifyReply,
 ): Promise<object> {
   const input = inputOf(fields)
-  const done = await login(deps, fields, deps.addressOf(request))
+  const account = accountOf(fields.protocol, fields.username)
+  const source = await sourceOf(deps, request, account)
+  const done = await login(deps, fields, source)
   if ('wrong' in done) return failure(done.wrong, input)
   // What the browser came with is never gone on with.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)
+  await noteDevice(deps, reply, account, source)
   return success(shownUser(done.user), input)
 }
 
@@ -222,10 +256,10 @@ async function answerPassword(
   if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
     return failure('only a user of this installation changes the own password', input)
   }
-  const change = {
-    ...{ username, password, newPassword, totp: totpIn(values) },
-    ...{ hasSession: found !== null, address: deps.addressOf(request) },
-  }
+  const account = accountOf('internal', username)
+  const source = await sourceOf(deps, request, account)
+  const hasSession = found !== null
+  const change = { username, password, newPassword, source, totp: totpIn(values), hasSession }
   const changed = await changePassword(deps, change)
   if (changed === null) return failure(WRONG, input)
   if (found !== null) {
@@ -233,6 +267,7 @@ async function answerPassword(
     const sessionUser = { id, name: user, roles: null, passwordMark }
     setSessionCookie(reply, await deps.sessions.open(sessionUser, found.session.protocol))
   }
+  await noteDevice(deps, reply, account, source)
   return success(true, input)
 }
 

@@ -10,7 +10,6 @@ import type { Sealer } from '../sealing.ts'
 import {
   CLIENTS_CATEGORY,
   DEFAULT_GRANTS,
-  DEFAULT_ROLES,
   type GivenClient,
   givenClient,
   type StoredClient,
@@ -61,7 +60,8 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
 
 /**
  * With a client that is new, or in the place of the one with its name, which keeps what is not
- * given; an empty date or null takes one away. Without a key a new client gets one.
+ * given; an empty date or null takes one away. A new client without a key gets one; without roles
+ * it gets none, so that a role is never given by leaving a field out.
  */
 export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
@@ -126,7 +126,7 @@ function merged(
   change: ClientChange,
 ): StoredClient {
   const { nowMs, by, sealer, timeZone } = change
-  const { name, roles = old?.roles ?? [...DEFAULT_ROLES], grants = old?.grants } = asked
+  const { name, roles = old?.roles ?? [], grants = old?.grants } = asked
   const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
   const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
   if (from !== undefined && to !== undefined && from >= to) {

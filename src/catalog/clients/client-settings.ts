@@ -10,8 +10,7 @@ export const CLIENTS_CATEGORY = 'shared_secret'
 export const CLIENT_GRANTS = ['client_credentials', 'password', 'refresh_token'] as const
 export type ClientGrant = (typeof CLIENT_GRANTS)[number]
 
-/** Of clients that say nothing else: what clients of the existing system may. */
-export const DEFAULT_ROLES: readonly string[] = ['admin']
+/** Of clients for which no other grant is set. */
 export const DEFAULT_GRANTS: readonly ClientGrant[] = ['client_credentials']
 
 /** A name is the id of a client, stands in logs, and is the same text where it is form-encoded. */

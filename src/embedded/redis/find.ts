@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { systemEnvironment } from '../../config/child-environment.ts'
 
 const run = promisify(execFile)
 
@@ -95,11 +96,16 @@ async function accept(
   return enough ? { ...program, version } : `${place}: version ${version || 'unknown'}`
 }
 
-/** Spawn options for a program; an unpacked one needs to be told where its libraries are. */
+/**
+ * Spawn options for a program, without what is secret to this process; an unpacked one needs to be
+ * told where its libraries are.
+ */
 export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
-  env?: NodeJS.ProcessEnv
+  env: NodeJS.ProcessEnv
 } {
-  return program.libraryPath === undefined ? {} : { env: { LD_LIBRARY_PATH: program.libraryPath } }
+  const { libraryPath } = program
+  const libraries = libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath }
+  return { env: { ...systemEnvironment(), ...libraries } }
 }
 
 function firstLine(error: unknown): string {

@@ -29,7 +29,7 @@ const POLL_MS = 10
 export function spawnRedis(
   command: string,
   args: readonly string[],
-  environment: { env?: NodeJS.ProcessEnv },
+  environment: { env: NodeJS.ProcessEnv },
 ): RedisChild {
   // A process group of its own: Ctrl-C in a terminal reaches the whole group of the owner, and
   // Redis has to stay until the owner has drained.

@@ -73,15 +73,3 @@ const UNAVAILABLE: Verdict = {
 function refusal(cause: AccessCause, why: string, peer: Peer | null = null): Verdict {
   return { isAdmitted: false, cause, peer, problem: { resultCode: resultCode.unknownPeer, why } }
 }
-
-const DNS = 'DNS:'
-/** Names with anything else are quoted there, and could pass for several. */
-const PLAIN_NAME = /^[A-Za-z0-9.-]+$/
-
-/** The DNS names in a certificate's `subjectaltname`, as Node gives it; in lower case. */
-export function dnsNames(subjectAltName: string | undefined): string[] {
-  return (subjectAltName ?? '')
-    .split(', ')
-    .filter((entry) => entry.startsWith(DNS) && PLAIN_NAME.test(entry.slice(DNS.length)))
-    .map((entry) => entry.slice(DNS.length).toLowerCase())
-}

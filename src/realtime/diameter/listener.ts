@@ -3,17 +3,19 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Config } from '../../config/schema.ts'
-import { KEY_EXPOSED } from '../../runtime/tls-files.ts'
+import { secureContext } from '../../runtime/tls-files.ts'
+import type { TlsMetrics } from '../../runtime/tls-metrics.ts'
+import { followTls, startTls } from '../../runtime/tls-reload.ts'
+import { dnsNames } from '../certificate-names.ts'
 import { connectionsBeside } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
-import { dnsNames } from './access.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
 import type { Surroundings } from './surroundings.ts'
-import { readTlsFiles } from './tls-files.ts'
 
 export interface ListenerOptions {
   readonly settings: Pick<Config['diameter'], 'host' | 'port' | 'connectionsMax' | 'tls'>
   readonly around: Surroundings
+  readonly tlsMetrics: TlsMetrics
 }
 
 export interface Listener {
@@ -41,7 +43,8 @@ const LOOKS = 8
 const LOOK_MS = { min: 10, max: 1000 } as const
 
 /** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
-export async function startListener({ settings, around }: ListenerOptions): Promise<Listener> {
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { settings, around } = options
   const { host, tls } = settings
   const crowd = createCrowd(connectionsBeside(settings.connectionsMax), around)
   const servers: Server[] = []
@@ -51,7 +54,7 @@ export async function startListener({ settings, around }: ListenerOptions): Prom
     return listen(server, { host, port }, around)
   }
   try {
-    const tlsServer = tls.enabled ? createTls(settings, around, crowd.take) : null
+    const tlsServer = tls.enabled ? createTls(options, crowd.take) : null
     const plain = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       crowd.take(socket, null)
     })
@@ -66,21 +69,16 @@ export async function startListener({ settings, around }: ListenerOptions): Prom
 
 type Take = (socket: Socket, certificateNames: readonly string[] | null) => void
 
-function createTls(
-  { tls }: ListenerOptions['settings'],
-  { settings, log }: Surroundings,
-  take: Take,
-): Server {
-  const { cert, key, ca, isKeyExposed } = readTlsFiles(tls)
-  if (isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
-  const mustShow = ca !== undefined
+function createTls(options: ListenerOptions, take: Take): Server {
+  const { settings, log } = options.around
+  const { tls } = options.settings
+  const listener = { section: 'diameter.tls', settings: tls, log, metrics: options.tlsMetrics }
+  const files = startTls(listener)
+  const mustShow = files.ca !== undefined
   const server = createTlsServer({
-    cert,
-    key,
-    ...(mustShow ? { ca } : {}),
+    ...secureContext(files, tls),
     requestCert: mustShow,
     rejectUnauthorized: mustShow,
-    minVersion: 'TLSv1.2',
     handshakeTimeout: settings.capabilitiesTimeoutMs,
     allowHalfOpen: true,
     noDelay: true,
@@ -93,6 +91,7 @@ function createTls(
     log.warn({ address: socket.remoteAddress, why }, 'a Diameter peer is refused by TLS')
     socket.destroy()
   })
+  followTls(server, listener, files)
   return server
 }
 

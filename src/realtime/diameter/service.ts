@@ -25,7 +25,7 @@ import type { DiameterConnection } from './surroundings.ts'
 export interface DiameterServiceOptions {
   readonly config: Pick<Config, 'diameter'>
   readonly log: Logger
-  readonly metrics: Pick<Metrics, 'diameter' | 'refused'>
+  readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
   readonly peers: PeersNow
   readonly dialects: Dialects

@@ -17,7 +17,7 @@ import type { DiameterConnection, OnRequest, Surroundings } from './surroundings
 export interface DiameterOptions {
   readonly config: Pick<Config, 'diameter'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  readonly metrics: Pick<Metrics, 'diameter' | 'refused'>
+  readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
   readonly identity: WireIdentity
   readonly peers: PeersNow
@@ -77,7 +77,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   }
   let listener: Listener
   try {
-    listener = await startListener({ settings, around })
+    listener = await startListener({ settings, around, tlsMetrics: metrics.tls })
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error
     // Somebody tries the node on a machine that has a Diameter node already: HTTP is of use to him.

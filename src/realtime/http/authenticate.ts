@@ -1,4 +1,4 @@
-/** Who sends a request, and whether it may: keys, addresses and rates of network elements. */
+/** Who sends a request, and whether it may: keys, certificates, addresses, rates of peers. */
 import type { Peer, Peers } from '../../catalog/peers.ts'
 import type { Callers } from './callers.ts'
 import {
@@ -13,6 +13,12 @@ import { type Refusal, refusal } from './refusal.ts'
 
 /** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
 export type PeersNow = () => Pick<Peers, 'byKey'> | null
+
+/** Likewise, of certificates. */
+export type CertificatesNow = () => Pick<Peers, 'byCertificate'> | null
+
+/** What is known of the connection. */
+export type Connection = Pick<Exchange, 'remoteAddress' | 'certificateNames'>
 
 export type Credentials = Pick<Head, 'authorization' | 'apiKey'>
 
@@ -44,7 +50,7 @@ export interface Undecided {
 }
 
 export interface Authenticator {
-  authenticate(head: Head, exchange: Pick<Exchange, 'remoteAddress'>): Verdict | Undecided
+  authenticate(head: Head, exchange: Connection): Verdict | Undecided
   /** `body`: null unless it is needed. Never rejects. */
   decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<Verdict>
 }
@@ -52,6 +58,8 @@ export interface Authenticator {
 export interface AuthenticatorOptions {
   /** Asked in this order, until one knows the peer. */
   readonly checks: readonly CredentialCheck[]
+  /** Whose certificates those of clients are. */
+  readonly certificates: CertificatesNow
   /** Whether nobody gets in without credentials. */
   readonly mustAuthenticate: boolean
   /** Whether who has none must have asked for this machine, by its address or as `localhost`. */
@@ -63,8 +71,9 @@ export interface AuthenticatorOptions {
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { checks, mustAuthenticate, isForThisMachine, rateLimits, callers } = options
+  const holderOf = createHolderOf(options.certificates)
 
-  const admit = (peer: Peer, exchange: Pick<Exchange, 'remoteAddress'>): Verdict => {
+  const admit = (peer: Peer, exchange: Connection): Verdict => {
     const { name, requestsPerSecond } = peer
     if (!peer.allows(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
@@ -74,11 +83,22 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { refused: 0, peer, overRate: { refused: 429, ...overRate } }
   }
 
+  /** Who has neither a key nor a token nor a signature. */
+  const admitHolder = (head: Head, exchange: Connection): Verdict | null => {
+    const holder = holderOf(exchange.certificateNames())
+    if (holder === 'none' || holder === 'nobody') return null
+    // A browser shows a certificate for any page that sends something here.
+    if (head.isBrowser) return BROWSER
+    return holder === 'unavailable' ? UNAVAILABLE : admit(holder, exchange)
+  }
+
   return {
     authenticate(head, exchange) {
       if (head.authorization === null && head.apiKey === null) {
         const stranger = head.query === '' ? null : signedOrNull(head)
         if (stranger !== null) return stranger
+        const holder = admitHolder(head, exchange)
+        if (holder !== null) return holder
         if (mustAuthenticate) return mayHaveParameters(head) ? MAY_BE_SIGNED : NOT_AUTHENTICATED
         // A page that somebody has open on this machine reaches loopback too.
         if (head.isBrowser) return BROWSER
@@ -89,7 +109,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       for (const check of checks) {
         const found = check(head)
         if (found === 'unavailable') isUnavailable = true
-        else if (found !== 'none' && found !== 'invalid') return admit(found, exchange)
+        else if (found !== 'none' && found !== 'invalid') {
+          const isAnothers = !mayShow(found, holderOf(exchange.certificateNames()))
+          return isAnothers ? { ...BAD_CERTIFICATE, peer: found.name } : admit(found, exchange)
+        }
       }
       if (isUnavailable) return UNAVAILABLE
       if (head.apiKey !== null) return BAD_KEY
@@ -111,6 +134,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return 'refused' in found ? found : { refused: 0, peer: found, overRate: null }
     },
   }
+}
+
+/** `none`: no certificate; `nobody`: one that is not that of a peer, or of several. */
+type Holder = Peer | 'none' | 'nobody' | 'unavailable'
+
+function createHolderOf(certificates: CertificatesNow) {
+  return (names: readonly string[] | null): Holder => {
+    if (names === null) return 'none'
+    const peers = certificates()
+    return peers === null ? 'unavailable' : (peers.byCertificate(names) ?? 'nobody')
+  }
+}
+
+/** Whether who has the key of a peer may have this certificate. */
+function mayShow(peer: Peer, holder: Holder): boolean {
+  if (holder === 'none') return true
+  if (typeof holder === 'object') return holder.name === peer.name
+  return holder === 'nobody' && peer.certificateNames.length === 0
 }
 
 /** Null: its query says nothing of who sends it. */
@@ -183,6 +224,7 @@ const SITE = refusal(
   'host',
   'is the name of a site, through which one must authenticate',
 )
+const BAD_CERTIFICATE = refusal(403, 'certificate', 'certificate', 'is not that of this key')
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
 
 const HAS_TOKEN: Undecided = {

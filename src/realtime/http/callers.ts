@@ -211,6 +211,7 @@ function peerOf(client: string): Peer {
     requestsPerSecond: 0,
     burst: 0,
     fileTypes: null,
+    certificateNames: [],
     diameter: null,
   }
 }

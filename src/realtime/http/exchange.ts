@@ -23,6 +23,8 @@ export interface Exchange {
    * shortest form. Empty if the client has gone.
    */
   remoteAddress(): string
+  /** Names in the certificate of the client, in lower case; null if it has shown none. */
+  certificateNames(): readonly string[] | null
 }
 
 export interface AnswerOptions {

@@ -52,4 +52,8 @@ export class HeldExchange implements Exchange {
   remoteAddress(): string {
     return this.#exchange.remoteAddress()
   }
+
+  certificateNames(): readonly string[] | null {
+    return this.#exchange.certificateNames()
+  }
 }

@@ -8,6 +8,7 @@ import {
   isCacheable,
   NO_STORE,
 } from './exchange.ts'
+import { addressOf, certificateNamesOf } from './javascript-certificates.ts'
 
 /** An exchange of Node's own server. */
 export class JavaScriptExchange implements Exchange {
@@ -64,10 +65,11 @@ export class JavaScriptExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    const address = this.#request.socket.remoteAddress ?? ''
-    if (address.startsWith(MAPPED) && address.includes('.')) return address.slice(MAPPED.length)
-    const zone = address.indexOf('%')
-    return zone < 0 ? address : address.slice(0, zone)
+    return addressOf(this.#request.socket)
+  }
+
+  certificateNames(): readonly string[] | null {
+    return certificateNamesOf(this.#request.socket)
   }
 
   answer(
@@ -92,9 +94,6 @@ export class JavaScriptExchange implements Exchange {
     response.writeHead(status, headers).end(text)
   }
 }
-
-/** In front of an IPv4 address that came over IPv6. */
-const MAPPED = '::ffff:'
 
 /** Node itself refuses two lengths, and a length beside an encoding. */
 export function readHead(request: IncomingMessage): Head {

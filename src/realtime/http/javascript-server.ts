@@ -4,11 +4,14 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { followDueAnswers } from '../../runtime/due-answers.ts'
 import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
+import { secureContext } from '../../runtime/tls-files.ts'
+import { followTls, startTls } from '../../runtime/tls-reload.ts'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
+import { refuseCertificates } from './javascript-certificates.ts'
 import { JavaScriptExchange, readHead } from './javascript-exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions, readTls } from './listening.ts'
+import { type HttpServer, ListenError, type ListenOptions, tlsListener } from './listening.ts'
 
 /** Milliseconds; what uWebSockets.js has built in. */
 const RECEIVE_MS = 10_000
@@ -62,10 +65,18 @@ function createPlainOrTls(options: ListenOptions): Server {
     // Refused with the other rules of framing, so that the connection ends as well.
     requireHostHeader: false,
   }
-  if (options.tls === null) return createServer(limits)
-  const { cert, key } = readTls(options.tls, options)
-  const minVersion = 'TLSv1.2'
-  return createTlsServer({ ...limits, cert, key, minVersion, handshakeTimeout: RECEIVE_MS })
+  const { tls } = options
+  if (tls === null) return createServer(limits)
+  const listener = tlsListener(tls, options)
+  const files = startTls(listener)
+  const server = createTlsServer({
+    ...{ ...limits, ...secureContext(files, tls), handshakeTimeout: RECEIVE_MS },
+    requestCert: files.ca !== undefined,
+    rejectUnauthorized: files.ca !== undefined && tls.clientCertificates === 'required',
+  })
+  if (files.ca !== undefined) refuseCertificates(server, options)
+  followTls(server, listener, files)
+  return server
 }
 
 function answerRequests(server: Server, endpoints: Endpoints): void {

@@ -1,11 +1,8 @@
 /** What both servers are told and give. */
 import type { Logger } from '../../runtime/log.ts'
-import {
-  KEY_EXPOSED,
-  type KeyPair,
-  type KeyPairFiles,
-  readKeyPair,
-} from '../../runtime/tls-files.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { TlsSettings } from '../../runtime/tls-files.ts'
+import type { TlsListener } from '../../runtime/tls-reload.ts'
 import type { EncodeRefusal } from './refusals.ts'
 
 /** What event loops know of each other that listen on one port (`realtime.listeners`). */
@@ -16,6 +13,12 @@ export interface PortSharing {
   readonly firstDescriptor: number
 }
 
+/** `realtime.tls`, where it is enabled. */
+export interface HttpTls extends TlsSettings {
+  readonly clientCaFile: string
+  readonly clientCertificates: 'required' | 'optional'
+}
+
 export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
@@ -23,10 +26,11 @@ export interface ListenOptions {
   /** Null: the port is for this thread alone. */
   readonly sharing: PortSharing | null
   /** Null: without TLS. */
-  readonly tls: KeyPairFiles | null
+  readonly tls: HttpTls | null
   readonly connectionsMax: number
   readonly encodeRefusal: EncodeRefusal
-  readonly log: Pick<Logger, 'warn' | 'error'>
+  readonly metrics: Pick<Metrics, 'tls' | 'refused'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
 export interface HttpServer {
@@ -37,15 +41,13 @@ export interface HttpServer {
   close(): void
 }
 
-/** The files, checked. Throws `TlsFileError`. Warns once of a key that everybody may read. */
-export function readTls(
-  tls: KeyPairFiles,
-  { log, sharing }: Pick<ListenOptions, 'log' | 'sharing'>,
-): KeyPair {
-  const pair = readKeyPair('realtime.tls', tls)
-  const isFirst = sharing === null || sharing.isFirst
-  if (isFirst && pair.isKeyExposed) log.warn({ file: tls.keyFile }, KEY_EXPOSED)
-  return pair
+/** Of several event loops the first one tells what becomes of the files. */
+export function tlsListener(
+  settings: HttpTls,
+  { log, metrics, sharing }: Pick<ListenOptions, 'log' | 'metrics' | 'sharing'>,
+): TlsListener {
+  const isSilent = sharing !== null && !sharing.isFirst
+  return { section: 'realtime.tls', settings, log, metrics: metrics.tls, isSilent }
 }
 
 /** The address cannot be listened on; the message says why. */

@@ -82,6 +82,11 @@ export class NativeExchange implements Exchange {
     return addressText(new Uint8Array(this.#response.getRemoteAddress()))
   }
 
+  /** The library does not tell: with certificates of clients HTTP is served in JavaScript. */
+  certificateNames(): null {
+    return null
+  }
+
   answer(
     status: HttpStatus,
     contentType: string,

@@ -1,14 +1,12 @@
-import type { HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import type { HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
 import type { Head } from './exchange.ts'
-import { type HttpServer, ListenError, type ListenOptions, readTls } from './listening.ts'
+import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { NativeExchange, readHead } from './native-exchange.ts'
+import { type App, createApps } from './native-tls.ts'
 
 export type Uws = typeof import('uWebSockets.js')
-
-/** `close` is not in the library's types. */
-type App = TemplatedApp & { close(): void }
 
 /**
  * The server of uWebSockets.js. Its own limits (docs/OPERATING.md): a connection that has sent half
@@ -20,11 +18,11 @@ export async function startNativeServer(
   options: ListenOptions,
   endpoints: Endpoints,
 ): Promise<HttpServer> {
-  const app = createApp(uws, options)
-  addRoutes(app, endpoints)
+  const apps = createApps(uws, options, (app) => addRoutes(app, endpoints))
+  const app = apps.first
   const first = await listenFirst(uws, app, options)
   if (first === false) {
-    app.close()
+    apps.close()
     throw new ListenError(options, 'the port is in use, or the system does not allow it')
   }
   const port = uws.us_socket_local_port(first)
@@ -38,17 +36,9 @@ export async function startNativeServer(
     stop,
     close() {
       stop()
-      app.close()
+      apps.close()
     },
   }
-}
-
-/** The library reads the files itself, and does not say what is wrong: so they are checked. */
-function createApp(uws: Uws, options: ListenOptions): App {
-  const { tls } = options
-  if (tls === null) return uws.App() as App
-  readTls(tls, options)
-  return uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as App
 }
 
 function addRoutes(app: App, endpoints: Endpoints): void {

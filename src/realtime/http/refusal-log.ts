@@ -17,7 +17,9 @@ export type RefusalLog = (refused: RefusedRequest) => void
 /**
  * Who came with credentials and may not charge; others are probes, or merely early, and counted.
  */
-const LOGGED: ReadonlySet<RefusalCause> = new Set(['credentials', 'address', 'role', 'file_type'])
+const LOGGED: ReadonlySet<RefusalCause> = new Set([
+  ...(['credentials', 'certificate', 'address', 'role', 'file_type'] as const),
+])
 
 /** The same address, cause and peer have one line in this time, with the number of the others. */
 const QUIET_MS = 60_000

@@ -1,21 +1,32 @@
+import { nativeTlsProblem } from '../../config/tls.ts'
 import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
 import { startJavaScriptServer } from './javascript-server.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { startNativeServer, type Uws } from './native-server.ts'
 
 export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
-  /** `auto`: native where there is a binary for this Node, else JavaScript. */
+  /** `auto`: native where there is a binary for this Node that can serve `tls`, else JavaScript. */
   readonly httpServer: 'auto' | 'native' | 'javascript'
+  readonly metrics: ListenOptions['metrics']
+  readonly log: ListenOptions['log']
 }
 
 /** Listens for charge requests. Throws `ListenError`, `TlsFileError`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const endpoints = createEndpoints(options)
-  const uws = options.httpServer === 'javascript' ? null : await loadNative()
+  const { tls } = options
+  const why = tls === null ? null : nativeTlsProblem(tls)
+  const isNative = options.httpServer !== 'javascript' && why === null
+  const uws = isNative ? await loadNative() : null
   const lonely = options.sharing === null ? null : whyNotShared(uws)
   if (lonely !== null) throw new ListenError(options, `realtime.listeners must be 1: ${lonely}`)
   if (uws !== null) return startNativeServer(uws, options, endpoints)
   if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
+  if (why !== null) {
+    if (options.httpServer === 'native') throw new ListenError(options, `uWebSockets.js: ${why}`)
+    options.log.info({ why }, 'uWebSockets.js cannot serve this TLS: HTTP is in JavaScript')
+    return startJavaScriptServer(options, endpoints)
+  }
   const node = process.versions.node
   if (options.httpServer === 'native') {
     throw new ListenError(options, `uWebSockets.js has no binary for Node ${node} on this system`)

@@ -54,6 +54,7 @@ export interface WorldParts {
   readonly protocols?: Partial<LoginProtocols>
   readonly dataDir?: string
   readonly addressOf?: () => string
+  readonly trustedProxies?: readonly string[]
 }
 
 export interface AuthStores {
@@ -123,7 +124,8 @@ function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {
   }
   const sessions = createSessions(deps)
   const users = createUsers(deps)
-  const server = createServer(CONFIG.admin, log)
+  const { trustedProxies = [] } = parts
+  const server = createServer({ ...CONFIG.admin, trustedProxies }, log)
   const others = { password: [], redirect: [], options: async () => [], ...protocols }
   const { addressOf } = parts
   const sealer = createSealer('a key of the tests')

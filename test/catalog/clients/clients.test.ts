@@ -39,7 +39,7 @@ describe('a new client', () => {
     expect(JSON.stringify(list)).not.toContain(secret)
     const client = compiled(list).byName('crm', NOW_MS)
     const digest = createHash('sha256').update('ab'.repeat(16)).digest()
-    expect(client).toMatchObject({ roles: ['admin'], grants: ['client_credentials'] })
+    expect(client).toMatchObject({ roles: [], grants: ['client_credentials'] })
     expect(client?.keySha256).toEqual(digest)
   })
 
@@ -129,7 +129,7 @@ describe('a new key', () => {
     const before = compiled(list)
     const after = compiled(rotated.list)
     expect(after.byName('a', NOW_MS)?.fingerprint).not.toBe(before.byName('a', NOW_MS)?.fingerprint)
-    expect(after.signers(NOW_MS)).toEqual([{ name: 'a', key: rotated.secret, roles: ['admin'] }])
+    expect(after.signers(NOW_MS)).toEqual([{ name: 'a', key: rotated.secret, roles: [] }])
     expect(() => withNewKey(list, 'b', change)).toThrow('there is no client b')
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { dnsNames } from '../../../src/realtime/certificate-names.ts'
 import { find, uint32Of } from '../../../src/realtime/codecs/diameter-wire/message.ts'
-import { dnsNames } from '../../../src/realtime/diameter/access.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { nodeOf, storedPeer } from './node-of.ts'

@@ -10,6 +10,8 @@ export interface Authority {
   readonly caFile: string
   /** Gives the files of a certificate with these DNS names. */
   issue(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
+  /** The same with a key of RSA. */
+  issueRsa(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
 }
 
 /** In a folder of its own below that of temporary files. */
@@ -24,24 +26,26 @@ export function createAuthority(): Authority {
     ...['req', '-x509', ...newKey, '-keyout', caKey, '-out', caFile],
     ...['-days', '3650', '-subj', '/CN=test authority'],
   )
+  const issueWith = (newKey: string[], name: string, dnsNames: string[]) => {
+    const [keyFile, request, certFile] = ['key', 'csr', 'pem'].map((end) =>
+      file(`${name}.${end}`),
+    ) as [string, string, string]
+    const extensions = file(`${name}.ext`)
+    const names = dnsNames.map((each) => `DNS:${each}`)
+    writeFileSync(extensions, names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`)
+    openssl(
+      ...['req', '-new', ...newKey, '-keyout', keyFile, '-out', request],
+      ...['-subj', `/CN=${name}`],
+    )
+    openssl(
+      ...['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial'],
+      ...['-days', '3650', '-extfile', extensions, '-out', certFile],
+    )
+    return { certFile, keyFile }
+  }
   return {
     caFile,
-    issue(name, ...dnsNames) {
-      const [keyFile, request, certFile] = ['key', 'csr', 'pem'].map((end) =>
-        file(`${name}.${end}`),
-      ) as [string, string, string]
-      const extensions = file(`${name}.ext`)
-      const names = dnsNames.map((each) => `DNS:${each}`)
-      writeFileSync(extensions, names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`)
-      openssl(
-        ...['req', '-new', ...newKey, '-keyout', keyFile, '-out', request],
-        ...['-subj', `/CN=${name}`],
-      )
-      openssl(
-        ...['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial'],
-        ...['-days', '3650', '-extfile', extensions, '-out', certFile],
-      )
-      return { certFile, keyFile }
-    },
+    issue: (name, ...dnsNames) => issueWith(newKey, name, dnsNames),
+    issueRsa: (name, ...dnsNames) => issueWith(['-newkey', 'rsa:2048', '-nodes'], name, dnsNames),
   }
 }

@@ -13,6 +13,7 @@ import {
 import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
 import type { RateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
+import type { TlsMetrics } from '../../../src/runtime/tls-metrics.ts'
 import { closePeers } from './raw-peer.ts'
 
 export const IDENTITY = { originHost: 'ocs.example.net', originRealm: 'example.net' }
@@ -55,7 +56,13 @@ export async function nodeOf(options: NodeOptions = {}) {
   const write = (level: Line['level']) => (fields: object, text: string) => {
     lines.push({ level, fields: { ...fields }, text })
   }
-  const metrics = createMetrics({ node: 'test', role: 'realtime' })
+  const counted = createMetrics({ node: 'test', role: 'realtime' })
+  const reloads: string[] = []
+  const tls: TlsMetrics = {
+    used: () => undefined,
+    reloaded: (listener, result) => reloads.push(`${listener} ${result}`),
+  }
+  const metrics = { ...counted, tls }
   const requests: Buffer[] = []
   let stored: Peers | null = peers === null ? null : compilePeers(peers)
   const answer = (connection: DiameterConnection, bytes: Buffer) => {
@@ -93,7 +100,7 @@ export async function nodeOf(options: NodeOptions = {}) {
   const setPeers = (now: readonly object[] | null) => {
     stored = now === null ? null : compilePeers(now)
   }
-  return { node, port: node.port, lines, requests, figures, setPeers }
+  return { node, port: node.port, lines, requests, reloads, figures, setPeers }
 }
 
 /** A stored peer. */

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readTlsFiles } from '../../../src/realtime/diameter/tls-files.ts'
+import { readTlsFiles } from '../../../src/runtime/tls-files.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { type Authority, createAuthority, HAS_OPENSSL } from './certificates.ts'
 import { nodeOf } from './node-of.ts'
@@ -17,6 +17,9 @@ import {
   resultOf,
 } from './raw-peer.ts'
 
+/** The default versions and cipher suites. */
+const LIMITS = { minVersion: 'TLSv1.2', ciphers: [] } as const
+
 describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
   let authority: Authority
   let server: { certFile: string; keyFile: string }
@@ -29,7 +32,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     nodeOf({
       settings: {
         capabilitiesTimeoutMs: 300,
-        tls: { enabled: true, only, port: 0, ...server, clientCaFile },
+        tls: { ...LIMITS, enabled: true, only, port: 0, ...server, clientCaFile },
       },
     })
 
@@ -125,7 +128,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     const { node } = await nodeOf({
       settings: {
         answerTimeoutMs: 100,
-        tls: { enabled: true, only: false, port: 0, ...server, clientCaFile: '' },
+        tls: { ...LIMITS, enabled: true, only: false, port: 0, ...server, clientCaFile: '' },
       },
     })
     const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
@@ -136,9 +139,9 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
 
   it('files that are of no use are named, without what is in them', () => {
     const other = authority.issue('other', 'other.test')
-    const good = { ...server, clientCaFile: authority.caFile }
-    expect(readTlsFiles(good).ca).toHaveLength(1)
-    expect(readTlsFiles({ ...good, clientCaFile: '' }).ca).toBeUndefined()
+    const good = { ...LIMITS, ...server, clientCaFile: authority.caFile }
+    expect(readTlsFiles('diameter.tls', good).ca).toHaveLength(1)
+    expect(readTlsFiles('diameter.tls', { ...good, clientCaFile: '' }).ca).toBeUndefined()
     const nonsense = `${server.certFile}.nonsense`
     writeFileSync(nonsense, 'SECRET')
     const cut = `${server.certFile}.cut`
@@ -159,7 +162,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
       ],
     ]
     for (const [change, text] of rows) {
-      expect(() => readTlsFiles({ ...good, ...change })).toThrow(text)
+      expect(() => readTlsFiles('diameter.tls', { ...good, ...change })).toThrow(text)
     }
   })
 })

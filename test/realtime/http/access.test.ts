@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/peers.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { accessOf, KINDS, serverOf } from './server-of.ts'
+import { accessOf, KINDS, serverOf, UNCOUNTED } from './server-of.ts'
 import { openSocket } from './socket.ts'
 
 const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
@@ -12,6 +12,7 @@ const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   requestsPerSecond: 0,
   burst: 0,
   fileTypes: null,
+  certificateNames: [],
   diameter: null,
   ...more,
 })
@@ -86,7 +87,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
       destination: { write: (line) => lines.push(line) },
     })
     const counted: unknown[][] = []
-    const metrics = { refused: (...what: unknown[]) => counted.push(what) }
+    const metrics = { tls: UNCOUNTED, refused: (...what: unknown[]) => counted.push(what) }
     const stranger = { key: peerOf('PGW', { allows: () => false }) }
     const authenticator = accessOf({ byKey: stranger })
     const { port } = await serverOf(kind, { authenticator, log, metrics })
@@ -336,7 +337,10 @@ describe('several ways to authenticate', () => {
     })
     const authenticator = accessOf({ byKey }, checks)
     const head = headOf({ authorization: 'Bearer x' })
-    const { refused } = authenticator.authenticate(head, { remoteAddress: () => '127.0.0.1' })
+    const { refused } = authenticator.authenticate(head, {
+      remoteAddress: () => '127.0.0.1',
+      certificateNames: () => null,
+    })
     return { refused, asked }
   }
 

@@ -10,10 +10,11 @@ import {
   createKeyCheck,
 } from '../../../src/realtime/http/authenticate.ts'
 import { type Callers, createCallers } from '../../../src/realtime/http/callers.ts'
-import type { HttpServer } from '../../../src/realtime/http/listening.ts'
+import type { HttpServer, HttpTls } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
+import type { TlsMetrics } from '../../../src/runtime/tls-metrics.ts'
 import { jsonCodec } from '../codecs/settings.ts'
 
 export const KINDS = ['native', 'javascript'] as const
@@ -66,6 +67,8 @@ export const dialects: Dialects = {
 
 export interface AccessOptions {
   readonly byKey?: Readonly<Record<string, Peer>>
+  /** By the name in a certificate. */
+  readonly byCertificate?: Readonly<Record<string, Peer>>
   readonly mustAuthenticate?: boolean
   readonly isForThisMachine?: boolean
   /** False: the peers were never read. */
@@ -75,7 +78,7 @@ export interface AccessOptions {
 }
 
 /** No client was ever read. */
-const NO_CALLERS = createCallers({
+export const NO_CALLERS = createCallers({
   now: () => null,
   open: async () => Promise.reject(new Error('nothing is to be opened')),
   clock: { nowMs: () => 0 },
@@ -85,17 +88,42 @@ const NO_CALLERS = createCallers({
 
 /** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
 export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
-  const { byKey = {}, mustAuthenticate = false, areKnown = true, elapsedMs = () => 0 } = options
+  const {
+    byKey = {},
+    byCertificate = {},
+    mustAuthenticate = false,
+    areKnown = true,
+    elapsedMs = () => 0,
+  } = options
   const { isForThisMachine = true, callers = NO_CALLERS } = options
   const known = new Map(Object.entries(byKey))
-  const peers = { byKey: (key: string) => known.get(key) ?? null }
+  const peers = {
+    byKey: (key: string) => known.get(key) ?? null,
+    byCertificate: ([name = '']: readonly string[]) => byCertificate[name] ?? null,
+  }
   return createAuthenticator({
+    certificates: () => (areKnown ? peers : null),
     checks: checks ?? [createKeyCheck(() => (areKnown ? peers : null))],
     mustAuthenticate,
     isForThisMachine,
     rateLimits: createRateLimits(elapsedMs),
     callers,
   })
+}
+
+/** Certificates that nobody counts. */
+export const UNCOUNTED: TlsMetrics = { used: () => undefined, reloaded: () => undefined }
+
+/** `realtime.tls` with these files. */
+export function tlsOf(
+  files: { certFile: string; keyFile: string },
+  more: Partial<HttpTls> = {},
+): HttpTls {
+  return {
+    ...{ minVersion: 'TLSv1.2', ciphers: [], clientCaFile: '', clientCertificates: 'required' },
+    ...files,
+    ...more,
+  }
 }
 
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
@@ -125,7 +153,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
       setImmediate(() => answer('granted', `{"size":${text.length}}`))
     },
     encodeRefusal: jsonCodec.encodeRefusal,
-    metrics: { refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
+    metrics: { tls: UNCOUNTED, refused: (peer, cause) => refused.push(`${peer} ${cause}`) },
     isReady: () => true,
     ...options,
   })

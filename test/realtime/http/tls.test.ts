@@ -3,20 +3,21 @@ import { Agent, request } from 'node:https'
 import { connect } from 'node:tls'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { nextDescriptor } from '../../../src/realtime/descriptors.ts'
+import type { HttpTls } from '../../../src/realtime/http/listening.ts'
 import { TlsFileError } from '../../../src/runtime/tls-files.ts'
 import { type Authority, createAuthority, HAS_OPENSSL } from '../diameter/certificates.ts'
-import { KINDS, serverOf } from './server-of.ts'
+import { KINDS, serverOf, tlsOf } from './server-of.ts'
 import { openSocket, post } from './socket.ts'
 
 type Files = { certFile: string; keyFile: string }
 
 describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
   let authority: Authority
-  let tls: Files
+  let tls: HttpTls
   let ca: string
   beforeAll(() => {
     authority = createAuthority()
-    tls = authority.issue('node', 'localhost')
+    tls = tlsOf(authority.issue('node', 'localhost'))
     ca = readFileSync(authority.caFile, 'utf8')
   })
 

@@ -48,10 +48,11 @@ const MUST_CHANGE = 'The user has to log in and change the password first'
 const MUST_ENROL = 'The user has to log in and set up a second factor first'
 
 /** The password comes from the request itself: the library refuses some that users may have. */
-async function findUser({ deps, asked, grant }: TokenRequest): Promise<TokenUser> {
+async function findUser({ deps, asked, grant, client }: TokenRequest): Promise<TokenUser> {
   const username = asked.text('username') ?? ''
-  const password = asked.text('password') ?? ''
-  const found = await deps.verifyUser(username, password, asked.text('totp'), asked.address)
+  const { address } = asked
+  const from = { client: client?.name ?? '', address, totp: asked.text('totp') }
+  const found = await deps.verifyUser(username, asked.text('password') ?? '', from)
   if (found === null) throw refusedUser(WRONG_PASSWORD)
   if ('retryAfterS' in found) {
     throw tooManyRequests('Too many wrong passwords: wait', found.retryAfterS * 1000)

@@ -4,6 +4,7 @@ import type { Setting } from '../../../catalog/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'
+import type { RefusalTrail } from '../refusal-trail.ts'
 
 export interface VerifiedUser {
   readonly id: string
@@ -19,8 +20,13 @@ export interface VerifiedUser {
 export type VerifyUser = (
   username: string,
   password: string,
-  totp: string | null,
-  address: string,
+  /** The client has proved who it is. */
+  from: {
+    readonly client: string
+    readonly address: string
+    /** Code of the second factor. */
+    readonly totp: string | null
+  },
 ) => Promise<VerifiedUser | null | { readonly retryAfterS: number } | { readonly refused: string }>
 
 export interface OAuthDeps extends AuthDeps {
@@ -29,4 +35,5 @@ export interface OAuthDeps extends AuthDeps {
   readonly tokens: Tokens
   readonly users: UserCheck
   readonly verifyUser: VerifyUser
+  readonly refusals: RefusalTrail
 }

@@ -4,10 +4,10 @@ import { SECURITY } from '../../../catalog/security-settings.ts'
 import { dateText } from '../../entities/shown.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
-import { actorOf, countedName, record, tried } from '../login.ts'
+import { accountOf, actorOf, record, tried } from '../login.ts'
 import { totpIn, usernameIn } from '../login-fields.ts'
 import { AuthRefusal } from '../refusal.ts'
-import { bodyOf, success } from '../session-answers.ts'
+import { bodyOf, sourceOf, success } from '../session-answers.ts'
 import type { LoggedIn } from '../session-check.ts'
 import type { Route, RouteDeps } from '../session-routes.ts'
 import { enrolmentUri } from './codes.ts'
@@ -137,12 +137,9 @@ async function prove(
   code: string | null,
 ): Promise<void> {
   const text = given(code)
-  const attempt = {
-    username: user.name,
-    address: deps.addressOf(request),
-    countedAs: countedName(session.protocol, user.name),
-    reasonOf: () => 'wrong code',
-  }
+  const account = accountOf(session.protocol, user.name)
+  const source = await sourceOf(deps, request, account)
+  const attempt = { ...source, username: user.name, account, reasonOf: () => 'wrong_code' }
   const proof = await tried(deps, attempt, () => deps.factors.prove(user.id, text))
   if (proof === null) throw new AuthRefusal(WRONG_CODE)
 }

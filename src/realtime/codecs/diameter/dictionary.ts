@@ -1,9 +1,9 @@
 /**
  * The attribute-value pairs (AVPs) of Diameter: names, codes, vendors, types and named values.
- * They come from the package `diameter`, corrected and completed by what credit control needs
- * (supplement.ts), and are compiled once.
+ * They are extracted from the package `diameter` (scripts/diameter-dictionary.mjs), corrected and
+ * completed by what credit control needs (supplement.ts), and compiled once.
  */
-import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
 import { supplement } from './supplement.ts'
 
 /** As the package names them; texts and addresses of hosts are `OctetString`, too. */
@@ -50,9 +50,9 @@ export interface AvpEntry {
 const VENDORS_FIRST = [0, 10415]
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
-const { avps: packaged } = createRequire(import.meta.url)('diameter/dictionary.json') as {
-  avps: readonly AvpEntry[]
-}
+/** Same distance from src (development) and dist/src (built). */
+const FILE = new URL('../../../../config/diameter-dictionary.json', import.meta.url)
+const packaged: readonly AvpEntry[] = JSON.parse(readFileSync(FILE, 'utf8'))
 const { byCode, byKey } = compile(packaged, supplement)
 
 /** By its name, or by its code as a key has it: `263`, `0:263`, `10415:1016`. */

@@ -1,9 +1,9 @@
 /** The second factor: set up, asked for at the login, used once, guessed, lost. */
 import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
-import { createAttempts } from '../../../../src/admin/auth/attempts.ts'
 import { createPasswords } from '../../../../src/admin/auth/passwords.ts'
 import { createSessionCheck } from '../../../../src/admin/auth/session-check.ts'
+import { countersOf } from '../../../../src/admin/auth/session-routes.ts'
 import { createUserVerifier } from '../../../../src/admin/auth/verify-user.ts'
 import {
   type AuthWorld,
@@ -195,16 +195,19 @@ describe('a login with a second factor', () => {
     const change = { username: USER, password: PASSWORD, new_password: 'another good one' }
     const refused = await post(world, 'password', change)
     expect(refused.body.details).toEqual({ totp_required: true })
+    const from = { client: 'crm', address: '::1' }
     const verify = createUserVerifier({
       ...{ ...world.deps, sessions: world.sessions, users: world.users, factors: world.factors },
-      ...{ passwords: createPasswords(), attempts: createAttempts(world.deps) },
+      ...{ passwords: createPasswords(), ...countersOf({ ...world.deps, users: world.users }) },
       protocols: { password: [], redirect: [] },
     })
-    expect(await verify(USER, PASSWORD, null, '::1')).toMatchObject({
+    expect(await verify(USER, PASSWORD, { ...from, totp: null })).toMatchObject({
       refused: expect.stringContaining('totp is missing'),
     })
-    expect(await verify(USER, PASSWORD, '000000', '::1')).toBeNull()
-    expect(await verify(USER, PASSWORD, codes[0] ?? '', '::1')).toMatchObject({ name: USER })
+    expect(await verify(USER, PASSWORD, { ...from, totp: '000000' })).toBeNull()
+    expect(await verify(USER, PASSWORD, { ...from, totp: codes[0] ?? '' })).toMatchObject({
+      name: USER,
+    })
     const totp = codeNow(world, secret)
     expect((await post(world, 'password', { ...change, totp })).body.status).toBe(1)
   })

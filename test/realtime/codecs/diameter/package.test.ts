@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
+import type { AvpEntry } from '../../../../src/realtime/codecs/diameter/dictionary.ts'
 import { wireExamples } from '../../wire-examples.ts'
 
 /** The codec of the package `diameter`, which others wrote. */
@@ -7,6 +9,24 @@ interface PackageCodec {
   encodeMessage(message: unknown): Buffer
   decodeMessage(bytes: Buffer): { body: unknown }
 }
+
+interface Extraction {
+  DICTIONARY_FILE: string
+  extractDictionary(): string
+}
+
+describe('the dictionary of the product', () => {
+  it('is the one of the package, which only building and testing need', async () => {
+    const root = new URL('../../../../', import.meta.url)
+    const script = new URL('scripts/diameter-dictionary.mjs', root).href
+    const { DICTIONARY_FILE, extractDictionary }: Extraction = await import(script)
+    expect(readFileSync(new URL(DICTIONARY_FILE, root), 'utf8')).toBe(extractDictionary())
+    const entries: AvpEntry[] = JSON.parse(extractDictionary())
+    const { avps } = createRequire(import.meta.url)('diameter/dictionary.json')
+    expect(entries).toHaveLength(avps.length)
+    expect(avps).toMatchObject(entries)
+  })
+})
 
 describe('an answer in the shape of the package diameter', () => {
   it('is a message to that package, with the same AVPs', () => {

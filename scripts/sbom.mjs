@@ -1,0 +1,54 @@
+// Writes which packages production runs, as CycloneDX: node scripts/sbom.mjs [FILE]. Needs no network.
+// `npm sbom --omit dev` alone leaves out what development needs as well (yaml is one), so npm is given
+// a lock file without development, and what comes out is compared with it.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const NPM = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only']
+
+const readJson = (name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
+
+/** Both files of npm as they would be if nothing were needed for development. */
+function productionFiles() {
+  const { devDependencies: _, ...manifest } = readJson('package.json')
+  const lock = readJson('package-lock.json')
+  const { devDependencies: __, ...top } = lock.packages['']
+  const kept = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && !dev)
+  return { manifest, lock: { ...lock, packages: { '': top, ...Object.fromEntries(kept) } } }
+}
+
+/** The document. Throws if npm fails, or leaves a package out. */
+export function makeSbom() {
+  const { manifest, lock } = productionFiles()
+  const temporary = mkdtempSync(join(tmpdir(), 'tollgate-sbom-'))
+  // npm names the product by its folder.
+  const folder = join(temporary, manifest.name)
+  try {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
+    const options = { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }
+    const bom = JSON.parse(execFileSync('npm', NPM, options))
+    const listed = new Set(bom.components.map(({ name, version }) => `${name} ${version}`))
+    const missing = Object.entries(lock.packages).filter(([path, { version, optional, peer }]) => {
+      const name = path.replace(/^.*node_modules\//, '')
+      return path !== '' && !optional && !peer && !listed.has(`${name} ${version}`)
+    })
+    if (missing.length === 0) return bom
+    throw new Error(`npm sbom leaves out ${missing.map(([path]) => path).join(', ')}`)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const file = process.argv[2] ?? join(ROOT, 'dist/sbom.cdx.json')
+  const bom = makeSbom()
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(bom, null, 2)}\n`)
+  process.stdout.write(`${bom.components.length} packages: ${file}\n`)
+}

@@ -1,0 +1,178 @@
+/** Keeps the certificate of a listener that of its files, without a restart. */
+import { type FSWatcher, watch } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Server } from 'node:tls'
+import { weakCiphers } from '../config/tls.ts'
+import type { Logger } from './log.ts'
+import {
+  fingerprintOf,
+  namedFiles,
+  readTlsFiles,
+  secureContext,
+  TlsFileError,
+  type TlsFiles,
+  type TlsSettings,
+} from './tls-files.ts'
+import type { TlsMetrics } from './tls-metrics.ts'
+
+export interface TlsListener {
+  /** Where its settings are, as in `admin.tls`. */
+  readonly section: string
+  readonly settings: TlsSettings
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly metrics?: TlsMetrics | undefined
+  /** Whether another thread of this process tells and counts what becomes of the same files. */
+  readonly isSilent?: boolean
+}
+
+/** Puts files to use for new connections. Throws `TlsFileError` if that cannot be done. */
+export type UseTlsFiles = (files: TlsFiles) => void
+
+/** What is warned of where everybody may read a private key. */
+export const KEY_EXPOSED =
+  'everybody on this machine may read the private key: take that right away'
+const WEAK = 'cipher suites without forward secrecy or authenticated encryption are allowed'
+const KEPT = 'changed TLS files cannot be used: the certificate of before stays in use'
+
+/** Reads the files for the start of a listener. Throws `TlsFileError`. */
+export function startTls(listener: TlsListener): TlsFiles {
+  const { section, settings, log, isSilent = false } = listener
+  const files = readTlsFiles(section, settings)
+  const weak = weakCiphers(settings.ciphers)
+  if (weak.length > 0 && !isSilent) log.warn({ setting: `${section}.ciphers`, weak }, WEAK)
+  tellUsed(listener, files)
+  return files
+}
+
+function tellUsed({ section, settings, log, metrics, isSilent }: TlsListener, files: TlsFiles) {
+  if (isSilent === true) return
+  if (files.isKeyExposed) log.warn({ file: settings.keyFile }, KEY_EXPOSED)
+  metrics?.used(section, files.notAfterMs)
+}
+
+/** Has a server of Node follow its files for as long as it listens. */
+export function followTls(server: Server, listener: TlsListener, files: TlsFiles): void {
+  server.once('listening', () => {
+    const follower = new TlsFollower(listener, files, (changed) => {
+      server.setSecureContext(secureContext(changed, listener.settings))
+    })
+    server.once('close', () => follower.close())
+  })
+}
+
+/** Files that are replaced one after the other are looked at together. */
+const SETTLE_MS = 200
+/** Where the system does not tell of changes: network file systems, targets of links. */
+const POLL_MS = 10_000
+
+/** Follows the files from those in use until it is closed. */
+export class TlsFollower {
+  readonly #listener: TlsListener
+  readonly #use: UseTlsFiles
+  readonly #watchers: FSWatcher[]
+  readonly #polling: NodeJS.Timeout
+  #settling: NodeJS.Timeout | undefined
+  #looking: Promise<void> = Promise.resolve()
+  #isClosed = false
+  /** Fingerprint of what is in use. */
+  #used: string
+  /** Of what cannot be used, and whether that was said: files may be half written. */
+  #refused = ''
+  #isSaid = false
+
+  constructor(listener: TlsListener, used: TlsFiles, use: UseTlsFiles) {
+    this.#listener = listener
+    this.#use = use
+    this.#used = used.fingerprint
+    const folders = new Set(namedFiles(listener.settings).map((file) => dirname(file)))
+    // Folders, not files: a file that is replaced is another one.
+    this.#watchers = [...folders].flatMap((folder) => this.#watch(folder))
+    this.#polling = setInterval(() => this.#look(), POLL_MS)
+    this.#polling.unref()
+    // What has changed while nobody watched.
+    this.#lookSoon()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#polling)
+    clearTimeout(this.#settling)
+    for (const watcher of this.#watchers) watcher.close()
+  }
+
+  /** None if the system has no more watches: then there is the polling. */
+  #watch(folder: string): FSWatcher[] {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#lookSoon())
+      watcher.on('error', () => watcher.close())
+      return [watcher]
+    } catch {
+      return []
+    }
+  }
+
+  #lookSoon(): void {
+    if (this.#settling !== undefined || this.#isClosed) return
+    this.#settling = setTimeout(() => {
+      this.#settling = undefined
+      this.#look()
+    }, SETTLE_MS)
+    this.#settling.unref()
+  }
+
+  #look(): void {
+    this.#looking = this.#looking.then(() => this.#compare())
+  }
+
+  async #compare(): Promise<void> {
+    const seen = await this.#seen()
+    if (this.#isClosed) return
+    if (seen === this.#used) {
+      this.#refused = ''
+      return
+    }
+    const { section, settings, log, metrics, isSilent } = this.#listener
+    try {
+      const files = readTlsFiles(section, settings)
+      this.#use(files)
+      this.#used = files.fingerprint
+      this.#refused = ''
+      if (isSilent !== true) {
+        tellUsed(this.#listener, files)
+        metrics?.reloaded(section, 'ok')
+        const validTo = new Date(files.notAfterMs).toISOString()
+        log.info({ listener: section, validTo }, 'changed TLS files are in use')
+      }
+    } catch (error) {
+      this.#refuse(seen, error)
+    }
+  }
+
+  /** Digest of what the files have now, or why they cannot be read. */
+  async #seen(): Promise<string> {
+    try {
+      const files = namedFiles(this.#listener.settings)
+      return fingerprintOf(await Promise.all(files.map((file) => readFile(file))))
+    } catch (error) {
+      return String(error)
+    }
+  }
+
+  /** Said once, of what has not changed between two looks. */
+  #refuse(seen: string, error: unknown): void {
+    if (seen !== this.#refused) {
+      this.#refused = seen
+      this.#isSaid = false
+      this.#lookSoon()
+      return
+    }
+    if (this.#isSaid) return
+    this.#isSaid = true
+    const { section, log, metrics, isSilent } = this.#listener
+    if (isSilent === true) return
+    metrics?.reloaded(section, 'failed')
+    const why = error instanceof TlsFileError ? { problem: error.message } : { err: error }
+    log.warn({ listener: section, ...why }, KEPT)
+  }
+}

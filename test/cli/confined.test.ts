@@ -1,0 +1,82 @@
+/** What others of the machine can read of a running product, and what its processes know. */
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createProduct, type Product, type Started } from './product.ts'
+
+const KEY = 'a key that seals what is secret in the store'
+
+describe('a product that runs', () => {
+  let product: Product
+  let tollgate: Started
+
+  beforeAll(async () => {
+    product = createProduct()
+    // As an earlier release has made it.
+    mkdirSync(join(product.dataDir, 'logs'), { recursive: true })
+    chmodSync(product.dataDir, 0o755)
+    tollgate = await product.start({
+      TOLLGATE_ADMIN_OPEN_TO: 'nobody',
+      TOLLGATE_SECRETS_KEY: KEY,
+      AWS_SECRET_ACCESS_KEY: 'of somebody else',
+      TZ: 'Europe/Paris',
+      NODE_NO_WARNINGS: '1',
+    })
+  })
+  afterAll(() => product.close())
+
+  const modes = (folder: string): [path: string, mode: number][] =>
+    readdirSync(folder, { withFileTypes: true, recursive: true }).map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return [path.slice(product.dataDir.length + 1), statSync(path).mode & 0o777]
+    })
+
+  it('has files and folders that only its user, and its group, may read', () => {
+    expect(statSync(product.dataDir).mode & 0o777).toBe(0o750)
+    const found = modes(product.dataDir)
+    const paths = found.map(([path]) => path)
+    for (const path of [
+      'logs/admin.log',
+      'logs/tollgate.log',
+      'admin-password',
+      'redis-data',
+      'mongo',
+    ]) {
+      expect(paths).toContain(path)
+    }
+    expect(found.filter(([, mode]) => (mode & 0o027) !== 0)).toEqual([])
+    const modeOf = new Map(found)
+    expect(modeOf.get('admin-password')).toBe(0o600)
+    expect(modeOf.get('logs/admin.log')).toBe(0o640)
+    expect([modeOf.get('redis-data'), modeOf.get('mongo')]).toEqual([0o700, 0o700])
+  })
+
+  it.runIf(process.platform === 'linux')('tells its processes what they need', () => {
+    const environmentOf = (name: string) => {
+      const pid = tollgate.children().get(name)
+      const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      return new Map(text.split('\0').map((line) => line.split(/=(.*)/s, 2) as [string, string]))
+    }
+    for (const name of ['admin', 'realtime', 'mongo']) {
+      const environment = environmentOf(name)
+      expect(environment.get('TZ'), name).toBe('Europe/Paris')
+      expect(environment.get('PATH'), name).toBe(process.env['PATH'])
+      expect(environment.has('AWS_SECRET_ACCESS_KEY'), name).toBe(false)
+    }
+    for (const name of ['admin', 'realtime']) {
+      const environment = environmentOf(name)
+      expect(environment.get('TOLLGATE_SECRETS_KEY'), name).toBe(KEY)
+      expect(environment.get('NODE_NO_WARNINGS'), name).toBe('1')
+    }
+    expect(environmentOf('mongo').get('NODE_NO_WARNINGS')).toBe('1')
+    // Redis writes its title over what it was given: what is left has no secret.
+    for (const name of ['mongo', 'redis-server']) {
+      const environment = environmentOf(name)
+      expect(
+        [...environment.keys()].filter((key) => /^TOLLGATE_/.test(key)),
+        name,
+      ).toEqual([])
+      expect([...environment.values()], name).not.toContain(KEY)
+    }
+  })
+})
