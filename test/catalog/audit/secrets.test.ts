@@ -27,6 +27,7 @@ describe('secrets', () => {
     ['settings', { 'access-token': PLANTED, refresh_token_hash: PLANTED }],
     ['settings', { value: `plain:${PLANTED}` }],
     ['settings', { value: `v1:${'A'.repeat(38)}${PLANTED}` }],
+    ['settings', { value: `v2:0123abcd:${PLANTED}` }],
     ['settings', { list: [`-----BEGIN RSA PRIVATE KEY-----\n${PLANTED}`] }],
     ['settings', { [`plain:${PLANTED}`]: 1 }],
     ['peers', { name: 'a', keys: [{ sha256: PLANTED }], key: PLANTED }],
