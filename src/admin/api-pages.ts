@@ -51,13 +51,18 @@ function addPages(server: FastifyInstance, { fields, access, isKnown }: ApiPages
       const shown = isShown ? await fields.of(definition) : fieldsOf(definition, NOTHING_STORED)
       byCollection.set(definition.name, shown)
     }
-    return openApiDocument(DEFINITIONS, byCollection, INTERFACE_VERSION)
+    const baseUrl = `${request.protocol}://${request.host}`
+    return openApiDocument(DEFINITIONS, {
+      fields: byCollection,
+      version: INTERFACE_VERSION,
+      baseUrl,
+    })
   }
   server.get('/openapi.json', { config }, async (request, reply) => document(request, reply))
   server.get('/docs', { config }, async (request, reply) =>
     reply
       .header('content-security-policy', PAGE_POLICY)
       .type('text/html; charset=utf-8')
-      .send(apiPage(await document(request, reply), `${request.protocol}://${request.host}`)),
+      .send(apiPage(await document(request, reply))),
   )
 }

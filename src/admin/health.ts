@@ -43,7 +43,7 @@ type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
   const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
   const { access, catalogueAccess } = options
-  const config = { access }
+  const config = { access, inReserve: true } as const
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
     const [redisCheck, mongoCheck, ledgerCheck, catalogue] = await Promise.all([
@@ -60,11 +60,15 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
       .code(isReady ? 200 : 503)
       .send({ status: isReady ? 'ready' : 'unavailable', ...checks, catalogue })
   })
-  server.get('/health/catalogue', { config: { access: catalogueAccess } }, async (_, reply) => {
-    const figures = await readSkipped(redis).catch(() => null)
-    if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
-    return { status: stateOf(figures), skipped: figures.entities }
-  })
+  server.get(
+    '/health/catalogue',
+    { config: { ...config, access: catalogueAccess } },
+    async (_, reply) => {
+      const figures = await readSkipped(redis).catch(() => null)
+      if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
+      return { status: stateOf(figures), skipped: figures.entities }
+    },
+  )
 }
 
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'

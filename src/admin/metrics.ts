@@ -16,7 +16,7 @@ export interface MetricsRouteOptions {
 /** `/metrics`. Without Redis it gives the figures of this process alone. */
 export function addMetrics(server: FastifyInstance, options: MetricsRouteOptions): void {
   const { redis, metrics, log, access } = options
-  server.get('/metrics', { config: { access } }, async (_, reply) => {
+  server.get('/metrics', { config: { access, inReserve: true } }, async (_, reply) => {
     const own = await metrics.snapshot()
     const others = await readSnapshots(redis).catch((error: unknown) => {
       log.debug({ err: error }, 'figures of other processes cannot be read')

@@ -7,14 +7,23 @@ import { framingError, framingOf } from '../runtime/http-framing.ts'
 import { lingerAfterAnswers } from '../runtime/lingering.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { limitBodyTimes, stalledMsMax } from './body-times.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
+import { shareConnections } from './connections.ts'
 import { apiErrorOf, errorHandler } from './entities/answer.ts'
+import { readForwarded, trustedProxyCheck } from './forwarded.ts'
 import { AdminResponse } from './headers.ts'
 import { readAdminTls } from './listening.ts'
 
 export type ServerSettings = Pick<
   Config['admin'],
-  'tls' | 'trustedProxies' | 'connectionsMax' | 'requestTimeoutMs'
+  | 'tls'
+  | 'trustedProxies'
+  | 'connectionsMax'
+  | 'connectionsPerAddressMax'
+  | 'requestTimeoutMs'
+  | 'bodyTimeoutMs'
+  | 'bodyBytesPerSecondMin'
 >
 
 const BODY_BYTES_MAX = 256 * 1024
@@ -38,7 +47,8 @@ export function createServer(
   log: Pick<Logger, 'info' | 'warn' | 'error'>,
   metrics?: Pick<Metrics, 'tls'>,
 ): FastifyInstance {
-  const { trustedProxies, connectionsMax, requestTimeoutMs } = settings
+  const { trustedProxies, requestTimeoutMs } = settings
+  const isTrustedProxy = trustedProxyCheck(trustedProxies)
   const tls = readAdminTls(settings, log, metrics?.tls)
   const refusals = clientErrors(tls !== null)
   const common = {
@@ -47,7 +57,7 @@ export function createServer(
     forceCloseConnections: true,
     // It would be answered in another shape.
     return503OnClosing: false,
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    trustProxy: isTrustedProxy,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refusals.answer,
@@ -64,9 +74,11 @@ export function createServer(
   tls?.follow(server.server as unknown as TlsServer)
   lingerAfterAnswers(server.server)
   refusals.follow(server.server)
-  limitConnections(server, connectionsMax, log)
   refuseDoubtful(server)
-  cutStalled(server, requestTimeoutMs)
+  shareConnections(server, { ...settings, isTrustedProxy }, log)
+  readForwarded(server, isTrustedProxy)
+  limitBodyTimes(server, settings, refusals.answer)
+  cutStalled(server, settings)
   answerErrors(server, log)
   return server
 }
@@ -92,23 +104,6 @@ function refuseAddress(
   const desc =
     statusCode === 414 ? 'a part of the address is too long' : 'the address is not a path'
   void reply.code(statusCode).send(errorBody(statusCode, desc))
-}
-
-/** Says once, until there is room again, that connections are refused. */
-function limitConnections(
-  { server }: FastifyInstance,
-  connectionsMax: number,
-  log: Pick<Logger, 'warn'>,
-): void {
-  server.maxConnections = connectionsMax
-  let isFull = false
-  server.on('drop', () => {
-    if (!isFull) log.warn({ connectionsMax }, 'too many connections to the control plane')
-    isFull = true
-  })
-  server.on('connection', () => {
-    isFull = false
-  })
 }
 
 /** Before all else: what could be read in two ways is not read at all. */
@@ -143,9 +138,9 @@ function refuseDoubtful(server: FastifyInstance): void {
 }
 
 /** Who does not read the answer does not hold it, and what it is made from, for ever. */
-function cutStalled(server: FastifyInstance, stalledMs: number): void {
-  server.addHook('onSend', async (_, reply, payload) => {
-    reply.raw.setTimeout(stalledMs)
+function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
+  server.addHook('onSend', async (request, reply, payload) => {
+    reply.raw.setTimeout(stalledMsMax(request, settings))
     return payload
   })
 }

@@ -12,14 +12,16 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
-import { startAuditRetention } from './audit/retention.ts'
 import { createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseOtherSites } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
+import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
+import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
+import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
@@ -92,7 +94,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)
-    ends.push(repairs, startAuditRetention({ catalog, clock, config, log }))
+    const handlers = jobHandlers(entityApi, { config, metrics })
+    const runner = startJobRunner({ catalog, clock, log, handlers })
+    ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
+    ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

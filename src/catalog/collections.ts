@@ -1,7 +1,11 @@
 /** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { Actor } from './actor.ts'
-import { AUDIT_INDEXES, type AuditDocument } from './audit/audit-document.ts'
+import {
+  AUDIT_INDEXES,
+  type AuditChainDocument,
+  type AuditDocument,
+} from './audit/audit-document.ts'
 import type { BalanceDocument } from './balance-document.ts'
 import type { LockDocument } from './chains/locks.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './config-history.ts'
@@ -28,6 +32,9 @@ import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
 import type { ImportDocument } from './import-document.ts'
+import { JOB_INDEXES, type JobDocument } from './job-document.ts'
+import type { CarriedDocument } from './line-sums.ts'
+import type { SecondFactorDocument } from './second-factor.ts'
 
 export type {
   AggregationCursor,
@@ -82,6 +89,8 @@ export interface Collections {
   readonly autorenew: Collection<AutorenewDocument>
   /** Written by the recorder and billing. */
   readonly lines: Collection<LineDocument>
+  /** Sums of lines that retention has removed, by owner. */
+  readonly carried: Collection<CarriedDocument>
   /** Projection of the live balances; only the recorder writes it. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
@@ -97,8 +106,14 @@ export interface Collections {
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and the rows of them that failed. */
   readonly imports: Collection<ImportDocument>
+  /** Erasures and retention, and how far they are. */
+  readonly jobs: Collection<JobDocument>
+  /** Second factors of users who log in. */
+  readonly secondfactors: Collection<SecondFactorDocument>
   /** Who did what (audit/). */
   readonly audit: Collection<AuditDocument>
+  /** Where the chain of the audit ends (audit/append.ts). */
+  readonly auditchain: Collection<AuditChainDocument>
 }
 
 export interface EntityDocuments {
@@ -150,11 +165,13 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
 /** What is recorded, and is no entity. */
 type RecordCollection =
   | 'lines'
+  | 'carried'
   | 'balances'
   | 'bills'
   | 'billrun'
   | 'cards'
   | 'audit'
+  | 'jobs'
   | 'confighistory'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
@@ -163,6 +180,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { sid: 1, urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
   ],
+  carried: [{ key: { aid: 1 } }],
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
@@ -173,6 +191,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
   audit: AUDIT_INDEXES,
+  jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
 }
 
@@ -191,6 +210,7 @@ export function collectionsOf(db: Db): Collections {
     users: db.collection('users'),
     autorenew: db.collection('autorenew'),
     lines: db.collection('lines'),
+    carried: db.collection('carried'),
     balances: db.collection('balances'),
     bills: db.collection('bills'),
     billrun: db.collection('billrun'),
@@ -201,7 +221,10 @@ export function collectionsOf(db: Db): Collections {
     confighistory: db.collection('confighistory'),
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
+    jobs: db.collection('jobs'),
+    secondfactors: db.collection('secondfactors'),
     audit: db.collection('audit'),
+    auditchain: db.collection('auditchain'),
   }
 }
 

@@ -1,6 +1,7 @@
 /** The catalogue that a newcomer finds: small, and one of each kind. */
 import { ObjectId } from 'mongodb'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 import { CHARGING_COLLECTIONS, type EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 import { DuplicateEntityError } from './errors.ts'
@@ -10,12 +11,16 @@ const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 
 const DEMO_ACCOUNT = 1
+const ADDRESS = '1 Demo Street'
 /** A date before any event of a demonstration. */
 const SINCE = new Date(Date.UTC(2020, 0, 1))
+const FOREVER = new Date(FOREVER_MS)
+/** Of accounts and subscribers, as the entity API derives it from their revisions. */
+const EXISTENCE = { activation_date: SINCE, deactivation_date: FOREVER } as const
 
-interface DemoEntity {
-  collection: EntityCollection
-  document: Record<string, unknown>
+export interface DemoEntity {
+  readonly collection: EntityCollection
+  readonly document: Readonly<Record<string, unknown>>
 }
 
 /** The first credit of a bucket; `sid` 0 for the account's shared ones. */
@@ -37,9 +42,13 @@ const subscriber = (sid: number, more: Record<string, unknown> = {}): DemoEntity
     aid: DEMO_ACCOUNT,
     from: SINCE,
     plan: 'DEMO_PREPAID',
+    ...EXISTENCE,
     plan_activation: SINCE,
+    plan_deactivation: FOREVER,
+    services: [],
     firstname: 'Demo',
     lastname: `Subscriber ${sid}`,
+    address: ADDRESS,
     // Numbers that no network gives out: the drama range, and the test network 001-01.
     msisdn: `447700900${String(sid % 1000).padStart(3, '0')}`,
     imsi: [`00101000000${sid}`],
@@ -54,6 +63,7 @@ const rate = (key: string, usaget: string, price: object): DemoEntity => ({
     description: `Demo ${usaget}`,
     from: SINCE,
     tariff_category: 'retail',
+    add_to_retail: true,
     pricing_method: 'tiered',
     rates: { [usaget]: { BASE: price } },
   },
@@ -66,7 +76,8 @@ const prepaidInclude = (external_id: number, name: string, more: object): DemoEn
   document: { external_id, name, from: SINCE, shared: false, unlimited: false, ...more },
 })
 
-const DEMO_ENTITIES: readonly DemoEntity[] = [
+/** Each as the entity API would store it: a newcomer may change it by the API. */
+export const DEMO_ENTITIES: readonly DemoEntity[] = [
   prepaidInclude(1, 'MONEY', {
     charging_by: 'total_cost',
     charging_by_usaget: 'total_cost',
@@ -102,7 +113,20 @@ const DEMO_ENTITIES: readonly DemoEntity[] = [
   },
   {
     collection: 'subscribers',
-    document: { type: 'account', aid: DEMO_ACCOUNT, from: SINCE, lastname: 'Demo account' },
+    document: {
+      type: 'account',
+      aid: DEMO_ACCOUNT,
+      from: SINCE,
+      ...EXISTENCE,
+      firstname: 'Demo',
+      lastname: 'Account',
+      email: 'demo@example.org',
+      country: 'UK',
+      address: ADDRESS,
+      zip_code: 'AB1 2CD',
+      invoice_shipping_method: 'email',
+      invoice_language: 'en_GB',
+    },
   },
   subscriber(1001),
   subscriber(1002),
@@ -152,7 +176,14 @@ export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence):
   }
   const created: string[] = []
   for (const [index, { collection, document }] of DEMO_ENTITIES.entries()) {
-    if (await create(catalog, collection, { ...document, _id: demoId(index) }, fence)) {
+    if (
+      await create(
+        catalog,
+        collection,
+        { creation_time: SINCE, ...document, _id: demoId(index) },
+        fence,
+      )
+    ) {
       const name = document['key'] ?? document['name'] ?? document['sid'] ?? document['aid']
       created.push(`${collection} ${name}`)
     }

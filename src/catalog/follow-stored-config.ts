@@ -4,7 +4,7 @@ import type { Logger } from '../runtime/log.ts'
 import { type ClientsNow, watchClients } from './clients/clients-watch.ts'
 import { openCatalog } from './connection.ts'
 import { compilePeers, type Peers } from './peers.ts'
-import { createSealer } from './sealing.ts'
+import { sealerOf } from './secret-keys.ts'
 import { watchStoredConfig } from './stored-config-watch.ts'
 
 /** What operators change while the node runs. */
@@ -19,11 +19,13 @@ export interface StoredNow {
  * same; the listeners, which must not throw, are told once it has been read, and of every change.
  */
 export async function followStoredConfig(
-  { mongo, catalog: { pollMs }, secrets }: Config,
+  config: Config,
   log: Logger,
   onStored: (stored: StoredNow) => void,
   onClients: (clients: ClientsNow) => void,
 ): Promise<{ close(): Promise<void> }> {
+  const { mongo } = config
+  const { pollMs } = config.catalog
   const catalog = await openCatalog({
     ...mongo,
     ...{ appName: 'tollgate-realtime', connectionsMax: 1 },
@@ -33,7 +35,7 @@ export async function followStoredConfig(
     for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
     onStored({ fileTypes: stored.file_types, peers })
   })
-  const sealer = createSealer(secrets.key)
+  const sealer = sealerOf(config)
   const clients = watchClients({ catalog, sealer, pollMs, log }, onClients)
   await Promise.all([watch.start(), clients.start()])
   return {

@@ -24,7 +24,27 @@ export const SecuritySchema = Type.Object(
       },
       closed,
     ),
-    password: Type.Object({ characters_min: integer(8, 128, 8) }, closed),
+    password: Type.Object(
+      {
+        characters_min: integer(8, 128, 12),
+        /** Who gets a password from somebody else has to change it at the next login. */
+        change_given: Type.Boolean({ default: true }),
+      },
+      closed,
+    ),
+    totp: Type.Object(
+      {
+        /** Who has one of these roles needs a second factor. */
+        required_roles: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
+          maxItems: 32,
+          uniqueItems: true,
+          default: [],
+        }),
+        /** Under which authenticator apps list it. */
+        issuer: Type.String({ pattern: '^[^:\\p{Cc}]{1,64}$', default: 'Tollgate' }),
+      },
+      closed,
+    ),
     lockout: Type.Object(
       {
         /** Failures in a row after which a user, from an address, has to wait. */
@@ -32,12 +52,17 @@ export const SecuritySchema = Type.Object(
         /** For how long; twice as long with each further failure, up to the other. */
         seconds: integer(1, SECONDS_MAX, 30),
         seconds_max: integer(1, SECONDS_MAX, 3600),
+        /**
+         * Failures of a user within an hour, from all addresses. Beyond it only known devices may
+         * try, until an operator unlocks the user.
+         */
+        failures_per_hour: integer(1, 1_000_000, 100),
       },
       closed,
     ),
     rate_limits: Type.Object(
       {
-        /** Of one address. */
+        /** Of one address; of IPv6 of a /64, twice as many of a /56, four times of a /48. */
         logins_per_minute: integer(1, 1_000_000, 60),
         tokens_per_minute: integer(1, 1_000_000, 120),
       },

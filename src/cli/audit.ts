@@ -1,5 +1,6 @@
 /** `tollgate audit`: whether every unit is accounted for, while everything runs. */
 import { loadConfig } from '../config/load.ts'
+import { watchRecording } from '../ledger/recording.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
@@ -7,7 +8,7 @@ import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
 import { type Explanation, explanationLines } from './audit/explain.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
-import { watchRecording } from './audit/recording.ts'
+import { auditRecords } from './audit/records.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
@@ -36,6 +37,8 @@ export interface AuditReport {
 const LISTED_MAX = 1_000
 
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  if (options['records'] === true) return auditRecords(options, file)
+  if (options['expect'] !== undefined) throw new UsageError('--expect belongs to --records')
   const wanted = wantedOf(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {

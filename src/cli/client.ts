@@ -1,7 +1,4 @@
 /** `tollgate client add`, `list`, `rotate`, `revoke`: machines that use the control plane. */
-import { userInfo } from 'node:os'
-import type { Actor } from '../catalog/actor.ts'
-import { createAudit } from '../catalog/audit/audit.ts'
 import {
   type ClientChange,
   readStoredClients,
@@ -13,17 +10,20 @@ import {
 } from '../catalog/clients/client-changes.ts'
 import { CLIENTS_CATEGORY } from '../catalog/clients/client-settings.ts'
 import { compileClients, nameOfClient } from '../catalog/clients/clients.ts'
-import type { Catalog } from '../catalog/connection.ts'
-import { createSealer } from '../catalog/sealing.ts'
+import { sealerOf } from '../catalog/secret-keys.ts'
 import { writeStoredConfig } from '../catalog/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
+
+/** Of a client that is added without `--role`. */
+const DEFAULT_ROLES: readonly string[] = ['read']
 
 export function addClient(
   name: string,
@@ -31,10 +31,11 @@ export function addClient(
   file: string | undefined,
 ): Promise<0> {
   const given = {
-    ...ifGiven('roles', optionalList(options, 'role')),
+    roles: optionalList(options, 'role') ?? DEFAULT_ROLES,
     ...ifGiven('grants', optionalList(options, 'grant')),
     ...ifGiven('from', optionalText(options, 'from')),
     ...ifGiven('to', optionalText(options, 'to')),
+    ...(options['no-signature'] === true && { signature: false }),
   }
   return changeClients(name, 'create', file, (list, change) => {
     if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
@@ -58,22 +59,25 @@ export function revokeClient(name: string, file: string | undefined): Promise<0>
 export async function listClients(options: OptionValues, file: string | undefined): Promise<0> {
   const config = settings(file)
   const value = await withCatalog(config, readStoredClients)
-  const { skipped } = compileClients(value, createSealer(config.secrets.key))
-  const unusable = new Set(skipped.map(({ name }) => name))
+  const { skipped } = compileClients(value, sealerOf(config))
+  const unusable = new Set(skipped.filter(({ what }) => what === 'client').map(({ name }) => name))
   const nowMs = systemClock.nowMs()
   const clients = shownClients(value).filter(({ name }) => !unusable.has(name))
   if (options['json'] === true) {
-    const left = skipped.map((each) => ({ ...each, state: 'unusable' }))
+    const left = skipped.filter(({ what }) => what === 'client')
     const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
-    print(JSON.stringify([...shown, ...left]))
+    print(JSON.stringify([...shown, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
     return 0
   }
   if (clients.length + skipped.length === 0) print('there are no clients')
   if (clients.length > 0) {
-    const head = ['name', 'state', 'roles', 'grants', 'from', 'to', 'made']
+    const head = ['name', 'state', 'roles', 'grants', 'signs', 'from', 'to', 'made']
     for (const line of aligned([head, ...clients.map((each) => rowOf(each, nowMs))])) print(line)
   }
-  for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
+  for (const { what, name, path, reason } of skipped) {
+    const state = what === 'client' ? 'unusable' : 'cannot sign'
+    print(`  ${name} ${state}: ${path} ${reason}`)
+  }
   return 0
 }
 
@@ -87,7 +91,7 @@ async function changeClients(
 ): Promise<0> {
   const config = settings(file)
   const by = { nowMs: systemClock.nowMs(), by: 'cli' }
-  const sealer = createSealer(config.secrets.key)
+  const sealer = sealerOf(config)
   const change = { ...by, sealer, timeZone: config.rating.timeZone }
   await withCatalog(config, async (catalog) => {
     let before: unknown
@@ -103,9 +107,9 @@ async function changeClients(
       },
       by,
     )
-    report(name, secret, config)
-    await record(catalog, by.nowMs, {
-      type,
+    report(name, secret)
+    await recordByOperator(catalog, {
+      ...{ collection: CLIENTS_CATEGORY, type },
       key: name,
       old: one(before, name),
       new: one(after, name),
@@ -114,32 +118,13 @@ async function changeClients(
   return 0
 }
 
-function report(name: string, secret: string | null, config: Config): void {
+function report(name: string, secret: string | null): void {
   if (secret === null) {
     print(`revoked ${name}`)
     return
   }
   print(`The secret of ${name}, which is not shown again:`)
   print(secret)
-  if (config.secrets.key === '') print('It is stored as it is: secrets.key is not set.')
-}
-
-function record(
-  catalog: Catalog,
-  nowMs: number,
-  entry: { type: string; key: string; old: unknown; new: unknown },
-): Promise<void> {
-  const actor: Actor = { by: 'cli', id: '', name: personName(), address: '' }
-  return createAudit(catalog).record(actor, nowMs, { collection: CLIENTS_CATEGORY, ...entry })
-}
-
-/** In a container the user of a process may have no name. */
-function personName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return ''
-  }
 }
 
 function one(list: unknown, name: string): ShownClient | null {
@@ -166,6 +151,7 @@ function rowOf(client: ShownClient, nowMs: number): string[] {
     stateOf(client, nowMs),
     client.roles.join(' ') || 'none',
     client.grants.join(' '),
+    client.signature ? 'yes' : 'no',
     client.from ?? 'any time',
     client.to ?? 'no end',
     `${client.created_at} by ${client.created_by}`,

@@ -2,6 +2,8 @@
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
+  /** One letter that may stand for its name. */
+  readonly short?: string
   /** Stands for the value in the help; empty for a switch. */
   readonly value: string
   readonly help: string
@@ -18,6 +20,8 @@ export interface CommandSpec {
   readonly help: string
   readonly operands?: readonly OperandSpec[]
   readonly options: Readonly<Record<string, OptionSpec>>
+  /** Of a name that is only the first word of others, such as `field`: those commands. */
+  readonly members?: readonly CommandSpec[]
 }
 
 export const text = (value: string, help: string): OptionSpec => ({ type: 'string', value, help })
@@ -25,7 +29,7 @@ export const toggle = (help: string): OptionSpec => ({ type: 'boolean', value: '
 
 export const common = {
   config: text('FILE', 'settings that differ from the defaults (YAML)'),
-  help: toggle('show this help'),
+  help: { ...toggle('show this help'), short: 'h' },
 }
 export const json = toggle('answer in JSON')
 export const sid = text('N', 'subscriber number')

@@ -132,6 +132,25 @@ const FIELD_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const PRIVACY_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'erase',
+    help: 'Remove the personal data of a subscriber or an account; amounts and dates stay.',
+    options: {
+      sid,
+      aid: text('N', 'account number, to erase the account with its subscribers'),
+      force: toggle('also who is in force, has open sessions, which then end, or owes something'),
+      json,
+      ...common,
+    },
+  },
+  {
+    name: 'job list',
+    help: 'Show erasures and retention: how far they are, and what they have done.',
+    options: { json, ...common },
+  },
+]
+
 const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'import',
@@ -229,6 +248,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       explain: toggle('name the sessions, lines and operations behind each difference'),
       mend: toggle('settle differences after Redis has lost its last writes; records each'),
       'dry-run': toggle('with --mend: show what it would do, and write nothing'),
+      records: toggle('check the chain of audit records instead of the ledger'),
+      expect: text('SEQ:HASH', 'with --records: an end of the chain that was seen before'),
       json,
       ...common,
     },
@@ -248,6 +269,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...ACCESS_COMMANDS,
   ...FIELD_COMMANDS,
   ...ENTITY_COMMANDS,
+  ...PRIVACY_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',
@@ -283,13 +305,22 @@ export function helpText(): string {
     '',
     ...lines,
     '',
-    "'tollgate COMMAND --help' tells of its options; without a command it is 'start'.",
+    "'tollgate COMMAND --help' tells of its options, and so does 'tollgate help COMMAND'.",
+    "Without a command it is 'start'.",
   ].join('\n')
 }
 
 /** Help on one command. */
-export function commandHelpText({ name, help, operands = [], options }: CommandSpec): string {
+export function commandHelpText(command: CommandSpec): string {
+  const { name, help, operands = [], options, members = [] } = command
   const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
+  if (members.length > 0) {
+    const lines = members.map((member) => line(member.name, member.help))
+    const more = `'tollgate ${name} COMMAND --help' tells of the options of one.`
+    return [`Usage: tollgate ${name} COMMAND [OPTIONS]`, '', help, '', ...lines, '', more].join(
+      '\n',
+    )
+  }
   const lines = [
     ...operands.map((operand) => line(operand.name, operand.help)),
     ...Object.entries(options).map(([option, { value, help: what }]) =>

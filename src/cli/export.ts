@@ -9,10 +9,12 @@ import { ApiError } from '../admin/entities/errors.ts'
 import { exportRequestOf } from '../admin/entities/export/export-request.ts'
 import { exportRows } from '../admin/entities/export/export-rows.ts'
 import { createCurrentFields } from '../admin/entities/fields/current.ts'
+import { recordRead } from '../admin/privacy/read-records.ts'
 import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { printAll, stopWithoutReader } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
@@ -40,6 +42,9 @@ export async function exportFile(
         timeZone: config.rating.timeZone,
         nowMs: systemClock.nowMs(),
       })
+      const stores = { catalog, config, clock: systemClock }
+      const done = { definition, action: 'export', filter: request.filter, rows: null } as const
+      await recordRead(stores, operator(), done)
       await send(exportRows(catalog, request), output)
     })
     return 0

@@ -34,7 +34,10 @@ export function greetingLines({ realtime, admin, diameter, dataDir }: Addresses)
 export function loginLines(dataDir: string): string[] {
   const path = passwordFileIn(dataDir)
   if (!existsSync(path)) return []
-  return ['', `Log in as admin, with the password in ${path}, and change it: README.md.`]
+  return [
+    '',
+    `Log in as admin, with the password in ${path}, which has to be changed then: README.md.`,
+  ]
 }
 
 /** For one whose Redis has no data any more. */

@@ -1,7 +1,7 @@
 /** Reads a command line. Strict: what is not known is an error that names it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../config/nearest.ts'
-import type { CommandSpec } from './command-spec.ts'
+import { type CommandSpec, common } from './command-spec.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
 
@@ -14,7 +14,11 @@ export interface Invocation {
   readonly options: OptionValues
 }
 
-const ALIASES: Readonly<Record<string, string>> = { '--help': 'help', '--version': 'version' }
+const ALIASES: Readonly<Record<string, string>> = {
+  '--help': 'help',
+  '-h': 'help',
+  '--version': 'version',
+}
 
 /** Throws `UsageError`. */
 export function parseCommandLine(argv: readonly string[]): Invocation {
@@ -23,6 +27,11 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
     return parseCommandLine([ALIASES[first], ...argv.slice(1)])
   }
   if (first === undefined || first.startsWith('-')) return parseCommandLine(['start', ...argv])
+  // `help field list` is `field list --help`.
+  const [second] = argv.slice(1)
+  if (first === 'help' && second !== undefined && !second.startsWith('-')) {
+    return parseCommandLine([...argv.slice(1), '--help'])
+  }
   const command = findCommand(argv)
   return { command, ...parseArguments(command, argv.slice(wordsOf(command).length)) }
 }
@@ -39,6 +48,7 @@ function findCommand(argv: readonly string[]): CommandSpec {
   const [first = '', second = ''] = argv
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `))
   if (group.length > 0) {
+    if (second === '--help' || second === '-h') return groupOf(first, group)
     const names = group.map(({ name }) => `'${name}'`).join(' or ')
     const given = second === '' || second.startsWith('-') ? '' : ` ${second}`
     throw new UsageError(`unknown command '${first}${given}': it is ${names}`)
@@ -49,6 +59,12 @@ function findCommand(argv: readonly string[]): CommandSpec {
   )
   const hint = near === undefined ? "see 'tollgate help'" : `did you mean '${near}'?`
   throw new UsageError(`unknown command '${first}': ${hint}`)
+}
+
+/** Several commands by the word that they begin with; it can only show their help. */
+function groupOf(name: string, members: readonly CommandSpec[]): CommandSpec {
+  const help = `Commands of '${name}':`
+  return { name, help, members, options: { help: common.help } }
 }
 
 function parseArguments(

@@ -37,13 +37,16 @@ export async function runCommandLine(
       print(commandHelpText(invocation.command))
       return 0
     }
-    if (/^(?:user|client|settings) /.test(invocation.command.name)) return await access(invocation)
+    if (ACCESS.test(invocation.command.name)) return await access(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
     return error instanceof UsageError ? 2 : 1
   }
 }
+
+/** Commands on who may use the control plane, on its settings, and on personal data. */
+const ACCESS = /^(?:user|client|secrets|settings|job) |^erase$/
 
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */
 async function dispatch(
@@ -117,17 +120,24 @@ async function dispatch(
   }
 }
 
-/** Commands on who may use the control plane, and on its settings. */
 async function access({ command, operands, options }: Invocation): Promise<ExitCode> {
   const { NAME = '' } = operands
   const file = optionalText(options, 'config')
   switch (command.name) {
+    case 'erase':
+      return (await import('./erase.ts')).erase(options, file)
+    case 'job list':
+      return (await import('./job-list.ts')).listJobs(options, file)
     case 'user list':
       return (await import('./user.ts')).listUsers(options, file)
     case 'user add':
       return (await import('./user.ts')).addUser(NAME, options, file)
     case 'user password':
       return (await import('./user.ts')).setPassword(NAME, options, file)
+    case 'user unlock':
+      return (await import('./user-unlock.ts')).unlockUser(NAME, options, file)
+    case 'user reset-totp':
+      return (await import('./user.ts')).resetTotp(NAME, file)
     case 'user remove':
       return (await import('./user.ts')).removeUser(NAME, file)
     case 'client list':
@@ -138,6 +148,10 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./client.ts')).rotateClient(NAME, file)
     case 'client revoke':
       return (await import('./client.ts')).revokeClient(NAME, file)
+    case 'secrets status':
+      return (await import('./secrets.ts')).showSecrets(options, file)
+    case 'secrets reseal':
+      return (await import('./secrets.ts')).resealSecrets(file)
     default:
       return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
   }

@@ -1,5 +1,4 @@
 /** `tollgate user list`, `add`, `password`, `remove`: who may log in to the control plane. */
-import { userInfo } from 'node:os'
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
 import { changeUser } from '../admin/auth/user-write.ts'
@@ -11,9 +10,8 @@ import {
   checkUserName,
   isAdmin,
   passwordFields,
+  passwordTerms,
 } from '../admin/entities/rules/users.ts'
-import type { Actor } from '../catalog/actor.ts'
-import { createAudit } from '../catalog/audit/audit.ts'
 import { type ChangeStores, whileUnchanged } from '../catalog/chains/change.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -28,18 +26,23 @@ import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
 /** Those that hold now. */
 export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
-  const users = await onCatalog(file, (catalog) =>
-    catalog.run('list users', () =>
+  const shown = await onCatalog(file, async (catalog) => {
+    const users = await catalog.run('list users', () =>
       catalog.users.find(heldAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
-    ),
-  )
-  const shown = users.map(userJson)
+    )
+    const enrolled = await catalog.run('list second factors', () =>
+      catalog.secondfactors.find({ secret: { $ne: null } }, { projection: { _id: 1 } }).toArray(),
+    )
+    const ids = new Set(enrolled.map(({ _id: id }) => id))
+    return users.map((user) => ({ ...userJson(user), totp: ids.has(user._id.toHexString()) }))
+  })
   if (options['json'] === true) {
     print(JSON.stringify(shown))
     return 0
@@ -48,9 +51,10 @@ export async function listUsers(options: OptionValues, file: string | undefined)
   else {
     const rows = shown.map((user) => [
       ...[user.username, user.roles.join(' '), user.last_login ?? 'never'],
-      user.password,
+      ...[user.password, user.totp ? 'yes' : 'no'],
     ])
-    for (const line of aligned([['name', 'roles', 'last login', 'password'], ...rows])) print(line)
+    for (const line of aligned([['name', 'roles', 'last login', 'password', 'totp'], ...rows]))
+      print(line)
   }
   return 0
 }
@@ -70,8 +74,8 @@ export async function addUser(
     await catalog.ensureIndexes()
     const now = new Date(nowMs)
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
-    const fields = await passwordFields(password, username, { catalog, nowMs })
-    const user = { username, roles, ...fields, ...mustChangeOf(options), ...period }
+    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const user = { username, roles, ...fields, ...period }
     await writeEntity(catalog, 'users', user, { mode: 'insert', timeZone: 'UTC' })
     await record(catalog, 'create', username, null, { username, roles })
   })
@@ -88,14 +92,26 @@ export async function setPassword(
   await onCatalog(file, async (catalog, { data }) => {
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
-    const fields = await passwordFields(password, username, { catalog, nowMs })
-    const changed = { ...fields, ...mustChangeOf(options) }
-    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...changed }))
+    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...fields }))
     await record(catalog, 'changepassword', username, null, null)
     const log = createLogger({ name: 'cli', level: 'silent' })
     if (user.password_generated === true) await removePasswordFile(data.dir, log)
   })
   tellPassword(username, password, isGiven)
+  return 0
+}
+
+/** Of that name, here and in directories. */
+export async function resetTotp(username: string, file: string | undefined): Promise<0> {
+  await onCatalog(file, async (catalog) => {
+    const { deletedCount } = await catalog.run('remove a second factor', () =>
+      catalog.secondfactors.deleteMany({ username }),
+    )
+    if (deletedCount === 0) throw new CommandError(`${username} has no second factor`)
+    await record(catalog, 'totp_reset', username, null, null)
+  })
+  print(`${username} has no second factor any more`)
   return 0
 }
 
@@ -111,6 +127,9 @@ export async function removeUser(username: string, file: string | undefined): Pr
       await changeUser(catalog, id.toHexString(), (document) => ({ ...document, ...deleted }))
       const { roles } = user
       await record(catalog, 'delete', username, { username, roles }, null)
+      await catalog.run('remove a second factor', () =>
+        catalog.secondfactors.deleteOne({ _id: id.toHexString() }),
+      )
     })
   })
   print(`removed ${username}`)
@@ -135,8 +154,15 @@ function tellPassword(username: string, password: string, isGiven: boolean): voi
   print(password)
 }
 
-function mustChangeOf(options: OptionValues) {
-  return { must_change_password: options['must-change'] === true }
+async function givenPassword(
+  password: string,
+  username: string,
+  options: OptionValues,
+  lookups: { catalog: Catalog; nowMs: number },
+) {
+  const { change_given: isAsked } = await passwordTerms(lookups)
+  const mustChange = isAsked || options['must-change'] === true
+  return passwordFields(password, username, lookups, mustChange)
 }
 
 async function userNamed(catalog: Catalog, username: string, nowMs: number): Promise<UserDocument> {
@@ -164,19 +190,7 @@ function record(
   old: object | null,
   after: object | null,
 ): Promise<void> {
-  const entry = { collection: 'users', type, key, old, new: after }
-  return createAudit(catalog).record(actor(), systemClock.nowMs(), entry)
-}
-
-/** Who has the machine: that of the operating system. */
-function actor(): Actor {
-  const by = { by: 'cli', id: '', address: '' } as const
-  try {
-    return { ...by, name: userInfo().username }
-  } catch {
-    // In a container the number may have no name.
-    return { ...by, name: `uid ${process.getuid?.() ?? 'unknown'}` }
-  }
+  return recordByOperator(catalog, { collection: 'users', type, key, old, new: after })
 }
 
 /** Users have no profile that charging knows, and nothing follows from a change of one. */

@@ -1,7 +1,7 @@
 /** The environment of processes with settings that this one starts. */
 import { resolve } from 'node:path'
 import { type Environment, settingsEnvironment } from './environment.ts'
-import { FILE_VARIABLE } from './layers.ts'
+import { FILE_VARIABLE, valueVariableOf } from './layers.ts'
 import { variableOf } from './schema.ts'
 
 /**
@@ -13,7 +13,12 @@ export function childEnvironment(
   file?: string,
   env: Environment = process.env,
 ): Environment {
-  const given = Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)])
+  const given = Object.fromEntries(
+    Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
+  )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
-  return { ...settingsEnvironment(env), ...named, ...Object.fromEntries(given) }
+  const own = Object.entries(settingsEnvironment(env))
+  // A given value also replaces a `_FILE` variable for the same setting.
+  const others = own.filter(([name]) => !Object.hasOwn(given, valueVariableOf(name)))
+  return { ...Object.fromEntries(others), ...named, ...given }
 }

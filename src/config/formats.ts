@@ -28,6 +28,10 @@ export const FORMATS = {
     test: (text) => text === 'embedded' || /^mongodb(\+srv)?:\/\/[^/\s]+/.test(text),
     expects: "must be 'embedded', mongodb://host… or mongodb+srv://host…",
   },
+  secret: {
+    test: (text) => text.length <= 1024,
+    expects: 'must be a text of at most 1024 characters',
+  },
   'time-zone': { test: isTimeZone, expects: 'must be an IANA time zone, as in Europe/Paris' },
   'rate-key': {
     test: isRateKey,

@@ -1,9 +1,10 @@
+import { readFileSync, statSync } from 'node:fs'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type ConfigProblem, redactUrl } from './error.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 import { nearest } from './nearest.ts'
-import { ConfigSchema, isSection, leavesOf } from './schema.ts'
+import { ConfigSchema, isSection, type Leaf, leavesOf } from './schema.ts'
 
 /** One value and where it was written: a file, or a variable. */
 export type Setting = { readonly value: unknown; readonly source: string }
@@ -14,7 +15,7 @@ export type Layer = {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** The variable that names the file; the only TOLLGATE_ variable that is no setting. */
+/** The variable that names the file with the settings, and no file with a value. */
 export const FILE_VARIABLE = 'TOLLGATE_CONFIG'
 
 const LEAVES = leavesOf(ConfigSchema)
@@ -53,24 +54,70 @@ export function documentLayer(document: unknown, source: string): Layer {
   return { settings, problems }
 }
 
-/** Settings of the environment: all variables that begin with `TOLLGATE_`. */
+/** Ends the name of a variable that names a file with the value, as orchestrators mount secrets. */
+const IN_FILE = '_FILE'
+
+/**
+ * Settings of the environment: all variables that begin with `TOLLGATE_`. One with `_FILE` behind
+ * its name has the path of a file with the value.
+ */
 export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
   const settings = new Map<string, Setting>()
   const problems: ConfigProblem[] = []
   for (const [name, raw] of Object.entries(env)) {
     if (!name.startsWith('TOLLGATE_') || name === FILE_VARIABLE || raw === undefined) continue
-    const leaf = LEAF_BY_VARIABLE.get(name)
+    const own = LEAF_BY_VARIABLE.get(name)
+    const leaf = own ?? LEAF_BY_VARIABLE.get(valueVariableOf(name))
     if (leaf === undefined) {
       const reason = unknownReason(name, [...VARIABLES, FILE_VARIABLE])
       problems.push({ key: name, source: 'environment', reason })
       continue
     }
-    const value = fromText(leaf.schema, raw)
-    const reason = problemOf(leaf.schema, value)
-    if (reason === undefined) settings.set(leaf.path, { value, source: name })
+    // An empty variable is how a compose file says that nothing is given.
+    if (own !== undefined && raw === '' && env[name + IN_FILE] !== undefined) continue
+    const read = own === undefined ? readValue(leaf, raw) : readText(leaf.schema, raw)
+    const isTwice = own === undefined && (env[leaf.variable] ?? '') !== ''
+    const reason = isTwice ? `is given twice, also by ${leaf.variable}` : read.reason
+    if (reason === undefined) settings.set(leaf.path, { value: read.value, source: name })
     else problems.push({ key: leaf.path, source: name, reason })
   }
   return { settings, problems }
+}
+
+/** The variable of the setting for which this one names a file; else the name itself. */
+export function valueVariableOf(name: string): string {
+  return name.endsWith(IN_FILE) ? name.slice(0, -IN_FILE.length) : name
+}
+
+interface Read {
+  readonly value?: unknown
+  /** Undefined: the value fits. */
+  readonly reason?: string | undefined
+}
+
+function readText(schema: TSchema, raw: string): Read {
+  const value = fromText(schema, raw)
+  return { value, reason: problemOf(schema, value) }
+}
+
+const FILE_BYTES_MAX = 1024 * 1024
+
+/** The value in a file: without blanks around it; of a list, one per line. */
+function readValue({ schema }: Leaf, path: string): Read {
+  let text: string
+  try {
+    if (statSync(path).size > FILE_BYTES_MAX) return { reason: 'names a file that is too large' }
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error
+    return { reason: `names a file that cannot be read: ${code}` }
+  }
+  if (text.trim() === '') return { reason: 'names a file that is empty' }
+  const lines = text.split('\n').map((line) => line.trim())
+  const value =
+    schema['type'] === 'array' ? lines.filter((line) => line !== '') : fromText(schema, text)
+  if (Value.Check(schema, value)) return { value }
+  return { reason: `${expectation(schema)} (what is in the file is not shown)` }
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {
@@ -87,12 +134,17 @@ function unknownReason(name: string, known: readonly string[]): string {
 /** Why a value does not fit, or undefined if it does. */
 function problemOf(schema: TSchema, value: unknown): string | undefined {
   if (Value.Check(schema, value)) return undefined
+  if (isSecretText(schema)) return `${expectation(schema)} (what is written there is not shown)`
   const isSecret = schema['format'] === 'redis-url' || schema['format'] === 'mongo-url'
   if (isSecret && typeof value === 'string' && !URL.canParse(value)) {
     // Nobody can say which part of a broken URL is the password.
     return `${expectation(schema)} (what is written there is not shown)`
   }
   return `${expectation(schema)}, not ${shown(value)}`
+}
+
+function isSecretText(schema: TSchema): boolean {
+  return (schema['type'] === 'array' ? schema['items'] : schema)['format'] === 'secret'
 }
 
 function expectation(schema: TSchema): string {

@@ -13,6 +13,9 @@ const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, ma
 
 const text = (format: FormatName) => Type.String({ format })
 
+/** Shown nowhere, also where it is wrong. */
+const secret = (minLength = 0) => Type.String({ minLength, format: 'secret' satisfies FormatName })
+
 const oneOf = <T extends string | number>(...values: readonly T[]) =>
   Type.Union(values.map((value) => Type.Literal(value)))
 
@@ -103,11 +106,35 @@ export const ConfigSchema = section({
     port: port(),
     generatedPassword: oneOf('loopback', 'network'),
     connectionsMax: integer(1, 1_000_000),
+    connectionsPerAddressMax: integer(1, 1_000_000),
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
     tls: tlsSection({}),
+    bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
+    bodyBytesPerSecondMin: integer(1, 1_000_000_000),
   }),
-  secrets: section({ key: Type.String({ maxLength: 1024 }) }),
-  audit: section({ keepDays: integer(0, 36_500) }),
+  audit: section({
+    keepDays: integer(0, 36_500),
+    reads: Type.Array(oneOf('accounts', 'subscribers', 'lines', 'balances', 'bills', 'autorenew'), {
+      uniqueItems: true,
+    }),
+    syslog: section({
+      host: Type.String({ maxLength: 253 }),
+      port: integer(1, 65_535),
+      caFile: Type.String(),
+      certFile: Type.String(),
+      keyFile: Type.String(),
+      facility: integer(0, 23),
+    }),
+  }),
+  retention: section({
+    linesDays: integer(0, 36_500),
+    importsDays: integer(0, 36_500),
+    jobsDays: integer(0, 36_500),
+  }),
+  secrets: section({
+    key: secret(),
+    oldKeys: Type.Array(secret(1), { maxItems: 20, uniqueItems: true }),
+  }),
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),

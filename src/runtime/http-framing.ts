@@ -40,7 +40,12 @@ export function framingError(framing: Framing, host: string): FramingError | nul
 function hostError({ hosts, isOld }: Framing, host: string): FramingError | null {
   if (hosts > 1) return bad('host', 'must be given once')
   if (hosts === 0) return isOld ? null : bad('host', 'is required')
-  return HOST.test(host) ? null : bad('host', 'must be a name or address, and a port')
+  return isHostHeader(host) ? null : bad('host', 'must be a name or address, and a port')
+}
+
+/** Whether it is one name or address, with a port or without; it may be empty. */
+export function isHostHeader(host: string): boolean {
+  return HOST.test(host)
 }
 
 /** For a server that does not read chunks: the body must have a length. */

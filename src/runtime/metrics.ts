@@ -73,6 +73,12 @@ export type Metrics = RequestMetrics &
     redisCannotWrite(masters: number): void
     /** So many abandoned sessions gave back what they held. */
     sessionsExpired(count: number): void
+    /** So many documents of a collection were removed by retention, in a run that goes on. */
+    retentionRemoved(collection: string, count: number): void
+    /** A run of retention over a collection has come to its end. */
+    retentionEnded(collection: string, atMs: number): void
+    /** So many audit records were sent to the syslog receiver. */
+    auditSent(count: number): void
     readonly diameter: DiameterMetrics
     readonly tls: TlsMetrics
     /** Where to read the figures of further event loops, which are added to these. */
@@ -122,6 +128,7 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
     ...overload,
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
+    ...createRetentionMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),
     readLoops(read) {
@@ -261,6 +268,30 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     entriesRecorded: (count) => recorded.inc(count),
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),
+  }
+}
+
+function createRetentionMetrics(registers: Registry[]) {
+  const labelNames = ['collection'] as const
+  const removed = new Counter({
+    name: 'tollgate_retention_removed_total',
+    help: 'Documents removed because they were older than the settings keep them',
+    ...{ labelNames, registers },
+  })
+  const ended = new Gauge({
+    name: 'tollgate_retention_ended_seconds',
+    help: 'When the last run of retention came to its end, in seconds since 1970',
+    ...{ labelNames, registers },
+  })
+  const sent = new Counter({
+    name: 'tollgate_audit_sent_total',
+    help: 'Audit records sent to the syslog receiver, repeated ones too',
+    registers,
+  })
+  return {
+    auditSent: (count: number) => sent.inc(count),
+    retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
+    retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
   }
 }
 

@@ -90,7 +90,7 @@ function authoritiesIn(content: Buffer, name: string): string[] {
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-function readTlsFile(setting: string, file: string): Buffer {
+export function readTlsFile(setting: string, file: string): Buffer {
   if (file === '') throw new TlsFileError(`${setting} must name a file`)
   try {
     return readFileSync(file)

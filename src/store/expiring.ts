@@ -19,7 +19,47 @@ export interface ExpiringKeys {
   count(key: string, ttlMs: number): Promise<number>
   /** What is left of it, ms; 0: there is none. */
   leftMs(key: string): Promise<number>
+  /**
+   * Takes one of `max` places; each is free again `windowMs` after it was taken. So no period of
+   * that length has more than `max`, however many processes ask at once.
+   */
+  takePlace(key: string, place: PlaceTerms): Promise<PlaceTaken | PlacesFull>
+  /** Before its time is over. */
+  freePlace(key: string, id: string): Promise<void>
 }
+
+export interface PlaceTerms {
+  /** Another one for each. */
+  readonly id: string
+  readonly max: number
+  readonly windowMs: number
+}
+
+export interface PlaceTaken {
+  /** This one with those that were taken before. */
+  readonly taken: number
+}
+
+export interface PlacesFull {
+  /** Until there is one. */
+  readonly leftMs: number
+}
+
+/** A sorted set of ids by the time of Redis, which is the same for all processes. */
+const TAKE_PLACE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local max, window = tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+local taken = redis.call('ZCARD', KEYS[1])
+if taken >= max then
+  local first = redis.call('ZRANGE', KEYS[1], taken - max, taken - max, 'WITHSCORES')
+  return {0, math.max(1, first[2] + window - now)}
+end
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('PEXPIRE', KEYS[1], window)
+return {1, taken + 1}
+`
 
 /** `prefix` stands before each key, with a colon. */
 export function openExpiringKeys(
@@ -55,6 +95,14 @@ export function openExpiringKeys(
     },
     async leftMs(key) {
       return Math.max(0, await guard(client.pttl(named(key))))
+    },
+    async takePlace(key, { id, max, windowMs }) {
+      const call = client.eval(TAKE_PLACE, 1, named(key), id, max, windowMs)
+      const [isTaken, figure] = (await guard(call)) as [number, number]
+      return isTaken === 1 ? { taken: figure } : { leftMs: figure }
+    },
+    async freePlace(key, id) {
+      await guard(client.zrem(named(key), id))
     },
   }
 }

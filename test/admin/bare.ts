@@ -15,7 +15,10 @@ export const SETTINGS: ServerSettings = {
   tls: { enabled: false, certFile: '', keyFile: '', minVersion: 'TLSv1.2', ciphers: [] },
   trustedProxies: [],
   connectionsMax: 100,
+  connectionsPerAddressMax: 100,
   requestTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  bodyBytesPerSecondMin: 1_000,
 }
 
 /** Listens on a free port of loopback, with what `prepare` adds. */

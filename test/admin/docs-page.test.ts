@@ -1,6 +1,8 @@
 /** The page of the API as a person sees it: in a browser. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -44,17 +46,53 @@ afterAll(async () => {
 const CHROMIUM = toolPath('chromium')
 
 /** The document as the browser has it when it is loaded. */
-async function shown(path: string): Promise<string> {
+function shown(path: string): Promise<string> {
+  return shownAt(`http://127.0.0.1:${admin.port}${path}`)
+}
+
+async function shownAt(url: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     CHROMIUM ?? 'chromium',
     [
       ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-      ...[`--user-data-dir=${folder}`, '--dump-dom', `http://127.0.0.1:${admin.port}${path}`],
+      ...[`--user-data-dir=${folder}`, '--dump-dom', url],
     ],
     { maxBuffer: 64 * 1024 * 1024 },
   )
   return stdout
+}
+
+/** Measures the page in a frame of a width, as a phone shows it. */
+const MEASURE = `
+const { contentDocument: page, contentWindow: view } = event.target
+const name = (each) => each.tagName + ' ' + each.textContent.trim().slice(0, 60)
+const all = [...page.body.querySelectorAll('*:not(thead):not(thead *):not(.skip)')]
+const wider = all.filter((each) => each.getBoundingClientRect().right > view.innerWidth + 1
+  || each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+document.querySelector('output').textContent = JSON.stringify({
+  viewport: view.innerWidth, isWider: page.documentElement.scrollWidth > view.innerWidth,
+  wider: wider.slice(0, 5).map(name),
+  rows: page.querySelectorAll('tbody tr').length > 1000 })`
+
+/** A page in a frame of this width; the document around it has what was measured. */
+async function shownInFrame(page: string, width: number): Promise<string> {
+  const style = `width: ${width}px; height: 700px; border: 0`
+  const frame = `<iframe src="/page" style="${style}" onload="measure(event)"></iframe>`
+  const script = `<script>function measure(event) {${MEASURE}}</script>`
+  const around = `<!doctype html>${script}<output></output>${frame}`
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.end(request.url === '/page' ? page : around)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  try {
+    return await shownAt(`http://127.0.0.1:${port}/`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 }
 
 describe('/docs', () => {
@@ -67,6 +105,21 @@ describe('/docs', () => {
       }
     }
   })
+
+  it.skipIf(CHROMIUM === undefined).each([360, 800])(
+    'is not wider than a screen of %d pixels, with all details open',
+    async (width) => {
+      const page = await (await fetch(`http://127.0.0.1:${admin.port}/docs`)).text()
+      const dom = await shownInFrame(page.replaceAll('<details', '<details open'), width)
+      const measured = /<output>(.*)<\/output>/s.exec(dom)?.[1] ?? ''
+      expect(JSON.parse(measured)).toEqual({
+        viewport: width,
+        isWider: false,
+        wider: [],
+        rows: true,
+      })
+    },
+  )
 
   it('has no script and may load nothing', async () => {
     const response = await fetch(`http://127.0.0.1:${admin.port}/docs`)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/documents.ts'
 import { lineDocument } from '../../src/catalog/line-document.ts'
+import { addLine, emptySums } from '../../src/catalog/line-sums.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
 import {
   addHolds,
@@ -9,12 +10,7 @@ import {
   checkHolds,
   type Holds,
 } from '../../src/cli/audit/ledger-check.ts'
-import {
-  addLine,
-  checkLines,
-  checkProjection,
-  emptySums,
-} from '../../src/cli/audit/recorded-check.ts'
+import { checkLines, checkProjection } from '../../src/cli/audit/recorded-check.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import { type BalanceOperation, operate } from '../../src/domain/credit-moves.ts'

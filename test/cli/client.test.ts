@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readStoredClients } from '../../src/catalog/clients/client-changes.ts'
 import { compileClients } from '../../src/catalog/clients/clients.ts'
-import { createSealer } from '../../src/catalog/sealing.ts'
+import { createSealer, keyIdOf } from '../../src/catalog/sealing.ts'
+import { writeStoredConfig } from '../../src/catalog/stored-config.ts'
 import type { Ended } from './product.ts'
 import { useTollgate } from './tollgate.ts'
 
@@ -36,7 +38,9 @@ describe('tollgate client', () => {
     expect(JSON.stringify(await stored())).not.toContain(secret)
 
     const [table, json] = await Promise.all([run('list'), run('list', '--json')])
-    expect(table.stdout).toMatch(/^ +crm +enabled +read write +client_credentials +2026-01-01T/m)
+    expect(table.stdout).toMatch(
+      /^ +crm +enabled +read write +client_credentials +yes +2026-01-01T/m,
+    )
     expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'crm', state: 'enabled' }])
 
     const next = secretIn(await run('rotate', 'crm'))
@@ -54,7 +58,7 @@ describe('tollgate client', () => {
       { ...shared, type: 'revoke', old: shown, new: null },
     ])
     const told = JSON.stringify([audit, table.stdout, json.stdout])
-    for (const text of [secret, next, 'v1:', '"crc"']) expect(told).not.toContain(text)
+    for (const text of [secret, next, 'v2:', '"hash"']) expect(told).not.toContain(text)
   })
 
   it('refuses what is wrong by name, and stores nothing', async () => {
@@ -71,15 +75,71 @@ describe('tollgate client', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('without secrets.key says so; with another one the client is listed as unusable', async () => {
-    const plain = await tollgate.run('client', 'add', 'old')
-    expect(plain.stdout).toContain('It is stored as it is: secrets.key is not set.\n')
-    secretIn(await run('add', 'new'))
+  it('may do nothing but read without --role, and does not sign if told so', async () => {
+    const secret = secretIn(await run('add', 'crm', '--no-signature'))
+    expect(await stored()).toMatchObject([{ name: 'crm', roles: ['read'] }])
+    expect(JSON.stringify(await stored())).not.toMatch(/"key"|v2:/)
+    expect(await signersAt(NOW_MS)).toEqual([])
+    const client = compileClients(await stored(), sealer).byName('crm', LATER_MS)
+    expect(client?.keySha256).toEqual(createHash('sha256').update(secret).digest())
+    await run('revoke', 'crm')
+  })
+
+  it('with another key is listed as one that cannot sign', async () => {
+    secretIn(await run('add', 'new', '--role', 'admin'))
     const taken = await run('add', 'new')
     expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('client new already')])
     const { stdout } = await tollgate.run('client', 'list')
-    expect(stdout).toMatch(/^ +old +enabled +admin/m)
-    expect(stdout).toContain('new unusable: shared_secret.1.key cannot be opened')
-    expect((await signersAt(NOW_MS + LATER_MS)).map(({ name }) => name)).toEqual(['old', 'new'])
+    expect(stdout).toMatch(/^ +new +enabled +admin/m)
+    expect(stdout).toContain('new cannot sign: shared_secret.0.key cannot be opened')
+    expect(stdout).toContain(keyIdOf(KEY))
+    await run('revoke', 'new')
+  })
+})
+
+describe('tollgate secrets', () => {
+  it('shows by which key secrets are sealed, and seals them with another one', async () => {
+    await tollgate.run('client', 'add', 'generated')
+    const secret = secretIn(await run('add', 'old'))
+    const plain = { roles: ['read'], created_at: '2026-01-01T00:00:00.000Z', created_by: 'test' }
+    const clear = { name: 'clear', key: `plain:${'c'.repeat(32)}`, crc: '00000000', ...plain }
+    await writeStoredConfig(
+      tollgate.catalog(),
+      'shared_secret',
+      (list) => [...(list as unknown[]), clear],
+      { nowMs: NOW_MS, by: 'test' },
+    )
+    const status = async (settings: string) => {
+      const file = tollgate.file('rotated.yaml', settings)
+      const ended = await tollgate.run('secrets', 'status', '--json', '--config', file)
+      expect(ended.stdout + ended.stderr).not.toMatch(new RegExp(`${secret}|c{32}`))
+      const { keys, secrets } = JSON.parse(ended.stdout)
+      const states = secrets.map(({ name, state }: Record<string, string>) => [name, state])
+      return { file, code: ended.code, keys, states: Object.fromEntries(states) }
+    }
+    const lost = await status("secrets: { key: 'the next key' }\n")
+    expect(lost.states).toEqual({ generated: 'old key', old: 'lost', clear: 'clear' })
+    expect([lost.code, lost.keys]).toEqual([
+      1,
+      { seals: keyIdOf('the next key'), from: 'secrets.key', others: [expect.any(String)] },
+    ])
+    const partly = await tollgate.run('secrets', 'reseal', '--config', lost.file)
+    expect([partly.code, partly.stdout]).toEqual([
+      1,
+      `sealed 2\nclient old cannot be opened: it needs key ${keyIdOf(KEY)} (secrets.oldKeys)\n`,
+    ])
+    const next = await status(`secrets: { key: 'the next key', oldKeys: ['${KEY}'] }\n`)
+    expect(next.states).toEqual({ generated: 'sealed', old: 'old key', clear: 'sealed' })
+    const resealed = await tollgate.run('secrets', 'reseal', '--config', next.file)
+    expect([resealed.code, resealed.stdout, resealed.stderr]).toEqual([0, 'sealed 1\n', ''])
+    const done = await status("secrets: { key: 'the next key' }\n")
+    expect([done.code, done.states]).toEqual([
+      0,
+      { generated: 'sealed', old: 'sealed', clear: 'sealed' },
+    ])
+    expect(JSON.stringify(await stored())).not.toMatch(/plain:|crc/)
+    const signers = compileClients(await stored(), createSealer('the next key')).signers(NOW_MS)
+    expect(signers.find(({ name }) => name === 'old')?.key).toBe(secret)
+    expect(signers.find(({ name }) => name === 'clear')?.key).toBe('c'.repeat(32))
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { balanceDocument } from '../../src/catalog/balance-document.ts'
+import { emptySums, type OwnerSums } from '../../src/catalog/line-sums.ts'
 import type { AccountEvidence, OwnerEvidence } from '../../src/cli/audit/evidence.ts'
 import { explain } from '../../src/cli/audit/explain.ts'
 import { type OwnerPlan, planMend } from '../../src/cli/audit/mend-plan.ts'
-import { emptySums, type OwnerSums } from '../../src/cli/audit/recorded-check.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 

@@ -30,6 +30,16 @@ describe('a command line', () => {
     ['session release a;1', { name: 'session release', 'SESSION-ID': 'a;1' }],
     ['audit --help', { name: 'audit', help: true }],
     ['--help', { name: 'help' }],
+    ['-h', { name: 'help' }],
+    ['help', { name: 'help' }],
+    ['help --help', { name: 'help', help: true }],
+    ['help field', { name: 'field', help: true }],
+    ['help field list', { name: 'field list', help: true }],
+    ['help audit', { name: 'audit', help: true }],
+    ['field --help', { name: 'field', help: true }],
+    ['field -h', { name: 'field', help: true }],
+    ['field list --help', { name: 'field list', help: true }],
+    ['field list accounts -h', { name: 'field list', COLLECTION: 'accounts', help: true }],
     ['--version', { name: 'version' }],
   ])('%j is understood', (line, expected) => {
     expect(parse(line)).toEqual(expected)
@@ -39,6 +49,8 @@ describe('a command line', () => {
     ['strat', "unknown command 'strat': did you mean 'start'?"],
     ['frobnicate', "unknown command 'frobnicate': see 'tollgate help'"],
     ['balance', "unknown command 'balance': it is 'balance show' or 'balance add'"],
+    ['field', "unknown command 'field': it is 'field list' or 'field set' or 'field remove'"],
+    ['help strat', "unknown command 'strat': did you mean 'start'?"],
     ['balance sho', "unknown command 'balance sho': it is 'balance show' or 'balance add'"],
     ['start --prot 1', "start: Unknown option '--prot'"],
     ['start now', "start: Unexpected argument 'now'"],
@@ -78,6 +90,21 @@ describe('a value', () => {
 })
 
 describe('help', () => {
+  const groups = COMMANDS.flatMap(({ name }) => (name.includes(' ') ? [name.split(' ')[0]] : []))
+  const asked = [...new Set([...COMMANDS.map(({ name }) => name), ...groups])].flatMap((name) => [
+    `${name} --help`,
+    `${name} -h`,
+    `help ${name}`,
+  ])
+
+  it.each(asked.filter((line) => line !== 'help help'))('%j is answered with its usage', (line) => {
+    const { command, options } = parseCommandLine(line.split(' '))
+    expect(options['help']).toBe(true)
+    const text = commandHelpText(command)
+    expect(text).toMatch(new RegExp(`^Usage: tollgate ${command.name}\\b.*\\[OPTIONS\\]\n`))
+    for (const { name } of command.members ?? []) expect(text).toContain(`  ${name} `)
+  })
+
   it('names every command, and each of its options', () => {
     for (const command of COMMANDS) {
       expect(helpText()).toContain(`  ${command.name} `)

@@ -3,10 +3,12 @@
  * they are.
  */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Walked, WalkOptions } from '../admin/entities/openapi/walk-types.ts'
 import { HOUSE } from '../house/tree.ts'
+import { waitUntil } from '../support/wait.ts'
 import { createProduct, type Product, type Started } from './product.ts'
 
 const BLOCK = /^```sh entities\n([\s\S]*?)\n```$/gm
@@ -35,6 +37,29 @@ function lines(): string {
     .replace(/\bdata\//g, `${product.dataDir}/`)
 }
 
+/** Charges five minutes; a new price takes a moment to be known. */
+async function charge(sid: number, usaget: string): Promise<void> {
+  let attempt = 0
+  const session = () => ({ session_id: `film-${sid}-${attempt}`, sid, usaget })
+  await waitUntil('the subscriber can be charged', async () => {
+    attempt += 1
+    const start = { record_type: 'start_request', ...session(), request_num: 0, usagev: 600 }
+    return (await realtime(start)).returnCode === 1
+  })
+  const used = { request_num: 1, used_usagev: 300 }
+  const release = { record_type: 'release_request', ...session(), ...used }
+  expect(await realtime(release)).toMatchObject({ returnCode: 1 })
+}
+
+async function realtime(request: object): Promise<{ returnCode: number }> {
+  const answer = await fetch(`${started.realtime}/realtime`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(request),
+  })
+  return (await answer.json()) as { returnCode: number }
+}
+
 /** Each line of what they write. */
 function paste(text: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
@@ -48,9 +73,14 @@ function paste(text: string): Promise<string[]> {
 
 describe('the lines of README.md', () => {
   it('keep a customer, charge it, and change a price', async () => {
-    const said = await paste(lines())
-    const [login, account, plan, rate, subscriber, topUp, start, release] = said
-    expect(JSON.parse(login ?? '')).toMatchObject({ status: 1, details: { user: 'admin' } })
+    const said = await paste(`umask 022\n${lines()}`)
+    expect(statSync(join(product.dataDir, 'cookies')).mode & 0o777).toBe(0o600)
+    const [login, changed, account, plan, rate, subscriber, topUp, start, release] = said
+    expect(JSON.parse(login ?? '')).toMatchObject({
+      status: 1,
+      details: { user: 'admin', must_change_password: true },
+    })
+    expect(JSON.parse(changed ?? '')).toMatchObject({ status: 1, details: true })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []
     const [, sid] = /^subscriber (\d+)$/.exec(subscriber ?? '') ?? []
     const answers = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
@@ -63,8 +93,7 @@ describe('the lines of README.md', () => {
     expect(JSON.parse(topUp ?? '')).toMatchObject({ details: true, entity: credited })
     expect(JSON.parse(start ?? '')).toMatchObject({ returnCode: 1, grantedVolume: 600 })
     expect(JSON.parse(release ?? '')).toMatchObject({ returnCode: 1 })
-    const [left, recorded, , clip, revisions, last, changed, made] = answers.slice(-8)
-    expect(changed).toMatchObject({ status: 1, details: true })
+    const [left, recorded, , clip, revisions, last, made] = answers.slice(-7)
     expect(made).toMatchObject({ status: 1, entity: { username: 'ada@example.org' } })
     expect(said.slice(-6).join('\n')).toMatch(/\b[0-9a-f]{32}\b/)
     expect(left.details).toMatchObject([{ ...owner, balance: { cost: -4.9 } }])
@@ -77,5 +106,19 @@ describe('the lines of README.md', () => {
     expect(before.to).toBe(after.from)
     expect(after.to).toBe('2170-01-01T00:00:00+0000')
     expect(last.details).toMatchObject([{ pp_includes_name: 'MONEY', balance: { cost: -4.87 } }])
+  })
+
+  it('are done as well by a client that is generated from the description of the API', async () => {
+    const { stdout } = await product.run('client', 'add', 'shop', '--role', 'read,write')
+    const secret = /^[0-9a-f]{32}$/m.exec(stdout)?.[0] ?? ''
+    const path = new URL('../admin/entities/openapi/client/walk.ts', import.meta.url).href
+    type Generated = { walk(options: WalkOptions): Promise<Walked> }
+    const generated: Generated = await import(path)
+    const { admin } = started
+    const client = { id: 'shop', secret }
+    const walked = await generated.walk({ admin, client, suffix: '_2', charge, until: waitUntil })
+    expect(walked).toMatchObject({ credit: [-5, -4.9], revisions: 2 })
+    expect(walked.lines).toEqual(expect.arrayContaining(['balance', 'realtime']))
+    expect(walked.refused).toMatch(/lastname is mandatory; email is mandatory/)
   })
 })

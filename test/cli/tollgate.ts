@@ -44,6 +44,7 @@ export function useTollgate(): Tollgate {
       TOLLGATE_MONGO_URL: mongo.url,
       TOLLGATE_MONGO_DATABASE: mongo.database,
       TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
+      TOLLGATE_DATA_DIR: folder,
     }
     return ended(spawn(process.execPath, [BIN, ...args], { env }), input)
   }

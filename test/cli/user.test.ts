@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { verify } from '@node-rs/argon2'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addUser } from '../admin/auth/auth-world.ts'
+import { addUser, setSecurity } from '../admin/auth/auth-world.ts'
 import { useTollgate } from './tollgate.ts'
 
 const tollgate = useTollgate()
@@ -13,9 +13,15 @@ beforeAll(() => tollgate.catalog().ensureIndexes())
 afterEach(async () => {
   await tollgate.catalog().users.deleteMany({})
   await tollgate.catalog().audit.deleteMany({})
+  await tollgate.catalog().secondfactors.deleteMany({})
 })
 
 const user = (username: string) => tollgate.catalog().users.findOne({ username })
+
+async function enrol(id: string): Promise<void> {
+  const factor = { secret: 'v2:sealed', pending: null, enrolled_at: new Date(0), recovery: [] }
+  await tollgate.catalog().secondfactors.insertOne({ _id: id, username: OPS, ...factor })
+}
 
 async function audited() {
   const records = await tollgate.catalog().audit.find().toArray()
@@ -32,14 +38,14 @@ describe('tollgate user', () => {
     const password = GENERATED.exec(stdout)?.[0] ?? ''
     const stored = await user(OPS)
     expect(await verify(stored?.password ?? '', password)).toBe(true)
-    expect(stored).toMatchObject({ roles: ['read', 'write'], must_change_password: false })
+    expect(stored).toMatchObject({ roles: ['read', 'write'], must_change_password: true })
     expect(await audited()).toEqual([['users', 'create', OPS, userInfo().username, 'cli']])
     const all = JSON.stringify(await tollgate.catalog().audit.find().toArray())
     expect(all).not.toMatch(new RegExp(`${password}|argon2`))
   })
 
   it('add and password: take one from standard input, and show none', async () => {
-    const options = ['--role', 'admin', '--password-stdin', '--must-change']
+    const options = ['--role', 'admin', '--password-stdin']
     const added = await tollgate.pipe('correct horse\n', 'user', 'add', OPS, ...options)
     expect([added.code, added.stderr]).toEqual([0, ''])
     expect(added.stdout).not.toContain('correct horse')
@@ -50,22 +56,58 @@ describe('tollgate user', () => {
     expect([changed.code, changed.stderr]).toEqual([0, ''])
     const after = await user(OPS)
     expect(await verify(after?.password ?? '', 'a new staple')).toBe(true)
-    expect(after).toMatchObject({ roles: ['admin'], must_change_password: false })
+    expect(after).toMatchObject({ roles: ['admin'], must_change_password: true })
     expect((await audited()).map(([, type]) => type)).toEqual(['create', 'changepassword'])
+  })
+
+  it('asks for no change where the settings do not, unless it is told to', async () => {
+    await setSecurity(tollgate.catalog(), { password: { change_given: false } })
+    const given = ['--password-stdin']
+    await tollgate.pipe('correct horse', 'user', 'add', OPS, '--role', 'read', ...given)
+    expect((await user(OPS))?.must_change_password).toBe(false)
+    await tollgate.pipe('a new staple', 'user', 'password', OPS, '--must-change', ...given)
+    expect((await user(OPS))?.must_change_password).toBe(true)
+    await setSecurity(tollgate.catalog(), {})
   })
 
   it('list: shows who there is, and no hash', async () => {
     const last_login = new Date(Date.UTC(2026, 0, 2))
-    await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
+    const id = await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
+    await enrol(id)
     await addUser(tollgate.catalog(), { password_generated: true })
     const { stdout } = await tollgate.run('user', 'list', '--json')
     expect(JSON.parse(stdout)).toEqual([
-      { username: ADMIN, roles: ['admin'], last_login: last_login.toISOString(), password: 'set' },
-      { username: OPS, roles: ['read', 'write'], last_login: null, password: 'generated' },
+      {
+        username: ADMIN,
+        roles: ['admin'],
+        last_login: last_login.toISOString(),
+        password: 'set',
+        totp: true,
+      },
+      {
+        username: OPS,
+        roles: ['read', 'write'],
+        last_login: null,
+        password: 'generated',
+        totp: false,
+      },
     ])
     const table = await tollgate.run('user', 'list')
-    expect(table.stdout).toMatch(/name +roles +last login +password\n.*boss@example\.org +admin/)
+    expect(table.stdout).toMatch(
+      /name +roles +last login +password +totp\n.*boss@example\.org +admin/,
+    )
     expect(table.stdout).not.toContain('argon2')
+  })
+
+  it('reset-totp: takes the second factor of a user away', async () => {
+    const id = await addUser(tollgate.catalog())
+    await enrol(id)
+    const reset = await tollgate.run('user', 'reset-totp', OPS)
+    expect([reset.code, reset.stdout]).toEqual([0, `${OPS} has no second factor any more\n`])
+    expect(await tollgate.catalog().secondfactors.countDocuments()).toBe(0)
+    expect((await audited()).map(([, type]) => type)).toEqual(['totp_reset'])
+    const again = await tollgate.run('user', 'reset-totp', OPS)
+    expect([again.code, again.stderr]).toEqual([1, `tollgate: ${OPS} has no second factor\n`])
   })
 
   it('remove: shuts one out, but the last admin', async () => {
@@ -91,7 +133,12 @@ describe('tollgate user', () => {
     [['add', OPS], '', 2, '--role is missing'],
     [['add', ADMIN, '--role', 'read'], '', 1, 'users: there is already one with the same username'],
     [['remove', OPS], '', 1, `there is no user ${OPS}`],
-    [['password', ADMIN, '--password-stdin'], 'short', 1, 'password must have 8 to 256 characters'],
+    [
+      ['password', ADMIN, '--password-stdin'],
+      'short',
+      1,
+      'password must have 12 to 256 characters',
+    ],
     [['password', ADMIN, '--password-stdin'], 'two\nlines', 1, 'the password must be one line'],
   ])('%j with %j is refused, and nothing is stored', async (args, input, code, text) => {
     await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'] })

@@ -51,7 +51,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:tls': [
     ...['realtime/diameter/', 'realtime/http/javascript-', 'realtime/certificate-names.ts'],
-    ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts'],
+    ...['embedded/', 'runtime/tls-', 'config/tls.ts', 'admin/server.ts', 'admin/syslog/'],
   ],
   'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
   'node:https': ['external/', 'realtime/http/javascript-'],
@@ -63,6 +63,8 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-stringify': ['admin/'],
   '@node-rs/argon2': ['admin/'],
   '@node-oauth/oauth2-server': ['admin/auth/oauth/'],
+  '@zxcvbn-ts/language-common': ['admin/auth/common-passwords.ts'],
+  otplib: ['admin/auth/totp/'],
   ldapts: ['admin/auth/protocols/'],
   '@node-saml/node-saml': ['admin/auth/protocols/'],
   lmdb: ['embedded/'],

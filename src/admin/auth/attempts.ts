@@ -1,10 +1,11 @@
 /**
  * How often a password may be tried. Whoever guesses waits longer and longer; the user, who comes
- * from elsewhere, does not wait for that.
+ * from elsewhere or from a known device, does not wait for that.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
+import { type Network, networksOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
 export interface Attempt {
@@ -15,142 +16,193 @@ export interface Attempt {
   withdrawn(): Promise<void>
 }
 
+/** Where a try comes from. */
+export interface Source {
+  readonly address: string
+  /** Id of a device from which the account has logged in before; null: it is not known. */
+  readonly device: string | null
+}
+
 export interface Refused {
-  /** `address`: too many of it; `locked`: too many wrong ones; `slowed`: of many addresses. */
-  readonly reason: 'address' | 'locked' | 'slowed'
+  /**
+   * `address`: too many logins of it; `locked`: too many wrong ones of this source; `slowed` and
+   * `account`: many, or too many, wrong ones from all addresses.
+   */
+  readonly reason: 'address' | 'locked' | 'slowed' | 'account'
   readonly retryAfterMs: number
-  /** First of its kind: what follows need not be written down. */
-  readonly isFirst: boolean
 }
 
 /** Each rejects with `StoreDownError`: without a count nobody gets in. */
 export interface Attempts {
-  /** Counts a call of an address; null: it may go on. */
-  admit(address: string): Promise<Refused | null>
-  /** After `admit`: one try of a user's password. */
-  begin(username: string, address: string): Promise<Attempt | { readonly refused: Refused }>
+  /** Counts a login of a source; null: it may go on. */
+  admit(source: Source): Promise<Refused | null>
+  /** After `admit`: one try of an account's password. */
+  begin(account: string, source: Source): Promise<Attempt | { readonly refused: Refused }>
 }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+/** Longer than any count or lock is kept. */
+const UNLOCKED_MS = 366 * 24 * HOUR_MS
 /** Wrong ones in a row are counted for at least so long. */
 const KEPT_MIN_MS = HOUR_MS / 4
-/** From where a user has logged in lately the tries of others do not matter. */
-const FAMILIAR_MS = 30 * 24 * HOUR_MS
-/** So many times `lockout.attempts` an hour, of all addresses, before all others are slowed. */
+/** So many times `lockout.attempts` an hour, of all addresses, before each source is slowed. */
 const SLOWED_TIMES = 4
-/** Then one try in so long. */
+/** Then one try of a source in so long. */
 const SLOWED_MS = 2000
 
 export function createAttempts({ keys, settings }: Pick<AuthDeps, 'keys' | 'settings'>): Attempts {
   return {
-    async admit(address) {
+    async admit(source) {
       const { rate_limits: limits } = await settings.of(SECURITY)
-      const key = `logins:${hashOf(networkOf(address))}`
-      const counted = await keys.count(key, MINUTE_MS)
-      const isFirst = counted === limits.logins_per_minute + 1
-      return counted <= limits.logins_per_minute
-        ? null
-        : { reason: 'address', retryAfterMs: await keys.leftMs(key), isFirst }
+      // What one network may not do does not count for those around it.
+      for (const { name, times } of networksOfSource(source)) {
+        const key = `logins:${hashOf(name)}`
+        const counted = await keys.count(key, MINUTE_MS)
+        if (counted > times * limits.logins_per_minute) {
+          return { reason: 'address', retryAfterMs: await keys.leftMs(key) }
+        }
+      }
+      return null
     },
 
-    async begin(username, address) {
+    async begin(account, source) {
       const { lockout } = await settings.of(SECURITY)
-      const of = keysOf(username, networkOf(address))
-      const refused =
-        (await lockedFor(keys, of.lock)) ??
-        (await slowed(keys, of, lockout.attempts * SLOWED_TIMES))
-      if (refused !== null) return { refused }
-      const keptMs = Math.max(KEPT_MIN_MS, 2000 * lockout.seconds_max)
-      // Counted before it is looked at: however many come at once, only so many are.
-      const tries = await keys.count(of.tries, keptMs)
-      await keys.prolong(of.tries, keptMs)
-      const waitMs = backOffMs(tries, lockout)
-      if (waitMs > 0 && !(await keys.setOnce(of.lock, '1', waitMs))) {
-        return { refused: (await lockedFor(keys, of.lock)) ?? lockedOf(1) }
+      const user = hashOf(account)
+      const generation = (await keys.get(unlockedKey(user))) ?? ''
+      const tries = networksOfSource(source).map((network) => triesOf(network, user, generation))
+      const locked = await lockedFor(keys, tries)
+      if (locked !== null) return { refused: locked }
+      const place = source.device === null ? placeOf(user, generation) : null
+      if (place !== null) {
+        const refused = await takePlace(keys, place, tries, lockout)
+        if (refused !== null) return { refused }
       }
-      return attemptOf(keys, of, waitMs > 0)
+      const begun = await countTries(keys, tries, lockout)
+      if ('refused' in begun) {
+        await free(keys, place)
+        return begun
+      }
+      return attemptOf(keys, { tries, place, locks: begun.locks })
     },
   }
 }
 
-type AttemptKeys = ReturnType<typeof keysOf>
+/** All counts and locks of an account end, and those of its known devices. */
+export async function unlockAccount(keys: ExpiringKeys, account: string): Promise<void> {
+  await keys.set(unlockedKey(hashOf(account)), randomBytes(8).toString('hex'), UNLOCKED_MS)
+}
 
-function attemptOf(keys: ExpiringKeys, of: AttemptKeys, isLocking: boolean): Attempt {
-  const unlock = async () => {
-    if (isLocking) await keys.remove(of.lock)
+/** A known device is a source of its own, wherever it is. */
+function networksOfSource({ address, device }: Source): readonly Network[] {
+  return device === null ? networksOf(address) : [{ name: `device ${device}`, times: 1 }]
+}
+
+/** The wrong tries of an account from one network. */
+interface Tries {
+  readonly tries: string
+  readonly lock: string
+  readonly pace: string
+  readonly times: number
+}
+
+function triesOf({ name, times }: Network, user: string, generation: string): Tries {
+  const both = hashOf([name, user, generation].join('\0'))
+  return { tries: `tries:${both}`, lock: `lock:${both}`, pace: `pace:${both}`, times }
+}
+
+/** One of the failures that an account may have in an hour. */
+interface Place {
+  readonly key: string
+  readonly id: string
+}
+
+function placeOf(user: string, generation: string): Place {
+  const id = randomBytes(12).toString('base64url')
+  return { key: `failures:${hashOf(`${user}\0${generation}`)}`, id }
+}
+
+async function free(keys: ExpiringKeys, place: Place | null): Promise<void> {
+  if (place !== null) await keys.freePlace(place.key, place.id)
+}
+
+/** Counted before it is looked at: however many come at once, only so many are compared. */
+async function takePlace(
+  keys: ExpiringKeys,
+  place: Place,
+  [smallest]: readonly Tries[],
+  lockout: SecuritySettings['lockout'],
+): Promise<Refused | null> {
+  const terms = { id: place.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
+  const found = await keys.takePlace(place.key, terms)
+  if ('leftMs' in found) return { reason: 'account', retryAfterMs: found.leftMs }
+  if (smallest === undefined || found.taken <= lockout.attempts * SLOWED_TIMES) return null
+  // Of its own, or whoever asks more often would keep the user out.
+  if (await keys.setOnce(smallest.pace, '1', SLOWED_MS)) return null
+  await free(keys, place)
+  return { reason: 'slowed', retryAfterMs: await keys.leftMs(smallest.pace) }
+}
+
+async function countTries(
+  keys: ExpiringKeys,
+  tries: readonly Tries[],
+  lockout: SecuritySettings['lockout'],
+): Promise<{ readonly locks: readonly string[] } | { readonly refused: Refused }> {
+  const keptMs = Math.max(KEPT_MIN_MS, 2000 * lockout.seconds_max)
+  const locks: string[] = []
+  for (const { tries: key, lock, times } of tries) {
+    const counted = await keys.count(key, keptMs)
+    await keys.prolong(key, keptMs)
+    const waitMs = backOffMs(counted, { ...lockout, attempts: times * lockout.attempts })
+    if (waitMs === 0) continue
+    if (!(await keys.setOnce(lock, '1', waitMs))) {
+      for (const each of locks) await keys.remove(each)
+      return { refused: (await lockedFor(keys, tries)) ?? { reason: 'locked', retryAfterMs: 1 } }
+    }
+    locks.push(lock)
+  }
+  return { locks }
+}
+
+interface Begun {
+  readonly tries: readonly Tries[]
+  readonly place: Place | null
+  /** Which hold unless the password is right. */
+  readonly locks: readonly string[]
+}
+
+function attemptOf(keys: ExpiringKeys, { tries, place, locks }: Begun): Attempt {
+  const undo = async () => {
+    for (const lock of locks) await keys.remove(lock)
+    await free(keys, place)
   }
   return {
-    withdrawn: unlock,
-    async failed() {
-      await keys.count(of.wrong, HOUR_MS)
-    },
+    withdrawn: undo,
+    failed: async () => undefined,
     async succeeded() {
-      await unlock()
-      await keys.remove(of.tries)
-      await keys.set(of.familiar, '1', FAMILIAR_MS)
+      await undo()
+      for (const each of tries) await keys.remove(each.tries)
     },
   }
 }
 
-async function lockedFor(keys: ExpiringKeys, lock: string): Promise<Refused | null> {
-  const leftMs = await keys.leftMs(lock)
-  return leftMs > 0 ? lockedOf(leftMs) : null
+async function lockedFor(keys: ExpiringKeys, tries: readonly Tries[]): Promise<Refused | null> {
+  const left = await Promise.all(tries.map(({ lock }) => keys.leftMs(lock)))
+  const retryAfterMs = Math.max(0, ...left)
+  return retryAfterMs > 0 ? { reason: 'locked', retryAfterMs } : null
 }
 
-function lockedOf(retryAfterMs: number): Refused {
-  return { reason: 'locked', retryAfterMs, isFirst: true }
-}
-
-/** Where a user's password is guessed from many addresses: one try after the other. */
-async function slowed(
-  keys: ExpiringKeys,
-  of: AttemptKeys,
-  wrongMax: number,
-): Promise<Refused | null> {
-  const [wrong, familiar] = await Promise.all([keys.get(of.wrong), keys.get(of.familiar)])
-  if (Number(wrong) < wrongMax || familiar !== null) return null
-  if (await keys.setOnce(of.pace, '1', SLOWED_MS)) return null
-  return { reason: 'slowed', retryAfterMs: await keys.leftMs(of.pace), isFirst: true }
-}
-
-/** How long the user waits, from that address, if try number `tries` is wrong, too. */
-export function backOffMs(tries: number, lockout: SecuritySettings['lockout']): number {
+/** How long a source waits if try number `tries` is wrong, too. */
+export function backOffMs(
+  tries: number,
+  lockout: Pick<SecuritySettings['lockout'], 'attempts' | 'seconds' | 'seconds_max'>,
+): number {
   if (tries < lockout.attempts) return 0
   const doubled = lockout.seconds * 2 ** Math.min(30, tries - lockout.attempts)
   return 1000 * Math.min(doubled, lockout.seconds_max)
 }
 
-function keysOf(username: string, network: string) {
-  const user = hashOf(username)
-  const both = hashOf(`${network}\0${username}`)
-  return {
-    tries: `tries:${both}`,
-    lock: `lock:${both}`,
-    familiar: `familiar:${both}`,
-    wrong: `wrong:${user}`,
-    pace: `pace:${user}`,
-  }
-}
-
-/** Who has one address of IPv6 has a whole network of them. */
-export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '')
-  return plain.includes(':') ? ipv6Network(plain) : plain
-}
-
-/** The first 64 bits, written in full. */
-function ipv6Network(address: string): string {
-  const [before = '', after] = address.toLowerCase().split('::')
-  const first = before === '' ? [] : before.split(':')
-  const last = after === undefined || after === '' ? [] : after.split(':')
-  const zeros = after === undefined ? 0 : Math.max(0, 8 - first.length - last.length)
-  const groups = [...first, ...Array<string>(zeros).fill('0'), ...last]
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')
-}
+const unlockedKey = (user: string) => `unlocked:${user}`
 
 /** Names are typed by anybody, and may be passwords. */
 function hashOf(text: string): string {

@@ -14,6 +14,6 @@ export interface AuthDeps {
   readonly settings: CurrentSettings
   readonly audit: Audit
   readonly clock: Clock
-  readonly config: Pick<Config, 'admin' | 'secrets'>
+  readonly config: Pick<Config, 'admin' | 'secrets' | 'data'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }

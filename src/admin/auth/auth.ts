@@ -2,11 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AUTH, providersShown } from '../../catalog/auth-settings.ts'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
-import { createSealer } from '../../catalog/sealing.ts'
+import { sealerOf } from '../../catalog/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { Access } from './access.ts'
-import { createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Caller } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
@@ -18,9 +17,10 @@ import { PASSWORDS } from './passwords.ts'
 import { createLdap } from './protocols/ldap.ts'
 import { addSamlRoutes } from './protocols/saml-routes.ts'
 import { createSessionCheck } from './session-check.ts'
-import { addSessionRoutes } from './session-routes.ts'
+import { addSessionRoutes, countersOf } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
 import { createSignatureCheck } from './signature-check.ts'
+import { createSecondFactors } from './totp/factors.ts'
 import { createUsers } from './users.ts'
 import { createUserVerifier } from './verify-user.ts'
 
@@ -44,10 +44,12 @@ export interface AuthOptions extends AuthDeps {
 
 export function createAuth(options: AuthOptions): Auth {
   const { keys, settings, clock, config } = options
-  const clients = clientsSetting(createSealer(config.secrets.key))
+  const sealer = sealerOf(config)
+  const clients = clientsSetting(sealer)
   const tokens = createTokens(keys)
   const sessions = createSessions(options)
   const users = createUsers(options)
+  const factors = createSecondFactors({ ...options, sealer })
   const oauth = { ...options, clients, tokens, users: users.check }
   const checks = {
     token: createTokenCheck(oauth),
@@ -66,26 +68,30 @@ export function createAuth(options: AuthOptions): Auth {
     async isKnown(request, reply) {
       if (gate.isOpen) return true
       await identify(checks, request, reply)
-      return request.caller !== null && !request.caller.mustChangePassword
+      const { caller } = request
+      return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp
     },
     addRoutes(server) {
-      const attempts = createAttempts(options)
+      const counters = countersOf({ ...options, users })
       const saml = addSamlRoutes(server, options, {
         sessions,
         setCookie: (reply, _, value) => setSessionCookie(reply, value),
         async limit(request) {
-          const refused = await attempts.admit(request.ip)
+          const refused = await counters.attempts.admit({ address: request.ip, device: null })
           if (refused !== null) throw tooMany(refused)
         },
       })
       const protocols = {
-        password: [createLdap({ ...options, sealer: createSealer(config.secrets.key) })],
+        password: [createLdap({ ...options, sealer })],
         redirect: [saml],
         options: async () => providersShown(await settings.of(AUTH)),
       }
-      const login = { ...options, sessions, users, protocols, passwords: PASSWORDS, attempts }
+      const login = { ...options, sessions, users, factors, protocols, passwords: PASSWORDS }
       addSessionRoutes(server, login)
-      addOAuthRoutes(server, { ...oauth, verifyUser: createUserVerifier(login) })
+      addOAuthRoutes(server, {
+        ...oauth,
+        verifyUser: createUserVerifier({ ...login, ...counters }),
+      })
     },
   }
 }

@@ -8,6 +8,8 @@ export interface Caller extends Actor {
   readonly roles: readonly string[]
   /** Of a session: has to change the password before anything else. */
   readonly mustChangePassword: boolean
+  /** Of a session: has to set up a second factor before anything else. */
+  readonly mustEnrolTotp: boolean
 }
 
 export function mayDo({ roles }: Pick<Caller, 'roles'>, needed: readonly string[]): boolean {

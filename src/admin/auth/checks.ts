@@ -26,6 +26,8 @@ export interface UserNow {
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
+  /** A role of the user asks for a second factor, and there is none. */
+  readonly mustEnrolTotp: boolean
   /** Never changed since it was generated. */
   readonly hasGeneratedPassword: boolean
   /** Another one with each change of the password: sessions that began with the old one end. */

@@ -63,7 +63,7 @@ async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
   const now = new Date(clock.nowMs())
   const user = {
     ...{ username: USERNAME, roles: ROLES, password: hash },
-    ...{ password_generated: true, password_changed_at: now },
+    ...{ password_generated: true, must_change_password: true, password_changed_at: now },
     ...{ from: now, to: new Date(FOREVER_MS), creation_time: now },
   }
   try {

@@ -164,9 +164,12 @@ async function sessionCaller(
   const found = await session(sessionCookieOf(request))
   if (found === null) return null
   if (found.renewed !== null) setSessionCookie(reply, found.renewed)
-  const { id, name, roles, mustChangePassword } = found.user
-  return { by: 'session', id, name, address: request.ip, roles, mustChangePassword }
+  const { id, name, roles, mustChangePassword, mustEnrolTotp } = found.user
+  const duties = { mustChangePassword, mustEnrolTotp }
+  return { by: 'session', id, name, address: request.ip, roles, ...duties }
 }
+
+const NO_DUTIES = { mustChangePassword: false, mustEnrolTotp: false } as const
 
 function clientCaller(
   by: 'token' | 'signature',
@@ -174,12 +177,12 @@ function clientCaller(
   request: FastifyRequest,
 ): Caller {
   const who = user ?? { id: name, name }
-  return { by, ...who, address: request.ip, roles, mustChangePassword: false }
+  return { by, ...who, address: request.ip, roles, ...NO_DUTIES }
 }
 
 /** Where the operator has opened the port by name. */
 function openCaller({ ip }: FastifyRequest): Caller {
-  return { ...openActor(ip), roles: [ADMIN], mustChangePassword: false }
+  return { ...openActor(ip), roles: [ADMIN], ...NO_DUTIES }
 }
 
 /** Clients of the interface know it by its code; others by the status of HTTP. */
@@ -199,6 +202,13 @@ function checkRoles(request: FastifyRequest, caller: Caller, needed: Access): vo
   if (caller.mustChangePassword) {
     const how = 'POST /auth/password with password and new_password'
     throw new NotAllowedError(`No permission: the password must be changed first (${how})`, status)
+  }
+  if (caller.mustEnrolTotp) {
+    const how = 'POST /auth/totp/begin, then /auth/totp/confirm with totp'
+    throw new NotAllowedError(
+      `No permission: a second factor must be set up first (${how})`,
+      status,
+    )
   }
   if (typeof needed === 'string' || mayDo(caller, needed)) return
   const roles = [...new Set([...needed, ADMIN])].join(', ')

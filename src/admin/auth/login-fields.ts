@@ -7,6 +7,7 @@ import { AuthRefusal } from './refusal.ts'
 /** Also the longest name of the users collection. */
 const USERNAME_CHARACTERS_MAX = 254
 const PROVIDER_CHARACTERS_MAX = 128
+const TOTP_CHARACTERS_MAX = 64
 
 export interface LoginFields {
   /** Null: not given, or empty. */
@@ -15,6 +16,8 @@ export interface LoginFields {
   /** In small letters. */
   readonly protocol: string
   readonly provider: string | undefined
+  /** Code of the second factor; null: not given, or empty. */
+  readonly totp: string | null
 }
 
 /** As answers repeat it. */
@@ -35,6 +38,7 @@ export function loginFields(values: RawParameters): LoginFields {
     password: passwordIn(values, 'password'),
     protocol,
     provider: lineOf(values, 'provider', PROVIDER_CHARACTERS_MAX) ?? undefined,
+    totp: totpIn(values),
   }
 }
 
@@ -44,6 +48,11 @@ export function usernameIn(values: RawParameters): string | null {
 
 export function passwordIn(values: RawParameters, name: string): string | null {
   return plainText(values, name, PASSWORD_CHARACTERS_MAX)
+}
+
+/** A code, or a recovery code. */
+export function totpIn(values: RawParameters): string | null {
+  return lineOf(values, 'totp', TOTP_CHARACTERS_MAX)
 }
 
 export function inputOf({ username, protocol, provider }: LoginFields): LoginInput {
@@ -59,7 +68,9 @@ export function shownProtocol(protocol: string): string {
   return protocol.charAt(0).toUpperCase() + protocol.slice(1)
 }
 
-const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password'])
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  ...['username', 'password', 'new_password', 'totp'],
+])
 
 /** The first credential in an address, where logs and histories keep it; null: none. */
 export function credentialIn(url: string): string | null {

@@ -1,29 +1,39 @@
 /** Logging in by a user name and a password. */
 import type { Actor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
-import type { Attempt, Attempts, Refused } from './attempts.ts'
+import type { Attempt, Attempts, Refused, Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
+import type { Devices } from './devices.ts'
+import type { KnownNames } from './known-names.ts'
 import type { LoginFields } from './login-fields.ts'
 import type { Passwords } from './passwords.ts'
 import { internalLogin } from './protocols/internal.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
+import type { RefusalTrail } from './refusal-trail.ts'
 import type { Sessions, SessionUser } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import { hasSecondFactor, WRONG_CODE } from './totp/second-step.ts'
 import type { Users } from './users.ts'
 
 export interface LoginDeps extends AuthDeps {
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly passwords: Passwords
   readonly attempts: Attempts
+  readonly devices: Devices
+  readonly names: KnownNames
+  readonly refusals: RefusalTrail
   readonly protocols: Pick<LoginProtocols, 'password' | 'redirect'>
 }
 
-export interface WhoTries {
+export interface WhoTries extends Source {
   readonly username: string
-  readonly address: string
-  /** Under which tries are counted; the user name if not given. */
-  readonly countedAs?: string
+  /** What tries are counted under: `accountOf`. */
+  readonly account: string
+  /** What is written down of a wrong try; `wrong` if not given. */
+  readonly reasonOf?: () => string
 }
 
 export interface LoginDone {
@@ -36,6 +46,7 @@ export interface LoggedInUser {
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
+  readonly mustEnrolTotp: boolean
   /** Of the time before this one; null: there was none, or only a directory knows it. */
   readonly lastLoginMs: number | null
 }
@@ -44,32 +55,46 @@ export interface LoggedInUser {
 export const WRONG = 'the user name or the password is wrong'
 
 /**
- * Opens a session. Null: wrong name or password. Rejects with `AuthRefusal` for too many tries, a
- * protocol that is not known or one that is away; with what stores reject with.
+ * Opens a session; `wrong` says what is not right. Rejects with `AuthRefusal` for too many tries, a
+ * code that is missing, a protocol that is not known or one that is away; with what stores reject
+ * with.
  */
 export async function login(
   deps: LoginDeps,
-  { username, password, protocol, provider }: LoginFields & { username: string; password: string },
-  address: string,
-): Promise<LoginDone | null> {
-  const check = passwordCheck(deps, protocol)
-  const who = { username, address, countedAs: countedName(protocol, username) }
-  const found = await tried(deps, who, () => check(username, password, provider))
-  if (found === null) return null
+  fields: LoginFields & { username: string; password: string },
+  source: Source,
+): Promise<LoginDone | { readonly wrong: string }> {
+  const { username, password, protocol, provider, totp } = fields
+  const { address } = source
+  const check = await passwordCheck(deps, protocol, provider)
+  const account = accountOf(protocol, username)
+  let wrong = WRONG
+  const reasonOf = () => (wrong === WRONG ? 'wrong' : 'wrong_code')
+  const who = { ...source, username, account, reasonOf }
+  const found = await tried(deps, who, async () => {
+    const user = await check(username, password)
+    if (user === null) return null
+    if (await hasSecondFactor(deps, user.sessionUser, totp, address)) return user
+    wrong = WRONG_CODE
+    return null
+  })
+  if (found === null) return { wrong }
   const { user, sessionUser } = found
   const actor = actorOf(sessionUser, address)
   await record(deps, actor, 'login', username, { protocol })
   await noteLogin(deps, sessionUser)
+  if (protocol !== 'internal') await deps.names.note(account)
   const cookie = await deps.sessions.open(sessionUser, protocol)
   deps.log.info({ user: user.name, address, protocol }, 'login')
   return { cookie, user }
 }
 
 /**
- * Directories compare names without regard to case, many without regard to accents: each spelling
- * would have tries of its own. A directory may also have a user of the name that another has here.
+ * What tries of a name are counted under. Directories compare names without regard to case, many
+ * without regard to accents: each spelling would have tries of its own. A directory may also have a
+ * user of the name that another has here.
  */
-function countedName(protocol: string, username: string): string {
+export function accountOf(protocol: string, username: string): string {
   if (protocol === 'internal') return username
   const folded = username.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase().toLowerCase()
   return `${protocol}\0${folded}`
@@ -80,25 +105,35 @@ interface Found {
   readonly sessionUser: SessionUser
 }
 
-type PasswordCheck = (
-  username: string,
-  password: string,
-  provider: string | undefined,
-) => Promise<Found | null>
+type PasswordCheck = (username: string, password: string) => Promise<Found | null>
 
-function passwordCheck(deps: LoginDeps, type: string): PasswordCheck {
+/** Rejects with `AuthRefusal` for a protocol, or a provider of it, that is not there. */
+async function passwordCheck(
+  deps: LoginDeps,
+  type: string,
+  provider: string | undefined,
+): Promise<PasswordCheck> {
   if (type === 'internal') return (username, password) => internalUser(deps, username, password)
   const protocol = deps.protocols.password.find((each) => each.type === type)
   if (protocol === undefined) {
     throw new AuthRefusal(`protocol ${type} is not known`, { httpStatus: 400 })
   }
-  return async (username, password, provider) => {
+  if (!(await protocol.isConfigured(provider))) {
+    throw new AuthRefusal(notConfigured(type, provider), { httpStatus: 400 })
+  }
+  return async (username, password) => {
     const answer = await protocol.login(username, password, provider)
     if (answer === 'unavailable') {
       throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
     }
     return answer === 'refused' ? null : foundOf(deps, answer.user)
   }
+}
+
+/** Why a protocol cannot be used. `provider`: as it was asked for. */
+export function notConfigured(type: string, provider: string | undefined): string {
+  const missing = provider === undefined ? 'no provider' : 'no provider of this name'
+  return `protocol ${type}: ${missing} is configured; GET /auth/options lists those that are`
 }
 
 async function internalUser(
@@ -121,7 +156,11 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
     const user = await deps.users.byId(id)
     return user === null ? null : { user, sessionUser }
   }
-  return { user: { name, roles, mustChangePassword: false, lastLoginMs: null }, sessionUser }
+  const duties = {
+    mustChangePassword: false,
+    mustEnrolTotp: await deps.users.mustEnrolTotp(id, roles),
+  }
+  return { user: { name, roles, ...duties, lastLoginMs: null }, sessionUser }
 }
 
 /**
@@ -130,15 +169,11 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
  */
 export async function tried<T>(
   deps: LoginDeps,
-  { username, address, countedAs = username }: WhoTries,
+  who: WhoTries,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
-  const actor: Actor = { by: 'open', id: '', name: username, address }
-  const fail = async (reason: string) => {
-    deps.log.warn({ user: username, address, reason }, 'login refused')
-    await record(deps, actor, 'login_failed', username, { reason })
-  }
-  const attempt = await begun(deps, countedAs, address, fail)
+  const fail = (reason: string) => noteRefused(deps, who, reason)
+  const attempt = await begun(deps, who, fail)
   let result: T | null
   try {
     result = await check()
@@ -151,30 +186,61 @@ export async function tried<T>(
     return result
   }
   await attempt.failed()
-  await fail('wrong')
+  await fail(who.reasonOf?.() ?? 'wrong')
   return null
 }
 
 async function begun(
   { attempts }: LoginDeps,
-  countedAs: string,
-  address: string,
+  who: WhoTries,
   fail: (reason: string) => Promise<void>,
 ): Promise<Attempt> {
-  const over = await attempts.admit(address)
-  const begun = over === null ? await attempts.begin(countedAs, address) : { refused: over }
+  const over = await attempts.admit(who)
+  const begun = over === null ? await attempts.begin(who.account, who) : { refused: over }
   if (!('refused' in begun)) return begun
   const { refused } = begun
-  if (refused.isFirst) await fail(refused.reason)
+  await fail(refused.reason)
   throw tooMany(refused)
 }
 
+const UNKNOWN = '(unknown)'
+
+/** Of who is nobody the name is not written: it may be a password. */
+async function noteRefused(
+  { names, refusals }: LoginDeps,
+  { username, account, address }: WhoTries,
+  reason: string,
+): Promise<void> {
+  const isKnown = await names.has(username, account)
+  const name = isKnown ? username : ''
+  const key = loginKey(isKnown ? username : UNKNOWN)
+  await refusals.note({
+    entry: { collection: 'login', type: 'login_failed', key, new: { reason } },
+    actor: { by: 'open', id: '', name, address },
+    account: isKnown ? account : '',
+    reason,
+  })
+}
+
+const WRONG_TRIES = 'too many wrong tries: wait before the next one'
+const TOO_MANY: Readonly<Record<Refused['reason'], string>> = {
+  address: 'too many logins from this address: wait before the next one',
+  locked: WRONG_TRIES,
+  slowed: WRONG_TRIES,
+  account:
+    'too many wrong tries of this user: wait, log in from a browser that has logged in before, ' +
+    'or ask an operator (tollgate user unlock)',
+}
+
 export function tooMany({ reason, retryAfterMs }: Refused): AuthRefusal {
-  const text = reason === 'address' ? 'too many logins from this address' : 'too many wrong tries'
-  return new AuthRefusal(`${text}: wait before the next one`, { httpStatus: 429, retryAfterMs })
+  return new AuthRefusal(TOO_MANY[reason], { httpStatus: 429, retryAfterMs })
 }
 
 const KEY_CHARACTERS_MAX = 128
+
+function loginKey(username: string): string {
+  return `login_${username}`.slice(0, KEY_CHARACTERS_MAX)
+}
 
 /** `login` in the audit; never a password. */
 export async function record(
@@ -184,7 +250,7 @@ export async function record(
   username: string,
   more: Readonly<Record<string, unknown>> | null = null,
 ): Promise<void> {
-  const key = `login_${username}`.slice(0, KEY_CHARACTERS_MAX)
+  const key = loginKey(username)
   await audit.record(actor, clock.nowMs(), { collection: 'login', type, key, new: more })
 }
 

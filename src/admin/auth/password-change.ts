@@ -1,11 +1,13 @@
 /** A user changes the own password. */
 import { SECURITY } from '../../catalog/security-settings.ts'
 import { RuleError } from '../entities/errors.ts'
-import { actorOf, type LoginDeps, record, tried } from './login.ts'
+import type { Source } from './attempts.ts'
+import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
+import { hasSecondFactor } from './totp/second-step.ts'
 import { changeUser } from './user-write.ts'
 import type { StoredUser } from './users.ts'
 
@@ -13,7 +15,11 @@ export interface PasswordChange {
   readonly username: string
   readonly password: string
   readonly newPassword: string
-  readonly address: string
+  readonly source: Source
+  /** Code of the second factor. */
+  readonly totp: string | null
+  /** The user is logged in, and has proved the second factor then. */
+  readonly hasSession: boolean
 }
 
 /**
@@ -24,13 +30,18 @@ export async function changePassword(
   deps: LoginDeps & { dataDir: string },
   change: PasswordChange,
 ): Promise<StoredUser | null> {
-  const { username, password, newPassword, address } = change
+  const { username, password, newPassword, source, totp, hasSession } = change
+  const { address } = source
   const next = await usable(deps, username, newPassword)
   if (next === normalPassword(password)) {
     throw new AuthRefusal('new_password must not be the old one')
   }
-  const who = { username, address }
-  const user = await tried(deps, who, () => internalLogin(deps, username, password))
+  const who = { ...source, username, account: accountOf('internal', username) }
+  const user = await tried(deps, who, async () => {
+    const found = await internalLogin(deps, username, password)
+    if (found === null || hasSession) return found
+    return (await hasSecondFactor(deps, found, totp, address)) ? found : null
+  })
   if (user === null) return null
   await store(deps, user, await deps.passwords.hash(next))
   const changed = await deps.users.byId(user.id)
@@ -43,7 +54,7 @@ export async function changePassword(
 async function usable(deps: LoginDeps, username: string, password: string): Promise<string> {
   const { password: terms } = await deps.settings.of(SECURITY)
   try {
-    return checkedPassword(password, { username, charactersMin: terms.characters_min })
+    return await checkedPassword(password, { username, charactersMin: terms.characters_min })
   } catch (error) {
     if (!(error instanceof RuleError)) throw error
     throw new AuthRefusal(`new_${error.message}`)

@@ -6,6 +6,8 @@ export interface RefusalOptions {
   readonly httpStatus?: number
   /** When it may be tried again, ms from now. */
   readonly retryAfterMs?: number
+  /** What the answer tells beside its text; false if not given. */
+  readonly details?: object
 }
 
 /** Its text names the field or what is wrong; it never quotes a value. */
@@ -13,16 +15,18 @@ export class AuthRefusal extends ApiError {
   override name = 'AuthRefusal'
   override readonly httpStatus: number
   readonly retryAfterMs: number | null
+  readonly details: object | false
 
-  constructor(text: string, { httpStatus = 200, retryAfterMs }: RefusalOptions = {}) {
+  constructor(text: string, { httpStatus = 200, retryAfterMs, details }: RefusalOptions = {}) {
     super(text)
     this.httpStatus = httpStatus
     this.retryAfterMs = retryAfterMs ?? null
+    this.details = details ?? false
   }
 
   override body(): object {
     const code = this.httpStatus === 200 ? {} : { code: this.httpStatus }
-    return { status: 0, ...code, desc: this.message, details: false }
+    return { status: 0, ...code, desc: this.message, details: this.details }
   }
 
   /** As the header `Retry-After` has it: whole seconds, at least one. */

@@ -22,15 +22,16 @@ export function createSessionCheck(deps: { sessions: Sessions; users: Users }): 
     const found = cookie === null ? null : await deps.sessions.find(cookie)
     if (found === null || cookie === null) return null
     const { session, renewed } = found
-    const user = await userOf(deps.users, session.user)
+    const user = await userOf(deps.users, session)
     if (user !== null) return { session, user, renewed }
     await deps.sessions.end(renewed ?? cookie)
     return null
   }
 }
 
-async function userOf(users: Users, { passwordMark, ...of }: SessionUser): Promise<UserNow | null> {
-  if (of.roles !== null) return directoryUser(of.id, of.name, of.roles)
+async function userOf(users: Users, { user: of, protocol }: Session): Promise<UserNow | null> {
+  if (of.roles !== null) return directoryUser(users, protocol, of, of.roles)
+  const { passwordMark } = of
   const user = await users.check(of.id)
   const isSame = passwordMark === undefined || user?.passwordMark === passwordMark
   if (user === null || isSame) return user
@@ -40,8 +41,17 @@ async function userOf(users: Users, { passwordMark, ...of }: SessionUser): Promi
   return fresh?.passwordMark === passwordMark ? fresh : null
 }
 
-/** One that only a directory knows: it says what the user may do, and keeps the password. */
-function directoryUser(id: string, name: string, roles: readonly string[]): UserNow {
+/**
+ * One that only a directory knows: it says what the user may do, and keeps the password. A second
+ * factor is asked for after a password only; an identity provider (SAML) has its own.
+ */
+async function directoryUser(
+  users: Users,
+  protocol: string,
+  { id, name }: SessionUser,
+  roles: readonly string[],
+): Promise<UserNow> {
   const password = { mustChangePassword: false, hasGeneratedPassword: false, passwordMark: '' }
-  return { id, name, roles, ...password }
+  const mustEnrolTotp = protocol !== 'saml' && (await users.mustEnrolTotp(id, roles))
+  return { id, name, roles, ...password, mustEnrolTotp }
 }

@@ -1,16 +1,27 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
-import { readParameters, registerBodies } from '../entities/request/body.ts'
+import { registerBodies } from '../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
-import { createAttempts } from './attempts.ts'
+import type { Access } from './access.ts'
+import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import { clearSessionCookie, sessionCookieOf, setSessionCookie } from './cookies.ts'
 import {
+  clearSessionCookie,
+  sessionCookieOf,
+  setDeviceCookie,
+  setSessionCookie,
+} from './cookies.ts'
+import { createDevices } from './devices.ts'
+import { createKnownNames } from './known-names.ts'
+import {
+  accountOf,
   actorOf,
   type LoggedInUser,
   type LoginDeps,
   login,
+  notConfigured,
   record,
   tooMany,
   WRONG,
@@ -19,23 +30,28 @@ import {
   credentialIn,
   inputOf,
   type LoginFields,
-  type LoginInput,
   loginFields,
   passwordIn,
   shownProtocol,
+  totpIn,
   usernameIn,
 } from './login-fields.ts'
 import { changePassword } from './password-change.ts'
 import { PASSWORDS, type Passwords } from './passwords.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
+import { createRefusalTrail } from './refusal-trail.ts'
+import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
 import type { Sessions } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
 export interface SessionRouteDeps extends AuthDeps {
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly protocols: LoginProtocols
   /** Folder in which the generated password of the first admin may stand. */
   readonly dataDir: string
@@ -45,7 +61,7 @@ export interface SessionRouteDeps extends AuthDeps {
   readonly addressOf?: (request: FastifyRequest) => string
 }
 
-interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
+export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
   readonly protocols: LoginProtocols
   readonly loggedIn: SessionCheck
 }
@@ -56,9 +72,11 @@ type Answer = (
   reply: FastifyReply,
 ) => Promise<object> | object
 
-interface Route {
+export interface Route {
   readonly method: 'GET' | 'POST'
   readonly name: string
+  /** `public` if not given: the route itself looks who asks. */
+  readonly access?: Access
   readonly answer: Answer
 }
 
@@ -68,28 +86,29 @@ const ROUTES: readonly Route[] = [
   { method: 'POST', name: 'logout', answer: answerLogout },
   { method: 'GET', name: 'options', answer: answerOptions },
   { method: 'POST', name: 'password', answer: answerPassword },
+  ...TOTP_ROUTES,
 ]
 
-/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. All are public. */
+/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. */
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
     ...{ ...defaults, ...given },
-    attempts: createAttempts(given),
+    ...countersOf(given),
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     const tell = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
       if (seconds !== null) reply.header('retry-after', seconds)
       return tell(error, request, reply)
     })
-    for (const { method, name, answer } of ROUTES) {
+    for (const { method, name, access = 'public', answer } of ROUTES) {
       for (const url of spellingsOf(name)) {
         routes.route({
-          ...{ method, url, config: { access: 'public' } },
+          ...{ method, url, config: { access } },
           handler: (request, reply) => {
             reply.header('cache-control', 'no-store')
             return answer(deps, request, reply)
@@ -98,6 +117,26 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
       }
     }
   })
+}
+
+/** What keeps guessing within bounds, and tells of it. */
+export function countersOf(deps: AuthDeps & { users: Users }) {
+  return {
+    attempts: createAttempts(deps),
+    devices: createDevices(deps),
+    names: createKnownNames(deps),
+    refusals: createRefusalTrail(deps, 'login refused'),
+  }
+}
+
+/** From now on the device is known of the account. */
+async function noteDevice(
+  { devices }: RouteDeps,
+  reply: FastifyReply,
+  account: string,
+  { device }: Source,
+): Promise<void> {
+  setDeviceCookie(reply, account, await devices.issue(account, device))
 }
 
 /** Clients write both. */
@@ -142,11 +181,11 @@ async function answerLogin(
   const input = inputOf(fields)
   const redirect = deps.protocols.redirect.find(({ type }) => type === fields.protocol)
   if (redirect !== undefined) {
-    const refused = await deps.attempts.admit(deps.addressOf(request))
+    const refused = await deps.attempts.admit({ address: deps.addressOf(request), device: null })
     if (refused !== null) throw tooMany(refused)
     const begun = await redirect.begin(fields.provider)
     if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
-    throw new AuthRefusal('provider is not known', { httpStatus: 400 })
+    throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
   if (username === null && password === null) return who(deps, request, reply)
@@ -163,12 +202,15 @@ async function opened(
   reply: FastifyReply,
 ): Promise<object> {
   const input = inputOf(fields)
-  const done = await login(deps, fields, deps.addressOf(request))
-  if (done === null) return failure(WRONG, input)
+  const account = accountOf(fields.protocol, fields.username)
+  const source = await sourceOf(deps, request, account)
+  const done = await login(deps, fields, source)
+  if ('wrong' in done) return failure(done.wrong, input)
   // What the browser came with is never gone on with.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)
+  await noteDevice(deps, reply, account, source)
   return success(shownUser(done.user), input)
 }
 
@@ -214,7 +256,10 @@ async function answerPassword(
   if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
     return failure('only a user of this installation changes the own password', input)
   }
-  const change = { username, password, newPassword, address: deps.addressOf(request) }
+  const account = accountOf('internal', username)
+  const source = await sourceOf(deps, request, account)
+  const hasSession = found !== null
+  const change = { username, password, newPassword, source, totp: totpIn(values), hasSession }
   const changed = await changePassword(deps, change)
   if (changed === null) return failure(WRONG, input)
   if (found !== null) {
@@ -222,30 +267,17 @@ async function answerPassword(
     const sessionUser = { id, name: user, roles: null, passwordMark }
     setSessionCookie(reply, await deps.sessions.open(sessionUser, found.session.protocol))
   }
+  await noteDevice(deps, reply, account, source)
   return success(true, input)
 }
 
-/** Throws `AuthRefusal` where a credential stands in the address. */
-async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
-  const credential = credentialIn(request.url)
-  if (credential === null) return readParameters(request, reply)
-  const text = `${credential} must be in the body: addresses are written down`
-  throw new AuthRefusal(text, { httpStatus: 400 })
-}
-
-function shownUser({ name, roles, lastLoginMs, mustChangePassword }: LoggedInUser) {
+function shownUser(user: LoggedInUser) {
+  const { name, roles, lastLoginMs, mustChangePassword, mustEnrolTotp } = user
   return {
     user: name,
     permissions: roles,
     last_login: lastLoginMs === null ? null : dateText(lastLoginMs, 'UTC'),
     ...(mustChangePassword && { must_change_password: true }),
+    ...(mustEnrolTotp && { must_enrol_totp: true }),
   }
-}
-
-function success(details: unknown, input: LoginInput) {
-  return { status: 1, desc: 'success', details, input }
-}
-
-function failure(desc: string, input: LoginInput) {
-  return { status: 0, desc, details: false, input }
 }

@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { UserDocument } from '../../catalog/entities/user.ts'
+import { SECURITY } from '../../catalog/security-settings.ts'
 import { heldAt } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { UserCheck, UserNow } from './checks.ts'
+import { isEnrolled } from './totp/factors.ts'
 
 export interface StoredUser extends UserNow {
   readonly passwordHash: string
@@ -18,6 +20,8 @@ export interface Users {
   byId(id: string): Promise<StoredUser | null>
   /** As it was half a second ago at most, if it was read here. */
   readonly check: UserCheck
+  /** Whether one of the roles asks for a second factor that the user does not have. */
+  mustEnrolTotp(id: string, roles: readonly string[]): Promise<boolean>
   /** The next check reads it again. */
   forget(id: string): void
 }
@@ -27,20 +31,35 @@ const KNOWN_MS = 500
 /** Far more than work at the same time. */
 const KNOWN_MAX = 1000
 
-export function createUsers({ catalog, clock }: Pick<AuthDeps, 'catalog' | 'clock'>): Users {
+export function createUsers({
+  catalog,
+  clock,
+  settings,
+}: Pick<AuthDeps, 'catalog' | 'clock' | 'settings'>): Users {
   const known = new Map<string, { user: UserNow; readMs: number }>()
+  const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
+    const { required_roles: asked } = (await settings.of(SECURITY)).totp
+    if (!asked.some((role) => roles.includes(role))) return false
+    const found = await catalog.run('look for a second factor', () =>
+      catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
+    )
+    return !isEnrolled(found)
+  }
   const find = async (filter: object): Promise<StoredUser | null> => {
     const held = heldAt(clock.nowMs())
     const found = await catalog.run('find a user', () =>
       catalog.users.findOne({ ...filter, ...held }),
     )
-    return found === null ? null : storedUserOf(found)
+    if (found === null) return null
+    const user = storedUserOf(found)
+    return { ...user, mustEnrolTotp: await mustEnrolTotp(user.id, user.roles) }
   }
   const byId = async (id: string) =>
     /^[0-9a-f]{24}$/.test(id) ? find({ _id: new ObjectId(id) }) : null
   return {
     byName: (username) => find({ username }),
     byId,
+    mustEnrolTotp,
     async check(id) {
       const readMs = clock.nowMs()
       const last = known.get(id)
@@ -59,7 +78,7 @@ export function createUsers({ catalog, clock }: Pick<AuthDeps, 'catalog' | 'cloc
   }
 }
 
-function storedUserOf(document: UserDocument): StoredUser {
+function storedUserOf(document: UserDocument): Omit<StoredUser, 'mustEnrolTotp'> {
   const { _id: id, username, roles, password, last_login: lastLogin } = document
   return {
     id: id.toHexString(),

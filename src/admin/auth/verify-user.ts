@@ -1,26 +1,37 @@
 /** Names and passwords that programs hand in for a user (grant `password`, RFC 6749 4.3). */
 import type { LoginDeps } from './login.ts'
-import { tried } from './login.ts'
+import { accountOf, tried } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
+import { hasSecondFactor } from './totp/second-step.ts'
 
 /** Counts and slows down as a login does. */
 export function createUserVerifier(deps: LoginDeps): VerifyUser {
-  return async (username, password, address) => {
+  const { devices } = deps
+  return async (username, password, { client, address, totp }) => {
+    const account = accountOf('internal', username)
     try {
-      const who = { username, address }
-      const user = await tried(deps, who, () => internalLogin(deps, username, password))
+      const device = await devices.idOfClient(client, account)
+      const who = { username, account, address, device }
+      const user = await tried(deps, who, async () => {
+        const found = await internalLogin(deps, username, password)
+        const isProved = found !== null && (await hasSecondFactor(deps, found, totp, address))
+        return isProved ? found : null
+      })
       // Who has to change the password first gets nothing for the old one.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
       // What is known of the user may be from before the last change.
       deps.users.forget(id)
+      await devices.noteClient(client, account)
       return { id, name, roles }
     } catch (error) {
       if (error instanceof AuthRefusal && error.retryAfterSeconds !== null) {
         return { retryAfterS: error.retryAfterSeconds }
       }
+      if (error instanceof AuthRefusal && error.httpStatus === 200)
+        return { refused: error.message }
       throw error
     }
   }

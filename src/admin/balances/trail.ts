@@ -1,6 +1,7 @@
 /** What is recorded of operations on balances (spec/entity-api.md 6). */
 import type { Actor } from '../../catalog/actor.ts'
-import { type AuditEntry, auditDocument, insertRecords } from '../../catalog/audit/audit.ts'
+import { appendRecords } from '../../catalog/audit/append.ts'
+import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { balanceLineDocument } from '../../catalog/documents.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -37,7 +38,7 @@ export async function recordOperations(
       const seed = `balances/${line.stamp}/${line.atMs}`
       return auditDocument(actor, line.atMs, entryOf(type, line), seed)
     })
-  await insertRecords(catalog, documents)
+  await appendRecords(catalog, documents)
 }
 
 function entryOf(type: string, line: OperationLine): AuditEntry {

@@ -31,7 +31,22 @@ export function apiErrorOf(error: unknown): ApiError | null {
       DISPLAY.sort,
     )
   }
+  if (isRefusedRegex(error)) {
+    return new RequestError(400, 'query: the store cannot run one of the regular expressions')
+  }
   return requestErrorOf(error)
+}
+
+/** `Location51091`: it does not compile; 238: the embedded store does not know its syntax. */
+const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
+
+/**
+ * MongoDB's syntax is that of PCRE, of which each version knows other properties, names of classes
+ * and escapes: only the store can tell.
+ */
+function isRefusedRegex(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return REGEX_CODES.has(error.code) && /regular expression/i.test(error.message)
 }
 
 const INTERNAL_ERROR = new RequestError(500, 'internal error')

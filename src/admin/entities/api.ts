@@ -1,5 +1,7 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
 import type { Actor } from '../../catalog/actor.ts'
+import { recordRead } from '../privacy/read-records.ts'
+import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
@@ -8,13 +10,19 @@ import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
-import type { EntityStores, ReadRequest, ReadResult, WriteResult } from './entity-request.ts'
+import type {
+  EntityStores,
+  ReadRequest,
+  ReadResult,
+  WriteRequest,
+  WriteResult,
+} from './entity-request.ts'
 import { NotAllowedError } from './errors.ts'
-import type { FieldDefinition } from './field-definition.ts'
 import type { CurrentFields } from './fields/current.ts'
 import type { RawParameters } from './request/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests.ts'
 import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
+import { textDatesOf } from './text-dates.ts'
 import type { Fields } from './timeline/draft.ts'
 
 /** What a collection does in a way of its own: records are no entities. */
@@ -92,7 +100,7 @@ export async function contextOf(
 
 async function answerRead(
   { stores, own }: EntityApi,
-  { definition, action, raw }: EntityCall,
+  { definition, action, raw, caller }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
@@ -104,10 +112,12 @@ async function answerRead(
     read(request),
     wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
   ])
+  const done = { definition, action, filter: request.filter, rows }
+  await recordRead(stores, caller, done)
   const told = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
-  const dateFields = dateFieldsOf(definition, context.fields)
+  const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }
   return readEnvelope(
     told.map((row) => shownInRead(row, shape)),
@@ -131,6 +141,7 @@ async function answerWrite(
   const { request, ignored } = writeRequestOf(raw, context, actor)
   const { from, to, target, changes } = request
   const ownWrite = own[definition.name]?.write
+  if (action === 'erase') return answerErasure(stores, definition, request)
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
   const result =
@@ -148,6 +159,18 @@ async function answerWrite(
   })
 }
 
+async function answerErasure(
+  stores: EntityStores,
+  { name, keyField }: CollectionDefinition,
+  { target, changes, actor }: WriteRequest,
+): Promise<object> {
+  const collection = name === 'accounts' ? 'accounts' : 'subscribers'
+  const subject = { collection, key: Number(target[keyField]) } as const
+  const force = changes.set['force'] === true
+  const job = await requestErasure(stores, { subject, force, actor })
+  return writeEnvelope(true, shownInWrite({ ...job }, DEFINITIONS.get('jobs')?.hidden))
+}
+
 function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
   if (entity === null) return null
   if (Array.isArray(entity)) return entity.map((one: Fields) => shownInWrite(one, hidden))
@@ -162,19 +185,4 @@ function shownMore(value: unknown): unknown {
 function additionalOf(raw: RawParameters): unknown {
   const value = raw.get('additional')
   return typeof value === 'string' && value !== '' ? JSON.parse(value) : (value ?? {})
-}
-
-/** Dates that reads show as texts beside those of the revision (spec/entity-api.md 1.6). */
-const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
-  autorenew: ['next_renew', 'last_renew'],
-  audit: ['urt'],
-}
-
-function dateFieldsOf(
-  { name }: CollectionDefinition,
-  fields: readonly FieldDefinition[],
-): readonly string[] {
-  const custom = fields.filter(({ type }) => type === 'date' || type === 'daterange')
-  return [...(TEXT_DATES[name] ?? []), ...custom.map(({ field_name: field }) => field)]
 }

@@ -50,6 +50,7 @@ export const ACTIONS = [
   'permanentchange',
   'import',
   'export',
+  'erase',
 ] as const
 
 export type ActionName = (typeof ACTIONS)[number]
@@ -73,7 +74,7 @@ export interface ActionDefinition {
 }
 
 /** Collections of the store whose documents have no revisions. */
-const RECORD_STORES = ['lines', 'balances', 'bills', 'audit'] as const
+const RECORD_STORES = ['lines', 'balances', 'bills', 'audit', 'jobs'] as const
 
 type RecordStore = (typeof RECORD_STORES)[number]
 

@@ -18,7 +18,7 @@ export interface EntityStores extends ChangeStores {
   catalog: Catalog
   ledger: Ledger
   clock: Clock
-  config: Pick<Config, 'rating' | 'ledger' | 'entities'>
+  config: Pick<Config, 'rating' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
   /** What moving the balances of a subscriber takes; `follow` does it. */
   planTransfer(move: AccountMove): Promise<unknown>

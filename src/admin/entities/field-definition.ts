@@ -30,6 +30,8 @@ export interface FieldDefinition {
   readonly select_options?: string | readonly string[]
   /** A regular expression that the whole text matches. */
   readonly validation?: string
+  /** Personal data: an erasure removes the value (admin/privacy). */
+  readonly personal?: boolean
   /** Made by the node. */
   readonly generated?: boolean
   readonly system?: boolean

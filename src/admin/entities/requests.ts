@@ -7,7 +7,7 @@ import { dottedParam } from './definitions/collections.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
 import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
-import { castField } from './fields/check.ts'
+import { castField, missingFields } from './fields/check.ts'
 import { castUpdate } from './request/cast.ts'
 import type { TimeContext } from './request/instant.ts'
 import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
@@ -75,7 +75,9 @@ export function writeRequestOf(
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new RuleError('reopen: update.from is missing', DISPLAY.refused)
   }
-  const { fields: cast, dropped } = castUpdate(updateParams(context, update), update, context)
+  const demanded = missingFields(fields, update, { definition, action })
+  const params = updateParams(context, update)
+  const { fields: cast, dropped } = castUpdate(params, update, context, demanded)
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target, changes, raw: update, fields }
@@ -146,18 +148,18 @@ function listChanges(
 function listChange(
   kind: 'push' | 'pull',
   { field: name, values, byKey }: FieldChange,
-  { fields, timeZone, ...context }: RequestContext,
+  context: RequestContext,
 ): ListChange {
-  const field = fields.find(({ field_name: known }) => known === name)
+  const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
     const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
     throw new RuleError(text, DISPLAY.request)
   }
-  if (!actionOf({ fields, timeZone, ...context }).customFields) {
+  if (!actionOf(context).customFields) {
     throw new RuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
-  const cast = castField(field, values, timeZone)
+  const cast = castField(field, values, context)
   if ('reason' in cast) {
     throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
   }

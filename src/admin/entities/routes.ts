@@ -37,7 +37,7 @@ export function addEntityApi(
     const handle = (request: FastifyRequest<Called>, reply: FastifyReply) =>
       answer(api, admit, request, reply)
     for (const url of ['/billapi/:collection/:action', '/billapi/:collection/:action/:id']) {
-      const config = { access: 'asked' } as const
+      const config = { access: 'asked', bodies: 'large' } as const
       routes.route<Called>({ method: ['GET', 'POST'], url, config, handler: handle })
       routes.route({
         ...{ method: OTHER_METHODS, url, handler: refuseMethod },

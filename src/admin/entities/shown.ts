@@ -13,7 +13,7 @@ export interface ReadShape {
 }
 
 /** At any depth, in reads. */
-const TEXT_DATES: ReadonlySet<string> = new Set(['from', 'to', 'creation_time'])
+const TEXT_DATES: ReadonlySet<string> = new Set(['from', 'to', 'creation_time', 'erased_at'])
 /** Of the whole document: what only the node needs. */
 const INTERNAL: ReadonlySet<string> = new Set(['rev', 'deleted', 'deleted_at'])
 const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

@@ -31,6 +31,37 @@ export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/auth/logout', access: 'public', about: 'End the session' },
   { method: 'GET', path: '/auth/options', access: 'public', about: 'Tell the ways to log in' },
   { method: 'POST', path: '/auth/password', access: 'public', about: 'Change the own password' },
+  { method: 'GET', path: '/auth/totp', access: 'public', about: 'Tell of the own second factor' },
+  {
+    method: 'POST',
+    path: '/auth/totp/begin',
+    access: 'public',
+    about: 'Begin to set up a second factor: its secret, shown once',
+  },
+  {
+    method: 'POST',
+    path: '/auth/totp/confirm',
+    access: 'public',
+    about: 'Confirm the second factor by a code of it; gives the recovery codes',
+  },
+  {
+    method: 'POST',
+    path: '/auth/totp/codes',
+    access: 'public',
+    about: 'Make other recovery codes in the place of those that there are',
+  },
+  {
+    method: 'POST',
+    path: '/auth/totp/remove',
+    access: 'public',
+    about: 'Remove the own second factor, unless a role requires it',
+  },
+  {
+    method: 'POST',
+    path: '/auth/totp/reset',
+    access: ADMINS,
+    about: 'Remove the second factor of a user who has lost it',
+  },
   { method: 'POST', path: '/oauth2/token', access: 'public', about: 'Get an access token' },
   { method: 'POST', path: '/oauth2/revoke', access: 'public', about: 'Revoke a token' },
 ]

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { CompileError } from '../../catalog/errors.ts'
 import { EventsSchema } from '../../catalog/event-settings.ts'
 import { PermissionsSchema } from '../../catalog/permission-settings.ts'
-import { createSealer } from '../../catalog/sealing.ts'
+import { sealerOf } from '../../catalog/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/security-settings.ts'
 import { checkAgainst } from '../../catalog/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/taxation-settings.ts'
@@ -21,7 +21,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
   const own = [
     ...[fileTypesCategory(config), PEERS, ...fieldCategories()],
     ...[PLAYS, taxationCategory(config), SECURITY_CATEGORY, PERMISSIONS, EVENTS],
-    ...secretCategories(createSealer(config.secrets.key), config.rating.timeZone),
+    ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
     stored: new Map([...own, ...more].map((category) => [category.name, category])),

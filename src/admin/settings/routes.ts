@@ -35,7 +35,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
-    const access = { config: { access: 'asked' } } as const
+    const access = { config: { access: 'asked', bodies: 'large' } } as const
     routes.route({
       ...{ method: ['GET', 'POST'], url: URL, ...access },
       handler: (request, reply) => answer(settings, deps, request, reply),

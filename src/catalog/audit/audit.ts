@@ -1,9 +1,8 @@
 /** Writes down who did what. */
 import { createHash, randomUUID } from 'node:crypto'
-import { MongoBulkWriteError } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../revisions.ts'
+import { appendRecords } from './append.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { bounded, textBounded } from './bounded.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -21,36 +20,46 @@ export interface AuditEntry {
 export interface Audit {
   /** Rejects with `CatalogUnavailableError`. */
   record(actor: Actor, nowMs: number, ...entries: readonly AuditEntry[]): Promise<void>
+  /**
+   * Adds to the one record of what happens often, or begins it: then it gives true. Rejects with
+   * `CatalogUnavailableError`.
+   */
+  tally(actor: Actor, nowMs: number, entry: AuditEntry, tally: AuditTally): Promise<boolean>
+}
+
+/** Further ones of what a record stands for. */
+export interface AuditTally {
+  /** The same one for the same record. */
+  readonly seed: string
+  /** By reason, which is a word. */
+  readonly reasons: Readonly<Record<string, number>>
 }
 
 export function createAudit(catalog: Catalog): Audit {
   return {
     async record(actor, nowMs, ...entries) {
       const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
-      await insertRecords(catalog, documents)
+      await appendRecords(catalog, documents)
+    },
+    async tally(actor, nowMs, entry, { seed, reasons }) {
+      const document = auditDocument(actor, nowMs, entry, seed)
+      const counts = Object.entries(reasons)
+      const count = counts.reduce((sum, [, each]) => sum + each, 0)
+      const inReasons = counts.map(([reason, each]) => [`reasons.${reason}`, each])
+      const update = {
+        $inc: { count, ...Object.fromEntries(inReasons) },
+        $set: { last: new Date(nowMs) },
+      }
+      const add = () =>
+        catalog.run('write the audit', () =>
+          catalog.audit.updateOne({ stamp: document.stamp }, update),
+        )
+      if ((await add()).matchedCount > 0) return false
+      await appendRecords(catalog, [document])
+      await add()
+      return true
     },
   }
-}
-
-/** Writes those that are not there yet, by their stamps. Rejects with `CatalogUnavailableError`. */
-export async function insertRecords(
-  catalog: Catalog,
-  documents: readonly AuditDocument[],
-): Promise<void> {
-  if (documents.length === 0) return
-  await catalog.run('write the audit', async () => {
-    try {
-      await catalog.audit.insertMany([...documents], { ordered: false })
-    } catch (error) {
-      if (!isOnlyDuplicates(error)) throw error
-    }
-  })
-}
-
-function isOnlyDuplicates(error: unknown): boolean {
-  if (!(error instanceof MongoBulkWriteError)) return isDuplicate(error)
-  const failures = [error.writeErrors].flat()
-  return failures.length > 0 && failures.every(({ code }) => code === 11_000)
 }
 
 /** Names beyond it are no names of ours, and too long for an index. */

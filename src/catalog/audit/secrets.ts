@@ -24,8 +24,12 @@ const ABOUT_SECRETS = /(?:time|date|seconds|minutes|attempts|min|max|count|at)$/
  * Texts that are secrets wherever they stand: hashes of passwords, sealed texts (sealing.ts), keys
  * in PEM, tokens of JWT.
  */
-const SECRET_TEXT =
-  /^(?:\$argon2|\$2[aby]\$|plain:|v1:[\w-]{38,}$|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY/
+const SECRET_TEXT = new RegExp(
+  [
+    String.raw`^(?:\$argon2|\$2[aby]\$|plain:|v1:[\w-]{38,}$|v2:[0-9a-f]{8}:|eyJ[\w-]+\.eyJ)`,
+    '-----BEGIN [A-Z ]*PRIVATE KEY',
+  ].join('|'),
+)
 
 /**
  * What may be recorded of the ways in which an account pays: all else is card data, or leads to it

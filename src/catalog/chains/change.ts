@@ -1,7 +1,7 @@
 /** Changes of entities that are done whole, or not at all, whatever dies in between. */
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
-import { insertRecords } from '../audit/audit.ts'
+import { appendRecords } from '../audit/append.ts'
 import { auditNote, type ChangeAudit, recordsOf } from '../audit/change-audit.ts'
 import type { Collection, EntityCollection, ObjectId } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
@@ -320,7 +320,7 @@ async function record(stores: ChangeStores, change: NotedChange): Promise<void> 
     for (const one of found) documents.set(one._id.toHexString(), one as RawDocument)
   }
   try {
-    await insertRecords(catalog, recordsOf(audit, documents))
+    await appendRecords(catalog, recordsOf(audit, documents))
   } catch (error) {
     if (isOutage(error)) throw error
     // The change is done: it must not keep the entity locked for good.

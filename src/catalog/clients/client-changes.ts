@@ -10,14 +10,12 @@ import type { Sealer } from '../sealing.ts'
 import {
   CLIENTS_CATEGORY,
   DEFAULT_GRANTS,
-  DEFAULT_ROLES,
   type GivenClient,
   givenClient,
   type StoredClient,
   storedClient,
 } from './client-settings.ts'
-import { nameOfClient, usableClients } from './clients.ts'
-import { crc32Hex } from './crc32.ts'
+import { hashOfClient, hashOfKey, nameOfClient, usableClients } from './clients.ts'
 
 export interface ClientChange {
   nowMs: number
@@ -43,6 +41,8 @@ export interface ShownClient {
   to: string | null
   roles: readonly string[]
   grants: readonly string[]
+  /** Whether it may sign. */
+  signature: boolean
   disabled: boolean
   created_at: string
   created_by: string
@@ -60,7 +60,8 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
 
 /**
  * With a client that is new, or in the place of the one with its name, which keeps what is not
- * given; an empty date or null takes one away. Without a key a new client gets one.
+ * given; an empty date or null takes one away. A new client without a key gets one; without roles
+ * it gets none, so that a role is never given by leaving a field out.
  */
 export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
@@ -81,7 +82,9 @@ export function withoutClient(
 ): { list: readonly unknown[] } {
   const list = listOf(value)
   const index = list.findIndex((each) =>
-    'name' in which ? nameOfClient(each) === which.name : keyOf(each, sealer) === which.key,
+    'name' in which
+      ? nameOfClient(each) === which.name
+      : hashOfClient(each, sealer) === hashOfKey(which.key),
   )
   if (index < 0) {
     throw new CompileError('', 'name' in which ? unknown(which.name) : 'no client has that key')
@@ -96,7 +99,9 @@ export function withNewKey(value: unknown, name: string, change: ClientChange): 
   if (index < 0) throw new CompileError('', unknown(name))
   const old = storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
   const secret = newKey(change)
-  return { list: list.with(index, { ...old, ...sealed(secret, change.sealer) }), secret }
+  const { key, crc: _, ...others } = old
+  const stored = storedKey(secret, key !== undefined, change.sealer)
+  return { list: list.with(index, { ...others, ...stored }), secret }
 }
 
 /** Those that can be used, without keys and what is made of them. */
@@ -107,6 +112,7 @@ export function shownClients(value: unknown): ShownClient[] {
     to: settings.to ?? null,
     roles: settings.roles,
     grants: settings.grants ?? DEFAULT_GRANTS,
+    signature: settings.key !== undefined,
     disabled: settings.disabled === true,
     created_at: settings.created_at,
     created_by: settings.created_by,
@@ -120,22 +126,18 @@ function merged(
   change: ClientChange,
 ): StoredClient {
   const { nowMs, by, sealer, timeZone } = change
-  const { name, roles = old?.roles ?? [...DEFAULT_ROLES], grants = old?.grants } = asked
+  const { name, roles = old?.roles ?? [], grants = old?.grants } = asked
   const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
   const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
   if (from !== undefined && to !== undefined && from >= to) {
     throw new CompileError('to', 'must be later than from')
   }
   const disabled = asked.disabled ?? old?.disabled ?? false
-  const made = old ?? {
-    created_at: new Date(nowMs).toISOString(),
-    created_by: by,
-    key: '',
-    crc: '',
-  }
-  const { key, crc } = secret === null ? made : sealed(secret, sealer)
+  const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by }
+  const maySign = asked.signature ?? (old === null || old.key !== undefined)
+  const keys = secret === null ? keptKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
   return {
-    ...{ name, key, crc, roles },
+    ...{ name, ...keys, roles },
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     ...(grants === undefined ? {} : { grants }),
@@ -146,17 +148,27 @@ function merged(
 
 /** A signature must tell whose it is. */
 function checkKeyIsNew(list: readonly unknown[], name: string, key: string, sealer: Sealer): void {
-  const taken = list.some((each) => nameOfClient(each) !== name && keyOf(each, sealer) === key)
+  const hash = hashOfKey(key)
+  const taken = list.some((each) => {
+    return nameOfClient(each) !== name && hashOfClient(each, sealer) === hash
+  })
   if (taken) throw new CompileError('key', 'is that of another client')
 }
 
-function keyOf(value: unknown, sealer: Sealer): string | null {
-  if (typeof value !== 'object' || value === null || !('key' in value)) return null
-  return typeof value.key === 'string' ? sealer.open(value.key) : null
+type StoredKey = Pick<StoredClient, 'hash' | 'key'>
+
+function storedKey(secret: string, maySign: boolean, sealer: Sealer): StoredKey {
+  return { hash: hashOfKey(secret), ...(maySign && { key: sealer.seal(secret) }) }
 }
 
-function sealed(secret: string, sealer: Sealer): Pick<StoredClient, 'key' | 'crc'> {
-  return { key: sealer.seal(secret), crc: crc32Hex(secret) }
+/** Of a client whose key stays. */
+function keptKey(old: StoredClient | null, maySign: boolean, sealer: Sealer): StoredKey {
+  const hash = old === null ? null : hashOfClient(old, sealer)
+  const sealed = old?.key
+  if (maySign && sealed === undefined) {
+    throw new CompileError('signature', 'needs another key: of this one only a hash is stored')
+  }
+  return { ...(hash !== null && { hash }), ...(maySign && sealed !== undefined && { key: sealed }) }
 }
 
 function newKey({ random = randomBytes }: ClientChange): string {

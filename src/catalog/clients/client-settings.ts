@@ -10,8 +10,7 @@ export const CLIENTS_CATEGORY = 'shared_secret'
 export const CLIENT_GRANTS = ['client_credentials', 'password', 'refresh_token'] as const
 export type ClientGrant = (typeof CLIENT_GRANTS)[number]
 
-/** Of clients that say nothing else: what clients of the existing system may. */
-export const DEFAULT_ROLES: readonly string[] = ['admin']
+/** Of clients for which no other grant is set. */
 export const DEFAULT_GRANTS: readonly ClientGrant[] = ['client_credentials']
 
 /** A name is the id of a client, stands in logs, and is the same text where it is form-encoded. */
@@ -29,10 +28,12 @@ const Time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\
 const StoredSchema = Type.Object(
   {
     name: Name,
-    /** As `Sealer.seal` gives it. */
-    key: Type.String({ minLength: 1, maxLength: 2048 }),
-    /** CRC-32 of the key itself. */
-    crc: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+    /** SHA-256 of the key in hexadecimal, with which a key is compared that is sent (OAuth). */
+    hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+    /** The key as `Sealer.seal` gives it, of a client that may sign: signatures need the key. */
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+    /** Of clients without `hash`, from before there was one. */
+    crc: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}$' })),
     /** It holds from then on, and until before then. */
     from: Type.Optional(Time),
     to: Type.Optional(Time),
@@ -63,6 +64,8 @@ export const GivenClientSchema = Type.Object(
     key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_.-]{32,256}$' })),
     roles: Type.Optional(Roles),
     grants: Type.Optional(Grants),
+    /** Whether it may sign; true if not given. Otherwise only a hash of its key is stored. */
+    signature: Type.Optional(Type.Boolean()),
     disabled: Type.Optional(Type.Boolean()),
     /** What clients send back because they have read it, here or in the existing system. */
     crc: Type.Optional(SentBack),
@@ -81,12 +84,17 @@ const REASONS: Readonly<Record<string, string>> = {
   grants: `must be a list of some of ${CLIENT_GRANTS.join(', ')}, each once`,
   from: 'must be a date',
   to: 'must be a date',
+  signature: 'must be true or false',
   disabled: 'must be true or false',
 }
 
 /** Throws `CompileError` with a path that begins with `path`; it quotes no value. */
 export function storedClient(value: unknown, path: string): StoredClient {
-  return checked(StoredSchema, value, path)
+  const client = checked(StoredSchema, value, path)
+  if (client.hash === undefined && client.key === undefined) {
+    throw new CompileError(`${path}.hash`, 'is missing')
+  }
+  return client
 }
 
 /** Throws `CompileError` that names the field. */

@@ -37,7 +37,8 @@ export function watchClients(
     )
     const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
     const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
-    for (const skipped of clients.skipped) log.error(skipped, 'a client cannot be used')
+    for (const skipped of clients.skipped)
+      log.error(skipped, 'a client cannot be used, or not sign')
     const { enabled, window_seconds: seconds } = SECURITY.read(
       storedValue(SECURITY.category),
     ).signature

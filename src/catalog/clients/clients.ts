@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Setting } from '../current-settings.ts'
 import { CompileError } from '../errors.ts'
-import type { Sealer } from '../sealing.ts'
+import { type Sealer, sealedWith } from '../sealing.ts'
 import {
   CLIENTS_CATEGORY,
   type ClientGrant,
@@ -10,7 +10,6 @@ import {
   type StoredClient,
   storedClient,
 } from './client-settings.ts'
-import { crc32Hex } from './crc32.ts'
 
 export interface Client {
   /** Its id in OAuth 2.0. */
@@ -30,8 +29,10 @@ export interface Signer {
   readonly roles: readonly string[]
 }
 
-/** A stored client that cannot be used, and does not get in. */
+/** A stored client that cannot be used. */
 export interface SkippedClient {
+  /** `signature`: its signatures are refused, and its tokens are good. */
+  what: 'client' | 'signature'
   /** Empty if it has none. */
   name: string
   path: string
@@ -47,7 +48,8 @@ export interface Clients {
 }
 
 interface Held extends Client {
-  readonly signer: Signer
+  /** Null: it does not sign. */
+  readonly signer: Signer | null
   readonly fromMs: number
   readonly toMs: number
 }
@@ -65,10 +67,15 @@ export function compileClients(value: unknown, sealer: Sealer): Clients {
   skipped.push(...unusable)
   for (const { settings, path } of used) {
     if (settings.disabled === true) continue
-    const key = sealer.open(settings.key)
-    const reason = reasonAgainst(settings, key)
-    if (key !== null && reason === null) held.set(settings.name, heldClient(settings, key))
-    else skipped.push({ name: settings.name, path: `${path}.key`, reason: reason ?? UNOPENED })
+    const { name, key: sealed } = settings
+    const key = sealed === undefined ? null : sealer.open(sealed)
+    const hash = settings.hash ?? (key === null ? null : hashOfKey(key))
+    const at = { name, path: `${path}.key` }
+    if (hash === null) skipped.push({ what: 'client', ...at, reason: unopened(sealed) })
+    else held.set(name, heldClient(settings, hash, key))
+    if (hash !== null && sealed !== undefined && key === null) {
+      skipped.push({ what: 'signature', ...at, reason: unopened(sealed) })
+    }
   }
   const holds = ({ fromMs, toMs }: Held, nowMs: number) => fromMs <= nowMs && nowMs < toMs
   return {
@@ -78,7 +85,9 @@ export function compileClients(value: unknown, sealer: Sealer): Clients {
       return found !== undefined && holds(found, nowMs) ? found : null
     },
     signers: (nowMs) =>
-      [...held.values()].filter((each) => holds(each, nowMs)).map(({ signer }) => signer),
+      [...held.values()].flatMap((each) => {
+        return each.signer !== null && holds(each, nowMs) ? [each.signer] : []
+      }),
   }
 }
 
@@ -89,7 +98,7 @@ export function usableClients(value: unknown): {
 } {
   const used: { settings: StoredClient; path: string }[] = []
   if (!Array.isArray(value)) {
-    return { used, skipped: [{ name: '', path: CLIENTS_CATEGORY, reason: 'must be a list' }] }
+    return { used, skipped: [{ ...NOBODY, path: CLIENTS_CATEGORY, reason: 'must be a list' }] }
   }
   const skipped: SkippedClient[] = []
   for (const [index, each] of value.entries()) {
@@ -102,7 +111,8 @@ export function usableClients(value: unknown): {
       used.push({ settings, path })
     } catch (error) {
       if (!(error instanceof CompileError)) throw error
-      skipped.push({ name: nameOfClient(each), path: error.path, reason: error.reason })
+      const { path: at, reason } = error
+      skipped.push({ what: 'client', name: nameOfClient(each), path: at, reason })
     }
   }
   return { used, skipped }
@@ -114,26 +124,37 @@ export function nameOfClient(value: unknown): string {
   return typeof value.name === 'string' ? value.name : ''
 }
 
-const UNOPENED = 'cannot be opened: it was stored with another secrets.key'
+const NOBODY = { what: 'client', name: '' } as const
 
-function reasonAgainst({ crc }: StoredClient, key: string | null): string | null {
-  if (key === null) return UNOPENED
-  return crc32Hex(key) === crc ? null : 'does not match its crc'
+/** SHA-256 in hexadecimal: keys are random or long, and no dictionary has them. */
+export function hashOfKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
 }
 
-function heldClient(settings: StoredClient, key: string): Held {
+/** Of the key of a stored client, also of one from before there were hashes; null: not known. */
+export function hashOfClient(value: unknown, sealer: Sealer): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { hash, key } = value as { hash?: unknown; key?: unknown }
+  if (typeof hash === 'string') return hash
+  const opened = typeof key === 'string' ? sealer.open(key) : null
+  return opened === null ? null : hashOfKey(opened)
+}
+
+function unopened(sealed = ''): string {
+  const id = sealedWith(sealed)
+  const key = id === null ? 'another key' : `key ${id}`
+  return `cannot be opened: it is sealed with ${key} (see 'tollgate secrets status')`
+}
+
+function heldClient(settings: StoredClient, hash: string, key: string | null): Held {
   const { name, roles, grants = DEFAULT_GRANTS, created_at: createdAt, from, to } = settings
-  const identity = JSON.stringify([name, createdAt, key])
+  const identity = JSON.stringify([name, createdAt, hash])
   return {
     ...{ name, roles, grants },
-    keySha256: sha256(key),
-    fingerprint: sha256(identity).toString('hex').slice(0, 32),
-    signer: { name, key, roles },
+    keySha256: Buffer.from(hash, 'hex'),
+    fingerprint: hashOfKey(identity).slice(0, 32),
+    signer: key === null ? null : { name, key, roles },
     fromMs: from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from),
     toMs: to === undefined ? Number.POSITIVE_INFINITY : Date.parse(to),
   }
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,7 +1,8 @@
 /** Names with brackets, as PHP clients nest values in a form: `query[sid]=1`, `states[]=0`. */
 
 export interface FormLimits {
-  readonly pairsMax: number
+  /** Of names and of what brackets nest them in: each takes room, however short the form is. */
+  readonly keysMax: number
   readonly depthMax: number
   /** Why a step of a name may not be; null if it may. */
   readonly refusedStep: (step: string) => string | null
@@ -37,7 +38,7 @@ export class FormTree {
   readonly #limits: FormLimits
   /** By name; texts, or what brackets have nested. */
   readonly root: FormNode = new Map()
-  #pairs = 0
+  #keys = 0
 
   constructor(limits: FormLimits) {
     this.#limits = limits
@@ -45,10 +46,8 @@ export class FormTree {
 
   /** Throws `FormError` for a name that is not allowed, too deep nesting, or too many pairs. */
   add(name: string, value: string): void {
-    const { pairsMax, depthMax, refusedStep } = this.#limits
-    this.#pairs += 1
-    if (this.#pairs > pairsMax)
-      throw new FormError(null, `there are more than ${pairsMax} parameters`)
+    const { depthMax, refusedStep } = this.#limits
+    this.#countKey()
     const steps = stepsOf(name, depthMax)
     let node = this.root
     for (const [index, given] of steps.entries()) {
@@ -61,10 +60,21 @@ export class FormTree {
         return
       }
       const known = node.get(step)
-      const next: FormNode = known instanceof Map ? known : new Map()
+      if (known instanceof Map) {
+        node = known
+        continue
+      }
+      this.#countKey()
+      const next: FormNode = new Map()
       node.set(step, next)
       node = next
     }
+  }
+
+  #countKey(): void {
+    const { keysMax } = this.#limits
+    this.#keys += 1
+    if (this.#keys > keysMax) throw new FormError(null, `there are more than ${keysMax} parameters`)
   }
 }
 

@@ -1,25 +1,26 @@
 /** Checks one account, again and again while it moves between two reads. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
+import {
+  addCarried,
+  addLine,
+  carriedId,
+  emptySums,
+  type OwnerSums,
+} from '../../catalog/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Recording } from '../../ledger/recording.ts'
 import type { FoundAccount } from './accounts.ts'
 import { compare, type Difference } from './difference.ts'
 import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
-import {
-  addLine,
-  checkLines,
-  checkProjection,
-  emptySums,
-  type OwnerSums,
-} from './recorded-check.ts'
-import type { Recording } from './recording.ts'
+import { checkLines, checkProjection } from './recorded-check.ts'
 
 export interface AuditStores {
   ledger: Ledger
   catalog: Catalog
-  recording: Recording
+  recording: Pick<Recording, 'reached'>
 }
 
 export interface AccountFindings {
@@ -141,9 +142,23 @@ class Attempt {
       catalog.balances.find(filter).toArray(),
     )
     const shared = owner.sid === 0 ? sums : this.#sharedSums
-    for await (const line of catalog.lines.find(filter)) addLine(line, sums, shared)
+    const carried = await this.#carriedOf(filter)
+    if (carried !== null) addCarried(carried, sums, shared)
+    const removed = new Set(carried?.pending)
+    for await (const line of catalog.lines.find(filter)) {
+      if (!removed.has(line.stamp)) addLine(line, sums, shared)
+    }
     this.#lines += sums.lines
+    // Lines that retention has removed meanwhile are in no sum: the next look finds them carried.
+    this.#versions.push(carried?.rev ?? 0, (await this.#carriedOf(filter))?.rev ?? 0)
     this.differences.push(...checkProjection(owner, projected), ...checkLines(owner, sums))
+  }
+
+  #carriedOf(owner: { aid: number; sid: number }) {
+    const { catalog } = this.#stores
+    return catalog.run('read carried sums', () =>
+      catalog.carried.findOne({ _id: carriedId(owner) }),
+    )
   }
 
   /** States and sessions, each owner with its sessions at one moment. */

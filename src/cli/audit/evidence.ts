@@ -2,6 +2,13 @@
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import type { RealtimeLineDocument } from '../../catalog/line-document.ts'
+import {
+  addCarried,
+  addLine,
+  type CarriedDocument,
+  emptySums,
+  type OwnerSums,
+} from '../../catalog/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Line } from '../../domain/line.ts'
 import { sessionTagOf } from '../../domain/lines.ts'
@@ -10,7 +17,6 @@ import type { LoadedOwner } from '../../ledger/ledger.ts'
 import { standingLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
-import { addLine, emptySums, type OwnerSums } from './recorded-check.ts'
 
 export interface KnownSession {
   sessionKey: string
@@ -76,7 +82,10 @@ export async function gatherEvidence(
     ...{ state, sessions, sums: emptySums() },
     projected: projected.filter(({ sid }) => sid === state.sid),
   }))
-  const book = new LineBook(owners)
+  const carried = await catalog.run('read carried sums', () =>
+    catalog.carried.find({ aid }).toArray(),
+  )
+  const book = new LineBook(owners, carried)
   for await (const line of catalog.lines.find({ aid })) book.add(line)
   const lost: BalanceLineDocument[] = []
   for (const line of book.operations) {
@@ -131,9 +140,17 @@ class LineBook {
   /** Sessions that the ledger knows, by their openings: the beginnings of stamps. */
   readonly #known = new Map<string, KnownSession>()
   #unknown: RealtimeLineDocument[] = []
+  /** Lines that are carried already. */
+  readonly #removed = new Set<string>()
 
-  constructor(owners: readonly OwnerEvidence[]) {
+  constructor(owners: readonly OwnerEvidence[], carried: readonly CarriedDocument[]) {
     this.#owners = new Map(owners.map((owner) => [owner.state.sid, owner]))
+    for (const sums of carried) {
+      for (const stamp of sums.pending) this.#removed.add(stamp)
+      const owner = this.#owners.get(sums.sid)
+      const shared = this.#owners.get(0)
+      if (owner !== undefined && shared !== undefined) addCarried(sums, owner.sums, shared.sums)
+    }
     for (const known of owners.flatMap(({ sessions }) => sessions)) {
       const { sessionKey, session } = known
       this.#known.set(sessionTagOf(sessionKey, session), known)
@@ -146,7 +163,7 @@ class LineBook {
   add(line: RealtimeLineDocument | BalanceLineDocument): void {
     const owner = this.#owners.get(line.sid)
     const shared = this.#owners.get(0)
-    if (owner === undefined || shared === undefined) return
+    if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
     addLine(line, owner.sums, shared.sums)
     if (line.type === 'balance') {
       // Corrections are done under the id that their stamps begin with.

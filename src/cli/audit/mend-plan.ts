@@ -11,12 +11,12 @@ import {
   type PaymentDocument,
   paymentDocument,
 } from '../../catalog/line-document.ts'
+import type { BucketSums } from '../../catalog/line-sums.ts'
 import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
 import type { AccountEvidence, KnownSession, OwnerEvidence, StandingLine } from './evidence.ts'
 import { followingSessions } from './mend-sessions.ts'
-import type { BucketSums } from './recorded-check.ts'
 
 /** What becomes of one bucket; amounts are units or micros. */
 export interface BucketPlan {

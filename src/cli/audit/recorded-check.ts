@@ -1,77 +1,8 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
 import { type BalanceDocument, projectedBuckets } from '../../catalog/balance-document.ts'
-import { amountsOfLine, type LineDocument } from '../../catalog/documents.ts'
-import { amountsOfPayment, debtsOfLine } from '../../catalog/line-document.ts'
+import type { BucketSums, OwnerSums } from '../../catalog/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
-
-/** What lines say of one bucket, units or micros. */
-export interface BucketSums {
-  /** Paid for usage, or for debt out of a top-up. */
-  spent: number
-  credited: number
-  /** A counter, which the ledger drops once its cycle is over. */
-  isCounter: boolean
-}
-
-/** What the lines of one owner say; `buckets` by bucket id. */
-export interface OwnerSums {
-  lines: number
-  buckets: Map<number, BucketSums>
-  /** Usage that no bucket paid, and debt that top-ups repaid; micros. */
-  owed: number
-  repaid: number
-}
-
-export function emptySums(): OwnerSums {
-  return { lines: 0, buckets: new Map(), owed: 0, repaid: 0 }
-}
-
-/**
- * Adds a line to the sums of its owner, and to those of its account what a shared bucket paid and
- * what the account owes.
- */
-export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
-  owner.lines += 1
-  if (line.type === 'balance') {
-    const { mended } = line
-    owner.owed += mended?.owed ?? 0
-    owner.repaid += mended?.repaid ?? line.repaid_micros
-    // The head of several operations, and what concerns the owner alone.
-    if (line.bucket_id === 0) return
-    const { change, counted } = amountsOfLine(line)
-    const sums = sumsOf(owner, line.bucket_id)
-    sums.isCounter ||= line.counter !== undefined
-    if (mended !== undefined) {
-      sums.credited += mended.credited
-      sums.spent += mended.spent
-      return
-    }
-    sums.credited += change + line.repaid_micros + counted
-    sums.spent += line.repaid_micros + counted
-    return
-  }
-  const debts = debtsOfLine(line)
-  owner.owed += debts.subscriber
-  shared.owed += debts.account
-  for (const payment of line.payments) {
-    const payer = payment.owner === 'account' ? shared : owner
-    const sums = sumsOf(payer, payment.bucket_id)
-    const { spent, credited } = amountsOfPayment(payment)
-    sums.spent += spent
-    sums.credited += credited
-    sums.isCounter ||= payment.counter !== undefined
-  }
-}
-
-function sumsOf({ buckets }: OwnerSums, id: number): BucketSums {
-  let sums = buckets.get(id)
-  if (sums === undefined) {
-    sums = { spent: 0, credited: 0, isCounter: false }
-    buckets.set(id, sums)
-  }
-  return sums
-}
 
 /** Per bucket: credited and spent as the lines say. Per owner: debt as the lines say. */
 export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {

@@ -6,6 +6,7 @@
 import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument, LineDocument } from '../../catalog/documents.ts'
 import { debtsOfLine, type PaymentDocument } from '../../catalog/line-document.ts'
+import type { CarriedDocument, CarriedSums } from '../../catalog/line-sums.ts'
 import { operationLineOf } from '../../catalog/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -34,13 +35,15 @@ export interface KeptSince {
   countersMs: number
 }
 
-/** Projections are added first, then lines. */
+/** Projections are added first, then sums of removed lines, then lines. */
 export class AccountBooks {
   readonly aid: number
   readonly operations: OperationLine[] = []
   lines = 0
   readonly #owners = new Map<number, OwnerBooks>()
   readonly #since: KeptSince
+  /** Stamps of lines that are carried already. */
+  readonly #removed = new Set<string>()
 
   constructor(aid: number, since: KeptSince) {
     this.aid = aid
@@ -51,7 +54,16 @@ export class AccountBooks {
     this.#owner(document.sid).addProjection(document)
   }
 
+  /** Of lines that retention has removed. */
+  addCarried({ sid, own, shared, pending }: CarriedDocument): void {
+    for (const stamp of pending) this.#removed.add(stamp)
+    this.#owner(sid).addCarried(own)
+    const hasShared = shared.buckets.length > 0 || shared.owed !== 0
+    if (hasShared) this.#owner(0).addCarried(shared)
+  }
+
   addLine(line: LineDocument): void {
+    if (this.#removed.has(line.stamp)) return
     this.lines += 1
     const owner = this.#owner(line.sid)
     if (line.type === 'balance') {
@@ -115,6 +127,12 @@ class OwnerBooks {
       this.#repaid = amountIn(owner?.repaid_micros)
     }
     this.#nextBucketId = Math.max(this.#nextBucketId, amountIn(owner?.next_bucket_id))
+  }
+
+  /** The projection has what they repaid: it is far newer. */
+  addCarried({ buckets, owed }: CarriedSums): void {
+    this.owedByLines += owed
+    for (const sums of buckets) this.#bucket(sums.id).addCarried(sums)
   }
 
   addPayment(payment: PaymentDocument, at: unknown): void {

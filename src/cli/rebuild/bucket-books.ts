@@ -2,6 +2,7 @@
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/documents.ts'
 import { amountsOfPayment, type PaymentDocument } from '../../catalog/line-document.ts'
+import type { CarriedBucket } from '../../catalog/line-sums.ts'
 import { bucketOf, operationLineOf } from '../../catalog/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/counters.ts'
@@ -55,6 +56,13 @@ export class BucketBooks {
   addProjection(document: BalanceDocument): void {
     this.#document = document
     this.#projected = bucketOf(document)
+  }
+
+  /** Of lines that retention has removed: all are older than the projection. */
+  addCarried({ spent, credited, isCounter }: CarriedBucket): void {
+    this.#paid += spent
+    this.#creditedByLines += credited
+    this.#isCounter ||= isCounter
   }
 
   /** `at`: of the usage. */

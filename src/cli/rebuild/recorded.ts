@@ -1,9 +1,10 @@
-/** Reads all that is on record, account by account: two cursors in the order of the accounts. */
+/** Reads all that is on record, account by account: cursors in the order of the accounts. */
 
 import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { LineDocument } from '../../catalog/documents.ts'
+import type { CarriedDocument } from '../../catalog/line-sums.ts'
 import { AccountBooks, type KeptSince } from './books.ts'
 
 /** What the books read of a line. */
@@ -15,7 +16,7 @@ const LINE_FIELDS = [
   ...['asked', 'balance_normalized', 'counter', 'limit', 'counted'],
   ...['source', 'charging_type', 'source_ref', 'parent_ref', 'additional'],
 ]
-/** Both are read in the order of an index. */
+/** All are read in the order of an index. */
 const ALL = { aid: { $gte: 0 } }
 
 /**
@@ -33,6 +34,11 @@ export async function* recordedAccounts(
     'read balances',
     catalog.balances.find(ALL).sort({ aid: 1 }),
   )
+  const carried = new Ahead<CarriedDocument>(
+    catalog,
+    'read carried sums',
+    catalog.carried.find(ALL).sort({ aid: 1 }),
+  )
   const lines = new Ahead<LineDocument>(
     catalog,
     'read lines',
@@ -40,11 +46,14 @@ export async function* recordedAccounts(
   )
   try {
     for (;;) {
-      const aid = Math.min(await balances.aid(), await lines.aid())
+      const aid = Math.min(await balances.aid(), await carried.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
       const books = isWanted(aid) ? new AccountBooks(aid, since) : null
       for (let one = await balances.take(aid); one !== null; one = await balances.take(aid)) {
         books?.addProjection(one)
+      }
+      for (let one = await carried.take(aid); one !== null; one = await carried.take(aid)) {
+        books?.addCarried(one)
       }
       for (let one = await lines.take(aid); one !== null; one = await lines.take(aid)) {
         books?.addLine(one)
@@ -52,7 +61,7 @@ export async function* recordedAccounts(
       if (books !== null) yield books
     }
   } finally {
-    await Promise.all([balances.close(), lines.close()])
+    await Promise.all([balances.close(), carried.close(), lines.close()])
   }
 }
 

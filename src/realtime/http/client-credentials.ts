@@ -17,7 +17,7 @@ export type ClientCredentials =
 /** Parameters that only say who sends a request. */
 const NAMES = ['access_token', '_sig_', '_t_', 'signature'] as const
 
-const LIMITS = { pairsMax: 1_000, depthMax: 32, refusedStep: () => null }
+const LIMITS = { keysMax: 2_000, depthMax: 32, refusedStep: () => null }
 const NAME_CHARS_MAX = 100
 const TOKEN = /^[0-9a-f]{40}$/
 

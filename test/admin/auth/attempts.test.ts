@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { backOffMs, createAttempts, networkOf } from '../../../src/admin/auth/attempts.ts'
+import { backOffMs, createAttempts, unlockAccount } from '../../../src/admin/auth/attempts.ts'
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
-import { addUser, logIn, PASSWORD, post, setSecurity, USER, useAuth } from './auth-world.ts'
+import {
+  type AuthWorld,
+  addUser,
+  logIn,
+  PASSWORD,
+  post,
+  send,
+  setSecurity,
+  type Told,
+  USER,
+  useAuth,
+} from './auth-world.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }
@@ -75,7 +86,8 @@ describe('guessing a password', () => {
 
   it('of a directory is one count, however the name is written', async () => {
     await setSecurity(auth.catalog(), { lockout: LOCKOUT })
-    const ldap = { type: 'ldap', login: async () => 'refused' as const }
+    const isConfigured = async () => true
+    const ldap = { type: 'ldap', isConfigured, login: async () => 'refused' as const }
     const world = auth.world({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
     const tried = (username: string) =>
       post(world, 'login', { username, password: 'wrong one', protocol: 'ldap' })
@@ -103,38 +115,26 @@ describe('guessing a password', () => {
     const { http, headers } = await logIn(world)
     expect(http).toBe(429)
     expect(Number(headers['retry-after'])).toBeGreaterThan(50)
-    await logIn(world)
-    const refused = await auth.catalog().audit.countDocuments({ 'new.reason': 'address' })
-    expect(refused).toBe(1)
     at.address = '10.0.0.2'
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('of one user from many addresses is slowed, but not from where the user comes', async () => {
+  it('of one user from many addresses slows each of them, and no other', async () => {
     const { world, at } = await from('10.9.9.9')
-    expect((await logIn(world)).body.status).toBe(1)
     for (let host = 0; host < 12; host += 1) {
       at.address = `10.0.1.${host}`
       expect((await logIn(world, USER, 'wrong one')).http).toBe(200)
     }
     at.address = '10.0.2.1'
     expect((await logIn(world, USER, 'wrong one')).http).toBe(200)
-    at.address = '10.0.2.2'
     const { http, headers } = await logIn(world, USER, 'wrong one')
     expect([http, Number(headers['retry-after'])]).toEqual([429, expect.any(Number)])
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(2)
     at.address = '10.9.9.9'
     expect((await logIn(world)).body.status).toBe(1)
-    at.address = '10.0.2.3'
+    at.address = '10.0.2.1'
     await unlock('pace')
     expect((await logIn(world)).body.status).toBe(1)
-  })
-
-  it('is written down when it is refused', async () => {
-    const { world } = await from('10.0.0.1')
-    for (let tries = 0; tries < 4; tries += 1) await logIn(world, USER, 'wrong one')
-    const last = await auth.catalog().audit.findOne({ 'new.reason': 'locked' })
-    expect(last).toMatchObject({ type: 'login_failed', key: `login_${USER}`, ip: '10.0.0.1' })
   })
 
   it('leaves no name in Redis: it may be a password, typed into the wrong field', async () => {
@@ -190,26 +190,178 @@ describe('how long to wait', () => {
   })
 })
 
-describe('who one address stands for', () => {
-  it.each([
-    ['192.0.2.7', '192.0.2.7'],
-    ['::ffff:192.0.2.7', '192.0.2.7'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-    ['2001:DB8:1:2::1', '2001:db8:1:2'],
-    ['2001:db8::1', '2001:db8:0:0'],
-    ['2001:0db8:0000::1', '2001:db8:0:0'],
-    ['fe80::1%eth0', 'fe80:0:0:0'],
-    ['::1', '0:0:0:0'],
-  ])('%s: %s', (address, network) => {
-    expect(networkOf(address)).toBe(network)
+/** The cookies that an answer sets, as a request brings them back. */
+const cookiesIn = ({ setCookie }: Told): string =>
+  setCookie
+    .split(', ')
+    .map((each) => each.split(';')[0])
+    .filter((each) => each?.includes('tollgate_device'))
+    .join('; ')
+
+function logInWith(world: AuthWorld, cookie: string, password = PASSWORD): Promise<Told> {
+  const payload = { username: USER, password }
+  return send(world, { method: 'POST', url: '/auth/login', headers: { cookie }, payload })
+}
+
+describe('one user, guessed from everywhere', () => {
+  const FEW = { lockout: { ...LOCKOUT, failures_per_hour: 10 } }
+  /** So many wrong tries, each from an address of its own. */
+  const guess = async (world: AuthWorld, at: { address: string }, times: number) => {
+    const told: number[] = []
+    for (let host = 0; host < times; host += 1) {
+      at.address = `10.1.${times}.${host}`
+      told.push((await logIn(world, USER, 'wrong one')).http)
+    }
+    return told
+  }
+
+  it('gets a hundred wrong tries within an hour, of all addresses and processes', async () => {
+    await addUser(auth.catalog())
+    const { deps } = auth.world()
+    const nodes = [createAttempts(deps), createAttempts(deps)]
+    const begun = await Promise.all(
+      Array.from({ length: 150 }, (_, host) =>
+        nodes[host % 2]?.begin(USER, { address: `10.2.0.${host}`, device: null }),
+      ),
+    )
+    const refused = begun.filter((each) => each !== undefined && 'refused' in each)
+    expect(refused).toHaveLength(50)
+    const [key = ''] = await auth.redis().client.keys('auth:failures:*')
+    const leftMs = await auth.redis().client.pttl(key)
+    for (const each of refused) {
+      expect(each).toMatchObject({ refused: { reason: 'account' } })
+      const retryAfterMs = each && 'refused' in each ? each.refused.retryAfterMs : 0
+      expect(retryAfterMs).toBeGreaterThan(leftMs - 60_000)
+      expect(retryAfterMs).toBeLessThanOrEqual(3_600_000)
+    }
   })
 
-  it('is the network of IPv6: an attacker has all of it', async () => {
+  it('is refused beyond it, with the right password too, but not from a known device', async () => {
+    const { world, at } = await from('10.9.9.9', FEW)
+    const device = cookiesIn(await logIn(world))
+    expect(device).toMatch(/^tollgate_device_[\w-]{8}=[\w-]{22}\.\w+\.[\w-]{43}$/)
+    expect(await guess(world, at, 12)).toEqual([...Array(10).fill(200), 429, 429])
+    expect(world.compared).toHaveLength(11)
+    at.address = '10.9.9.9'
+    const { http, body } = await logIn(world)
+    expect([http, body.desc]).toEqual([429, expect.stringContaining('tollgate user unlock')])
+    expect((await logInWith(world, device)).body.status).toBe(1)
+    at.address = '10.1.12.3'
+    expect((await logInWith(world, device)).body.status).toBe(1)
+  })
+
+  it('is let in again when an operator unlocks the user', async () => {
+    const { world, at } = await from('10.9.9.9', FEW)
+    expect(await guess(world, at, 11)).toContain(429)
+    for (let tries = 0; tries < 3; tries += 1) await logIn(world, USER, 'wrong one')
+    expect((await logIn(world)).http).toBe(429)
+    await unlockAccount(world.deps.keys, USER)
+    expect((await logIn(world)).body.status).toBe(1)
+    expect(await guess(world, at, 12)).toContain(429)
+  })
+
+  it('that has logged in gives back what was no failure', async () => {
+    const { world, at } = await from('10.9.9.9', FEW)
+    for (let host = 0; host < 20; host += 1) {
+      at.address = `10.3.0.${host}`
+      expect((await logIn(world)).body.status).toBe(1)
+    }
+    expect(await auth.redis().client.keys('auth:failures:*')).toEqual([])
+  })
+})
+
+describe('a known device', () => {
+  it('is not kept waiting by whoever guesses at the same address', async () => {
+    const { world } = await from('10.9.9.9', {
+      lockout: LOCKOUT,
+      rate_limits: { logins_per_minute: 6 },
+    })
+    const device = cookiesIn(await logIn(world))
+    for (let tries = 0; tries < 10; tries += 1) await logIn(world, USER, 'wrong one')
+    expect((await logIn(world)).http).toBe(429)
+    expect((await logInWith(world, device)).body.status).toBe(1)
+  })
+
+  it('has tries of its own, and a limit of its own', async () => {
+    const { world } = await from('10.9.9.9')
+    const device = cookiesIn(await logIn(world))
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect((await logInWith(world, device, 'wrong one')).http).toBe(200)
+    }
+    expect((await logInWith(world, device)).http).toBe(429)
+    expect((await logIn(world)).body.status).toBe(1)
+  })
+
+  it('is known of the user that has logged in there, as long as its cookie is whole', async () => {
+    const { world, at } = await from('10.9.9.9', { lockout: { ...LOCKOUT, failures_per_hour: 1 } })
+    await addUser(auth.catalog(), { username: 'evil@example.org' })
+    const own = cookiesIn(await logIn(world))
+    const evil = cookiesIn(await logIn(world, 'evil@example.org'))
+    at.address = '10.1.1.1'
+    await logIn(world, USER, 'wrong one')
+    const [name = ''] = own.split('=')
+    const swapped = `${name}=${evil.split('=')[1]}`
+    const flipped = own.slice(0, -1) + (own.endsWith('A') ? 'B' : 'A')
+    const [, id, , mac] = /=(.*)\.(.*)\.(.*)$/.exec(own) ?? []
+    const longer = `${name}=${id}.zzzzzzzzzz.${mac}`
+    for (const cookie of [evil, swapped, flipped, longer, `${own}; ${own}`, `${name}=x`]) {
+      expect((await logInWith(world, cookie)).http).toBe(429)
+    }
+    expect((await logInWith(world, own)).body.status).toBe(1)
+    world.pass(181 * 24 * 3_600_000)
+    expect((await logInWith(world, own)).http).toBe(429)
+  })
+
+  it('stays the same one with each login, and with a change of the password', async () => {
+    const { world } = await from('10.9.9.9')
+    const device = cookiesIn(await logIn(world))
+    world.pass(1000)
+    const renewed = cookiesIn(await logInWith(world, device))
+    expect(renewed.split('.')[0]).toBe(device.split('.')[0])
+    expect(renewed).not.toBe(device)
+  })
+})
+
+describe('addresses of IPv6', () => {
+  const admitted = async (addresses: readonly string[]) => {
     const { deps } = auth.world()
-    const attempts = createAttempts(deps)
     await setSecurity(auth.catalog(), { rate_limits: { logins_per_minute: 2 } })
-    expect(await attempts.admit('2001:db8:1:2::1')).toBeNull()
-    expect(await attempts.admit('2001:db8:1:2::2')).toBeNull()
-    expect(await attempts.admit('2001:db8:1:2::3')).toMatchObject({ reason: 'address' })
+    const attempts = createAttempts(deps)
+    const told: boolean[] = []
+    for (const address of addresses) {
+      told.push((await attempts.admit({ address, device: null })) === null)
+    }
+    return told
+  }
+
+  it('count together in a /64', async () => {
+    const hosts = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2::3']
+    expect(await admitted([...hosts, '2001:db8:1:3::1'])).toEqual([true, true, false, true])
+  })
+
+  it('have twice as many in a /56, and four times as many in a /48', async () => {
+    const of56 = [
+      '2001:db8:1:100::1',
+      '2001:db8:1:1ff::1',
+      '2001:db8:1:101::1',
+      '2001:db8:1:102::1',
+    ]
+    const others = [1, 2, 3, 4, 5].map((each) => `2001:db8:1:${each}00::2`)
+    expect(await admitted([...of56, '2001:db8:1:103::1', '2001:db8:1:200::1'])).toEqual([
+      ...[true, true, true, true, false, true],
+    ])
+    expect(await admitted(others.map((each) => each.replace('1:', '9:')))).toHaveLength(5)
+  })
+
+  it('lock a user for the whole /56 and /48 after more wrong tries', async () => {
+    const { world, at } = await from('::1', { lockout: { ...LOCKOUT, attempts: 2 } })
+    const told: number[] = []
+    for (let net = 0; net < 6; net += 1) {
+      at.address = `2001:db8:7:10${net}::1`
+      told.push((await logIn(world, USER, 'wrong one')).http)
+    }
+    expect(told).toEqual([200, 200, 200, 200, 429, 429])
+    at.address = '2001:db8:7:200::1'
+    expect((await logIn(world)).body.status).toBe(1)
   })
 })

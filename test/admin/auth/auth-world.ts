@@ -9,11 +9,13 @@ import type { LoginProtocols } from '../../../src/admin/auth/protocols/login-pro
 import { addSessionRoutes } from '../../../src/admin/auth/session-routes.ts'
 import { createSessions } from '../../../src/admin/auth/session-store.ts'
 import type { Sessions } from '../../../src/admin/auth/sessions.ts'
+import { createSecondFactors, type SecondFactors } from '../../../src/admin/auth/totp/factors.ts'
 import { createUsers, type Users } from '../../../src/admin/auth/users.ts'
 import { createServer } from '../../../src/admin/server.ts'
 import { createAudit } from '../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../src/catalog/current-settings.ts'
+import { createSealer } from '../../../src/catalog/sealing.ts'
 import { writeEntity } from '../../../src/catalog/write.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
@@ -36,6 +38,7 @@ export interface AuthWorld {
   readonly redis: RedisConnection
   readonly sessions: Sessions
   readonly users: Users
+  readonly factors: SecondFactors
   readonly server: FastifyInstance
   /** Each password that was compared, and whether anybody's hash was there. */
   readonly compared: boolean[]
@@ -51,6 +54,7 @@ export interface WorldParts {
   readonly protocols?: Partial<LoginProtocols>
   readonly dataDir?: string
   readonly addressOf?: () => string
+  readonly trustedProxies?: readonly string[]
 }
 
 export interface AuthStores {
@@ -79,7 +83,7 @@ export function useAuth(): AuthStores {
   afterEach(async () => {
     for (const each of servers.splice(0)) await each.close()
     await redis.onEachMaster((master) => master.flushall())
-    for (const name of ['users', 'audit', 'config'] as const) {
+    for (const name of ['users', 'audit', 'config', 'secondfactors'] as const) {
       await catalog[name].deleteMany({})
     }
   })
@@ -120,13 +124,16 @@ function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {
   }
   const sessions = createSessions(deps)
   const users = createUsers(deps)
-  const server = createServer(CONFIG.admin, log)
+  const { trustedProxies = [] } = parts
+  const server = createServer({ ...CONFIG.admin, trustedProxies }, log)
   const others = { password: [], redirect: [], options: async () => [], ...protocols }
   const { addressOf } = parts
-  const own = { sessions, users, passwords, protocols: others, dataDir }
+  const sealer = createSealer('a key of the tests')
+  const factors = createSecondFactors({ ...deps, sealer })
+  const own = { sessions, users, factors, passwords, protocols: others, dataDir }
   addSessionRoutes(server, { ...deps, ...own, ...(addressOf && { addressOf }) })
   return {
-    ...{ deps, redis, sessions, users, server, compared },
+    ...{ deps, redis, sessions, users, factors, server, compared },
     logged: () => JSON.stringify(records),
     now: () => nowMs,
     pass(ms) {

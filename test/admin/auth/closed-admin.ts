@@ -49,6 +49,7 @@ export async function startClosedAdmin(
       TOLLGATE_LEDGER_PARTITIONS: '4',
       TOLLGATE_RECORDER_ENABLED: 'false',
       TOLLGATE_ADMIN_PORT: '0',
+      TOLLGATE_SECRETS_KEY: 'a key of the tests',
       ...env,
     },
   })

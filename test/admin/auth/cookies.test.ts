@@ -13,23 +13,36 @@ describe('the cookie of a session', () => {
   it('is kept from scripts and from other sites', async () => {
     await addUser(auth.catalog())
     const { setCookie } = await logIn(auth.world())
-    expect(setCookie).toMatch(/^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(setCookie).toMatch(
+      /^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, tollgate_device_/,
+    )
+    const lasting = 'Max-Age=15552000; Path=/; HttpOnly; SameSite=Lax'
+    expect(setCookie.split(lasting)).toEqual([expect.stringMatching(/tollgate_device_.*; $/), ''])
   })
 
   it('behind TLS is only sent over TLS, and no other counts', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.world({ trustedProxies: ['127.0.0.1'] })
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     const { setCookie, cookie } = await send(world, options)
-    expect(setCookie).toMatch(
+    const [session, device] = setCookie.split(', ')
+    expect(session).toMatch(
       /^__Host-tollgate_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
+    expect(device).toMatch(/^__Host-tollgate_device_.*; HttpOnly; Secure; SameSite=Lax$/)
     const secure = `__Host-tollgate_session=${cookie}`
     const planted = `tollgate_session=${await cookieOf(world)}`
     expect((await withCookies(world, secure, TLS)).body.status).toBe(1)
     expect((await withCookies(world, planted, TLS)).body.status).toBe(0)
     expect((await withCookies(world, secure)).body.status).toBe(0)
+  })
+
+  it('is that without TLS where nobody who is trusted says otherwise', async () => {
+    await addUser(auth.catalog())
+    const payload = { username: USER, password: PASSWORD }
+    const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
+    expect((await send(auth.world(), options)).setCookie).toMatch(/^tollgate_session=/)
   })
 
   it('is none where two of the name come', async () => {

@@ -42,7 +42,8 @@ describe('the first admin', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(dataDir)).toEqual(['admin-password'])
     const { body } = await logIn(world, 'admin', password)
-    expect(body).toMatchObject({ details: { permissions: ['read', 'write', 'admin'] } })
+    const details = { permissions: ['read', 'write', 'admin'], must_change_password: true }
+    expect(body).toMatchObject({ status: 1, details })
     expect(await hasGeneratedPassword(auth.catalog(), BEGIN_MS)).toBe(true)
     expect(world.logged()).not.toContain(password)
     const audit = JSON.stringify(await auth.catalog().audit.find().toArray())

@@ -62,12 +62,15 @@ describe('a user who changes the own password', () => {
 
   it.each([
     [{ password: 'not the old one' }, 'the user name or the password is wrong'],
-    [{ new_password: 'short' }, 'new_password must have 8 to 256 characters'],
+    [{ new_password: 'short' }, 'new_password must have 12 to 256 characters'],
     [{ new_password: USER.toUpperCase() }, 'new_password must not be the user name'],
-    [{ new_password: 'PassWord123' }, 'new_password is one of the most common ones'],
-    [{ new_password: 'zzzzzzzzzz' }, 'new_password is one of the most common ones'],
+    [{ new_password: 'PassWord1234' }, 'new_password is one of the most common ones'],
+    [{ new_password: 'AdminIstrator' }, 'new_password is one of the most common ones'],
+    [{ new_password: 'LetMeInLetMeIn' }, 'new_password is one of the most common ones'],
+    [{ new_password: 'zzzzzzzzzzzz' }, 'new_password is one of the most common ones'],
+    [{ new_password: 'Tollgate-2026!' }, 'new_password must not be the name of the product'],
     [{ new_password: PASSWORD }, 'new_password must not be the old one'],
-    [{ new_password: 'a\0bcdefgh' }, 'new_password must have no zero byte'],
+    [{ new_password: 'a\0bcdefghijkl' }, 'new_password must have no zero byte'],
     [{ new_password: '' }, 'new_password is missing'],
     [{ username: 'nobody@example.org' }, 'the user name or the password is wrong'],
   ])('%j is refused', async (fields, desc) => {

@@ -66,18 +66,49 @@ describe('a password that an admin sets', () => {
     await world.ok('users', 'update', { query, update: { password } })
     const user = await one(entity['username'])
     expect(await verify(String(user['password']), password)).toBe(true)
-    expect(user).toMatchObject({ password_generated: false, must_change_password: false })
+    expect(user).toMatchObject({ password_generated: false, must_change_password: true })
     expect(user['password_changed_at']).toEqual(new Date(world.now()))
   })
 
-  it('is not the user name, and may have to be changed', async () => {
+  it('is not the user name', async () => {
     await setSecurity(world.stores().catalog, {})
-    const { entity } = await make(world, 'users', { must_change_password: true })
+    const { entity } = await make(world, 'users')
     expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
     const query = { _id: idOf({ entity }) }
     const update = { password: String(entity['username']) }
     const { message } = await world.refused('users', 'update', { query, update })
     expect(message).toBe('password must not be the user name')
+  })
+
+  it('has to be changed by the user, and no admin takes that away', async () => {
+    await setSecurity(world.stores().catalog, {})
+    const { entity } = await make(world, 'users')
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
+    const query = { _id: idOf({ entity }) }
+    const password = 'another good one'
+    for (const update of [
+      { must_change_password: false },
+      { password, must_change_password: false },
+    ]) {
+      const { message } = await world.refused('users', 'update', { query, update })
+      expect(message).toContain('must_change_password is taken away by the user alone')
+    }
+    const username = 'false@example.org'
+    const created = { username, password, roles: ['read'], must_change_password: false }
+    await world.refused('users', 'create', { update: created })
+    await world.stores().catalog.users.updateMany({}, { $set: { must_change_password: false } })
+    await world.ok('users', 'update', { query, update: { roles: ['read'] } })
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: false })
+    await world.ok('users', 'update', { query, update: { must_change_password: true } })
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
+  })
+
+  it('need not be changed where the settings do not ask for it', async () => {
+    await setSecurity(world.stores().catalog, { password: { change_given: false } })
+    const { entity } = await make(world, 'users')
+    expect(await one(entity['username'])).toMatchObject({ must_change_password: false })
+    const query = { _id: idOf({ entity }) }
+    await world.ok('users', 'update', { query, update: { must_change_password: true } })
     await world.ok('users', 'update', { query, update: { must_change_password: false } })
     expect(await one(entity['username'])).toMatchObject({ must_change_password: false })
   })

@@ -135,7 +135,10 @@ describe('rules of the operator', () => {
     expect(await make()).toMatchObject({ status: 0, message: expect.stringContaining('reports') })
     await closed.setting('permissions', { rules: [{ ...rules[0], roles: ['support'] }] })
     expect(await make()).toMatchObject({ status: 1 })
-    const cookie = await closed.cookieOf(helper.username, helper.password)
+    const { username, password } = helper
+    const change = { username, password, new_password: 'a better password' }
+    expect(await closed.post('/auth/password', change)).toMatchObject({ status: 1 })
+    const cookie = await closed.cookieOf(username, change.new_password)
     expect(await ask(get, { cookie })).toBe('in')
     expect(await ask({ ...get, path: '/billapi/plans/get' }, { cookie })).toBe('refused')
     await closed.setting('permissions', { rules })

@@ -48,7 +48,7 @@ const admit: Admit = async ({ headers }, _sent, needed) => {
   if (role === '-') throw new NotLoggedInError('not logged in')
   const caller: Caller = {
     ...{ by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' },
-    ...{ roles: role.split(','), mustChangePassword: false },
+    ...{ roles: role.split(','), mustChangePassword: false, mustEnrolTotp: false },
   }
   if (!mayDo(caller, needed)) throw new NotAllowedError(`needs ${needed.join(', ')}`)
   return caller

@@ -1,6 +1,7 @@
 /** Records in the store. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { auditDocument, createAudit, insertRecords } from '../../../src/catalog/audit/audit.ts'
+import { appendRecords } from '../../../src/catalog/audit/append.ts'
+import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { startTestStores, type TestStores } from '../../recorder/accounts.ts'
 
@@ -29,8 +30,8 @@ it('are written once: those that are there stay, and the others are added', asyn
   const { catalog } = open
   const record = (key: string, type: string) =>
     auditDocument(ACTOR, 0, { collection: 'once', type, key }, key)
-  await insertRecords(catalog, [record('b', 'first')])
-  await insertRecords(catalog, [record('a', 'second'), record('b', 'second'), record('c', 'x')])
+  await appendRecords(catalog, [record('b', 'first')])
+  await appendRecords(catalog, [record('a', 'second'), record('b', 'second'), record('c', 'x')])
   const found = await catalog.audit.find({ collection: 'once' }).sort({ key: 1 }).toArray()
   expect(found.map(({ key, type }) => [key, type])).toEqual([
     ['a', 'second'],

@@ -8,7 +8,7 @@ import {
   withoutClient,
 } from '../../../src/catalog/clients/client-changes.ts'
 import { clientsSetting, compileClients } from '../../../src/catalog/clients/clients.ts'
-import { createSealer } from '../../../src/catalog/sealing.ts'
+import { createSealer, keyIdOf } from '../../../src/catalog/sealing.ts'
 
 const sealer = createSealer('test')
 const NOW_MS = Date.UTC(2026, 5, 15, 12)
@@ -22,15 +22,15 @@ function listWith(...given: object[]): readonly unknown[] {
 const compiled = (list: unknown) => compileClients(list, sealer)
 
 describe('a new client', () => {
-  it('gets a key of 16 random bytes, which is stored sealed, with its crc', () => {
+  it('gets a key of 16 random bytes, which is stored hashed and sealed', () => {
     const random = (bytes: number) => Buffer.alloc(bytes, 0xab)
     const { list, secret } = withClient([], { name: 'crm' }, { ...change, random })
     expect(secret).toBe('ab'.repeat(16))
     expect(list).toEqual([
       {
         name: 'crm',
-        key: expect.stringMatching(/^v1:/),
-        crc: expect.stringMatching(/^[0-9a-f]{8}$/),
+        hash: createHash('sha256').update('ab'.repeat(16)).digest('hex'),
+        key: expect.stringMatching(/^v2:/),
         roles: ['admin'],
         created_at: '2026-06-15T12:00:00.000Z',
         created_by: 'ops',
@@ -39,7 +39,7 @@ describe('a new client', () => {
     expect(JSON.stringify(list)).not.toContain(secret)
     const client = compiled(list).byName('crm', NOW_MS)
     const digest = createHash('sha256').update('ab'.repeat(16)).digest()
-    expect(client).toMatchObject({ roles: ['admin'], grants: ['client_credentials'] })
+    expect(client).toMatchObject({ roles: [], grants: ['client_credentials'] })
     expect(client?.keySha256).toEqual(digest)
   })
 
@@ -48,7 +48,7 @@ describe('a new client', () => {
     const { list, secret } = withClient([], { name: 'crm', key: KEY, ...dates }, change)
     expect(secret).toBe(KEY)
     expect(list).toMatchObject([
-      { crc: '90482470', from: '2026-05-31T22:00:00.000Z', to: '2026-07-01T00:00:00.000Z' },
+      { from: '2026-05-31T22:00:00.000Z', to: '2026-07-01T00:00:00.000Z' },
     ])
   })
 
@@ -105,8 +105,7 @@ describe('a client that is set again', () => {
     const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' })
     const [shown] = shownClients(list)
     const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
-    const { crc } = list[0] as { crc: string }
-    const set = withClient(list, { ...shown, crc, roles: ['write'] }, later)
+    const set = withClient(list, { ...shown, crc: '90482470', roles: ['write'] }, later)
     const shownToo = { grants: ['client_credentials'] }
     const after = { ...(list[0] as object), ...shownToo, roles: ['write'] }
     expect(set).toEqual({ list: [after], secret: null })
@@ -130,7 +129,7 @@ describe('a new key', () => {
     const before = compiled(list)
     const after = compiled(rotated.list)
     expect(after.byName('a', NOW_MS)?.fingerprint).not.toBe(before.byName('a', NOW_MS)?.fingerprint)
-    expect(after.signers(NOW_MS)).toEqual([{ name: 'a', key: rotated.secret, roles: ['admin'] }])
+    expect(after.signers(NOW_MS)).toEqual([{ name: 'a', key: rotated.secret, roles: [] }])
     expect(() => withNewKey(list, 'b', change)).toThrow('there is no client b')
   })
 
@@ -141,6 +140,45 @@ describe('a new key', () => {
       (list) => compiled(list).byName('a', NOW_MS)?.fingerprint,
     )
     expect(first).not.toBe(second)
+  })
+})
+
+describe('a client that does not sign', () => {
+  const hash = createHash('sha256').update(KEY).digest('hex')
+  const given = { name: 'a', key: KEY, signature: false }
+
+  it('has a hash of its key stored, and nothing that the key could be had from', () => {
+    const { list, secret } = withClient([], given, change)
+    expect(secret).toBe(KEY)
+    expect(list).toMatchObject([{ name: 'a', hash }])
+    expect(list[0]).not.toHaveProperty('key')
+    const clients = compiled(list)
+    expect([clients.signers(NOW_MS), clients.skipped]).toEqual([[], []])
+    expect(clients.byName('a', NOW_MS)?.keySha256.toString('hex')).toBe(hash)
+    expect(shownClients(list)).toMatchObject([{ signature: false }])
+    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow('of another client')
+    expect(withoutClient(list, { key: KEY }, change).list).toEqual([])
+  })
+
+  it('stays one with another key, and signs again only with a key of its own', () => {
+    const { list } = withClient([], given, change)
+    const rotated = withNewKey(list, 'a', change)
+    expect(compiled(rotated.list).signers(NOW_MS)).toEqual([])
+    expect(() => withClient(list, { name: 'a', signature: true }, change)).toThrow(
+      'signature needs another key',
+    )
+    const again = withClient(list, { name: 'a', signature: true, key: `${KEY}0` }, change)
+    expect(compiled(again.list).signers(NOW_MS)).toMatchObject([{ key: `${KEY}0` }])
+  })
+
+  it('is made of one that did: the sealed key goes, and its tokens stay good', () => {
+    const list = listWith({ name: 'a', key: KEY })
+    const { list: after } = withClient(list, { name: 'a', signature: false }, change)
+    expect(after[0]).not.toHaveProperty('key')
+    const fingerprints = [list, after].map(
+      (each) => compiled(each).byName('a', NOW_MS)?.fingerprint,
+    )
+    expect(fingerprints[0]).toBe(fingerprints[1])
   })
 })
 
@@ -174,27 +212,31 @@ describe('clients in use', () => {
   it('are without those that are disabled, and those that cannot be used are listed', () => {
     const good = listWith({ name: 'good' })
     const other = withClient([], { name: 'other' }, { ...change, sealer: createSealer('x') }).list
-    const [entry] = listWith({ name: 'crc' }) as [object]
+    const [{ hash: _, ...old }] = other as [{ hash: string }]
     const list = [
-      ...[null, { name: 'bad', key: 5 }, ...good, ...good, ...other],
-      ...[{ ...entry, crc: '00000000' }, ...listWith({ name: 'off', disabled: true })],
+      ...[null, { ...old, key: 5 }, ...good, ...good, ...other, { ...old, name: 'old' }],
+      ...[{ ...old, key: undefined, name: 'none' }, ...listWith({ name: 'off', disabled: true })],
     ]
     const clients = compiled(list)
+    const client = (name: string) => ({ what: 'client', name })
+    const see = "see 'tollgate secrets status'"
+    const reason = `cannot be opened: it is sealed with key ${keyIdOf('x')} (${see})`
     expect(clients.skipped).toEqual([
-      { name: '', path: 'shared_secret.0', reason: 'has a value that cannot be used' },
-      { name: 'bad', path: 'shared_secret.1.crc', reason: 'is missing' },
-      { name: 'good', path: 'shared_secret.3.name', reason: "'good' is there twice" },
+      { ...client(''), path: 'shared_secret.0', reason: 'has a value that cannot be used' },
       {
-        name: 'other',
-        path: 'shared_secret.4.key',
-        reason: 'cannot be opened: it was stored with another secrets.key',
+        ...{ ...client('other'), path: 'shared_secret.1.key' },
+        reason: 'must be 32 to 256 letters, digits, _, - and .',
       },
-      { name: 'crc', path: 'shared_secret.5.key', reason: 'does not match its crc' },
+      { ...client('good'), path: 'shared_secret.3.name', reason: "'good' is there twice" },
+      { ...client('none'), path: 'shared_secret.6.hash', reason: 'is missing' },
+      { what: 'signature', name: 'other', path: 'shared_secret.4.key', reason },
+      { ...client('old'), path: 'shared_secret.5.key', reason },
     ])
     expect(clients.signers(NOW_MS).map(({ name }) => name)).toEqual(['good'])
-    expect(['off', 'crc', 'other', ''].map((name) => clients.byName(name, NOW_MS))).toEqual(
+    expect(['off', 'old', 'none', ''].map((name) => clients.byName(name, NOW_MS))).toEqual(
       Array(4).fill(null),
     )
+    expect(clients.byName('other', NOW_MS)?.roles).toEqual(['admin'])
     expect(compiled('none').skipped).toMatchObject([{ reason: 'must be a list' }])
     expect(clientsSetting(sealer).read(undefined).skipped).toEqual([])
   })
@@ -210,7 +252,7 @@ describe('clients in use', () => {
       { name: 'b', grants: ['client_credentials'], disabled: true },
     ])
     expect(Object.keys(shown[0] ?? {})).not.toContain('crc')
-    for (const secret of [KEY, 'v1:', '90482470'])
+    for (const secret of [KEY, 'v2:', createHash('sha256').update(KEY).digest('hex')])
       expect(JSON.stringify(shown)).not.toContain(secret)
   })
 })

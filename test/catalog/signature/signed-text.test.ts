@@ -11,7 +11,7 @@ import {
 const KEY = '00112233445566778899aabbccddeeff'
 
 function formOf(text: string): SentParameters {
-  const form = new FormTree({ pairsMax: 100, depthMax: 32, refusedStep: () => null })
+  const form = new FormTree({ keysMax: 100, depthMax: 32, refusedStep: () => null })
   addForm(text, form)
   return form.root
 }

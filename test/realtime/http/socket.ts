@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 export type RawAnswer = { status: number; headers: Map<string, string>; body: string }
 
 /** A plain TCP client, which sends what it is told and cuts what comes back into answers. */
-export function openSocket(port: number) {
+export function openSocket(port: number, localAddress = '127.0.0.1') {
   // Without delay, or the system puts pieces together that shall come apart.
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress })
   let received = ''
   let isClosed = false
   let wake = () => {}

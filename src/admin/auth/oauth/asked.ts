@@ -20,6 +20,7 @@ const PARAMETERS = [
   'scope',
   'username',
   'password',
+  'totp',
   'refresh_token',
   'token',
 ] as const

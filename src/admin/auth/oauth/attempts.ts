@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { ExpiringKeys } from '../../../store/expiring.ts'
-import { networkOf } from '../attempts.ts'
+import { networkOf, networksOf } from '../../networks.ts'
 import { tooManyRequests } from './errors.ts'
 
 const MINUTE_MS = 60_000
@@ -13,9 +13,11 @@ export async function countRequest(
   { rate_limits: limits }: SecuritySettings,
   address: string,
 ): Promise<void> {
-  const key = `token-requests:${networkOf(address)}`
-  if ((await keys.count(key, MINUTE_MS)) <= limits.tokens_per_minute) return
-  throw tooManyRequests('Too many requests from this address', await keys.leftMs(key))
+  for (const { name, times } of networksOf(address)) {
+    const key = `token-requests:${name}`
+    if ((await keys.count(key, MINUTE_MS)) <= times * limits.tokens_per_minute) continue
+    throw tooManyRequests('Too many requests from this address', await keys.leftMs(key))
+  }
 }
 
 /** Wrong secrets under a name from an address, whether there is such a client or not. */

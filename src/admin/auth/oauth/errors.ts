@@ -88,6 +88,16 @@ export function oauthErrorOf(error: unknown): OAuthError | null {
   )
 }
 
+/**
+ * A client that sent an Authorization header and was not authenticated gets 401 and is told by
+ * which scheme clients authenticate (RFC 6749 section 5.2, RFC 7617).
+ */
+export function challenged(error: OAuthError, header: string | undefined): OAuthError {
+  if (error.error !== 'invalid_client' || header === undefined) return error
+  const headers = { ...error.headers, 'www-authenticate': 'Basic realm="Service", charset="UTF-8"' }
+  return new OAuthError(error.error, error.message, { httpStatus: 401, headers })
+}
+
 export const SERVER_ERROR = new OAuthError('server_error', 'Internal error', { httpStatus: 500 })
 
 const OF_LIBRARY: Readonly<Record<string, OAuthError>> = {

@@ -45,18 +45,23 @@ async function findClient(request: TokenRequest): Promise<OAuth2Server.Client> {
 
 const WRONG_PASSWORD = 'The user name or the password is wrong'
 const MUST_CHANGE = 'The user has to log in and change the password first'
+const MUST_ENROL = 'The user has to log in and set up a second factor first'
 
 /** The password comes from the request itself: the library refuses some that users may have. */
-async function findUser({ deps, asked, grant }: TokenRequest): Promise<TokenUser> {
+async function findUser({ deps, asked, grant, client }: TokenRequest): Promise<TokenUser> {
   const username = asked.text('username') ?? ''
-  const found = await deps.verifyUser(username, asked.text('password') ?? '', asked.address)
+  const { address } = asked
+  const from = { client: client?.name ?? '', address, totp: asked.text('totp') }
+  const found = await deps.verifyUser(username, asked.text('password') ?? '', from)
   if (found === null) throw refusedUser(WRONG_PASSWORD)
   if ('retryAfterS' in found) {
     throw tooManyRequests('Too many wrong passwords: wait', found.retryAfterS * 1000)
   }
+  if ('refused' in found) throw refusedUser(found.refused)
   const now = await deps.users(found.id)
   if (now === null) throw refusedUser(WRONG_PASSWORD)
   if (now.mustChangePassword) throw refusedUser(MUST_CHANGE)
+  if (now.mustEnrolTotp) throw refusedUser(MUST_ENROL)
   const { id, name, passwordMark } = now
   return { user: { id, name, passwordMark }, family: newFamily(), grant }
 }
@@ -74,7 +79,7 @@ async function findRefresh(
   if (holder === null || holder.user === null || holder.expiresMs <= deps.clock.nowMs()) return null
   if (holder.client === client?.name && holder.fingerprint !== client.fingerprint) return null
   const now = await deps.users(holder.user.id)
-  if (now === null || now.mustChangePassword) return null
+  if (now === null || now.mustChangePassword || now.mustEnrolTotp) return null
   if (now.passwordMark !== holder.user.passwordMark) return null
   const wanted = asked.text('scope')
   if (wanted !== null && wanted !== holder.scope) {

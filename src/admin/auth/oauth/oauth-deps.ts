@@ -4,6 +4,7 @@ import type { Setting } from '../../../catalog/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'
+import type { RefusalTrail } from '../refusal-trail.ts'
 
 export interface VerifiedUser {
   readonly id: string
@@ -13,13 +14,20 @@ export interface VerifiedUser {
 
 /**
  * Checks the password of a user of the users collection. Null: it is wrong, or there is no such
- * user. Has to slow down who guesses, and says then how long to wait.
+ * user. Has to slow down who guesses, and says then how long to wait; `refused`: why the password
+ * is not enough.
  */
 export type VerifyUser = (
   username: string,
   password: string,
-  address: string,
-) => Promise<VerifiedUser | null | { readonly retryAfterS: number }>
+  /** The client has proved who it is. */
+  from: {
+    readonly client: string
+    readonly address: string
+    /** Code of the second factor. */
+    readonly totp: string | null
+  },
+) => Promise<VerifiedUser | null | { readonly retryAfterS: number } | { readonly refused: string }>
 
 export interface OAuthDeps extends AuthDeps {
   /** Made once by `clientsSetting`. */
@@ -27,4 +35,5 @@ export interface OAuthDeps extends AuthDeps {
   readonly tokens: Tokens
   readonly users: UserCheck
   readonly verifyUser: VerifyUser
+  readonly refusals: RefusalTrail
 }

@@ -4,10 +4,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/request/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../../entities/request/json-limits.ts'
+import { createRefusalTrail } from '../refusal-trail.ts'
 import { type Asked, readAsked } from './asked.ts'
 import { countRequest } from './attempts.ts'
 import { authenticateClient } from './client-check.ts'
-import { OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
+import { challenged, OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
 import { tokenModel } from './model.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
 import type { TokenRequest } from './token-request.ts'
@@ -18,9 +20,10 @@ const GIVEN = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-export function addOAuthRoutes(server: FastifyInstance, deps: OAuthDeps): void {
+export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
+  const deps = { ...given, refusals: createRefusalTrail(given, 'a client was refused') }
   server.register(async (routes) => {
-    registerBodies(routes)
+    registerBodies(routes, SMALL_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
     const config = { access: 'public' } as const
     const [tokenPath, revokePath] = PATHS
@@ -44,7 +47,7 @@ function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = oauthErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const told = known ?? SERVER_ERROR
+    const told = challenged(known ?? SERVER_ERROR, request.headers.authorization)
     // A body that was not read to its end would be taken for the next request.
     if (told.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply

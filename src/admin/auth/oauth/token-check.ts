@@ -15,7 +15,7 @@ export function createTokenCheck({ tokens, settings, clients, users, clock }: De
     const { name, roles } = client
     if (holder.user === null) return { name, roles }
     const user = await users(holder.user.id)
-    if (user === null || user.mustChangePassword) return null
+    if (user === null || user.mustChangePassword || user.mustEnrolTotp) return null
     if (user.passwordMark !== holder.user.passwordMark) return null
     const { id, name: userName } = user
     return { name, roles: commonRoles(roles, user.roles), user: { id, name: userName } }

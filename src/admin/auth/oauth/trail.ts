@@ -1,6 +1,7 @@
 /** What the audit has of tokens: who got them, who was refused; never a token or a secret. */
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
+import type { Client } from '../../../catalog/clients/clients.ts'
 import type { TokenHolder } from '../../../store/tokens.ts'
 import type { OAuthError, OAuthErrorCode } from './errors.ts'
 import type { TokenRequest } from './token-request.ts'
@@ -17,7 +18,8 @@ export async function recordReuse(request: TokenRequest, holder: TokenHolder): P
   const { deps, client, asked } = request
   const who = { client: client?.name, address: asked.address }
   deps.log.warn(who, 'a refresh token was used twice: all tokens of its login have ended')
-  await quietly(request, { type: 'reuse', new: { user: holder.user?.name ?? null } })
+  const entry = { type: 'reuse', new: { user: holder.user?.name ?? null } }
+  await quietly(request, () => record(request, entry))
 }
 
 export function recordRevoked(
@@ -34,19 +36,33 @@ const REFUSALS: readonly OAuthErrorCode[] = [
   'unauthorized_client',
 ]
 
-/** Of who is nobody the name is not written: it may be a secret in the wrong field. */
+/** A name that no client has is not written: it may be a secret in the wrong field. */
 export async function recordRefused(request: TokenRequest, { error }: OAuthError): Promise<void> {
   if (!REFUSALS.includes(error)) return
   const { deps, client, asked, grant } = request
-  const who = { client: client?.name ?? null, address: asked.address }
-  deps.log.warn({ ...who, error, grant }, 'a client was refused')
-  await quietly(request, { type: 'refused', new: { error, grant } })
+  await quietly(request, async () => {
+    const key = (client ?? (await namedClient(request)))?.name ?? ''
+    // Only what was proved is who did it.
+    const name = client?.name ?? ''
+    await deps.refusals.note({
+      entry: { collection: 'oauth', type: 'refused', key, new: { error, grant } },
+      actor: { by: 'token', id: name, name, address: asked.address },
+      account: key,
+      reason: error,
+    })
+  })
+}
+
+/** The client that the request names, without having proved to be it. */
+async function namedClient({ deps, asked }: TokenRequest): Promise<Client | null> {
+  if (asked.clientId === '') return null
+  return (await deps.settings.of(deps.clients)).byName(asked.clientId, deps.clock.nowMs())
 }
 
 /** What is refused is refused, also where that cannot be written down. */
-async function quietly(request: TokenRequest, entry: Omit<AuditEntry, 'collection' | 'key'>) {
+async function quietly(request: TokenRequest, write: () => Promise<void>) {
   try {
-    await record(request, entry)
+    await write()
   } catch (error) {
     request.deps.log.error({ err: error }, 'the audit of a refused client cannot be written')
   }

@@ -22,19 +22,15 @@ export interface LdapDeps extends Pick<AuthDeps, 'settings' | 'log'> {
   readonly sealer: Pick<Sealer, 'open'>
 }
 
-export interface Ldap extends PasswordProtocol {
-  /** Whether there is a directory to ask. Rejects with `CatalogUnavailableError`. */
-  isConfigured(): Promise<boolean>
-}
-
 const USERNAME_CHARACTERS_MAX = 256
 const PASSWORD_CHARACTERS_MAX = 1024
 const GROUPS_MAX = 1000
 
-export function createLdap({ settings, log, sealer }: LdapDeps): Ldap {
-  const directories = async () => {
+export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtocol {
+  const directories = async (provider: string | undefined) => {
     const { protocols } = await settings.of(AUTH)
-    return protocols.filter((each) => each.type === 'ldap')
+    const all = protocols.filter((each) => each.type === 'ldap')
+    return all.filter(({ name }) => provider === undefined || name === provider)
   }
   const ask = async (directory: LdapSettings, username: string, password: string) => {
     const provider = directory.name
@@ -50,13 +46,12 @@ export function createLdap({ settings, log, sealer }: LdapDeps): Ldap {
   }
   return {
     type: 'ldap',
-    isConfigured: async () => (await directories()).length > 0,
+    isConfigured: async (provider) => (await directories(provider)).length > 0,
     async login(username, password, provider) {
       if (!isUsable(username, USERNAME_CHARACTERS_MAX) || !isPlain(username)) return 'refused'
       // A bind without a password is one as nobody, and succeeds.
       if (!isUsable(password, PASSWORD_CHARACTERS_MAX)) return 'refused'
-      const all = await directories()
-      const asked = all.filter(({ name }) => provider === undefined || name === provider)
+      const asked = await directories(provider)
       let answers = 0
       for (const directory of asked) {
         const user = await ask(directory, username, password)

@@ -5,9 +5,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../../../catalog/actor.ts'
+import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { SamlSettings } from '../../../catalog/auth-settings.ts'
 import { errorHandler } from '../../entities/answer.ts'
 import type { AuthDeps } from '../auth-deps.ts'
+import { createRefusalTrail } from '../refusal-trail.ts'
 import type { Sessions, SessionUser } from '../sessions.ts'
 import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
 import { metadataOf } from './saml-provider.ts'
@@ -84,13 +87,16 @@ function addRoutes(
     request: FastifyRequest,
     reply: FastifyReply,
   ) => {
-    await record(deps, request, provider, { type: 'login', user })
+    await record(deps, request, provider, user)
     setCookie(reply, request, await sessions.open(user, 'saml'))
     return reply.redirect(returnTo, 303)
   }
-  const refuse = async (provider: SamlSettings, request: FastifyRequest, reason: string) => {
+  const refusals = createRefusalTrail(deps, null)
+  const refuse = (provider: SamlSettings, request: FastifyRequest, reason: string) => {
     deps.log.warn({ provider: provider.name, reason }, 'SAML login refused')
-    await record(deps, request, provider, { type: 'login_failed', reason })
+    const { actor, entry } = recordOf(request, provider, { type: 'login_failed', reason })
+    const account = `saml\0${provider.name}\0${reason}`
+    return refusals.note({ actor, entry, account, reason: 'refused' })
   }
   const handled = (handler: Handler) => ({
     config: { access: 'public' as const },
@@ -182,9 +188,18 @@ function isSecure({ callback_url: callbackUrl }: SamlSettings): boolean {
 function record(
   { audit, clock }: SamlDeps,
   request: FastifyRequest,
+  provider: SamlSettings,
+  user: SessionUser,
+): Promise<void> {
+  const { actor, entry } = recordOf(request, provider, { type: 'login', user })
+  return audit.record(actor, clock.nowMs(), entry)
+}
+
+function recordOf(
+  request: FastifyRequest,
   { name: provider }: SamlSettings,
   what: { type: 'login'; user: SessionUser } | { type: 'login_failed'; reason: string },
-): Promise<void> {
+): { actor: Actor; entry: AuditEntry } {
   const { type } = what
   const address = request.ip
   const actor =
@@ -194,5 +209,5 @@ function record(
   const more = what.type === 'login' ? { roles: what.user.roles } : { reason: what.reason }
   const key = `login_${actor.name || provider}`.slice(0, KEY_CHARACTERS_MAX)
   const entry = { collection: 'login', type, key, new: { protocol: 'saml', provider, ...more } }
-  return audit.record(actor, clock.nowMs(), entry)
+  return { actor, entry }
 }

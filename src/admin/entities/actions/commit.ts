@@ -28,10 +28,10 @@ export function ruleContextOf(
 /** What configured fields make of what was sent; undefined takes a field away. */
 export function customChanges(
   { definition, fields, raw }: WriteRequest,
-  { action, zone }: RuleContext,
+  { action, zone, nowMs }: RuleContext,
   current: RawDocument | null,
 ): Fields {
-  const check = { definition, action, timeZone: zone, ...(current && { current }) }
+  const check = { definition, action, timeZone: zone, nowMs, ...(current && { current }) }
   const values = checkCustomFields(fields, raw, check)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value === null ? undefined : value]),

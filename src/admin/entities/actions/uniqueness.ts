@@ -66,22 +66,23 @@ function sharedChains(name: string, { allowances }: Fields): string[] {
 /** R9: whatever the dates, and also if it has ended. */
 export async function checkDuplicate(
   catalog: Catalog,
-  { name, duplicate, fixed, ...definition }: CollectionDefinition,
+  definition: CollectionDefinition,
   document: Fields,
 ): Promise<void> {
+  const { name, duplicate, fixed, actions } = definition
   const { fields, by } = duplicate
   const given = fields.filter((field) => document[field] !== undefined)
   if (given.length === 0) return
   const same = given.map((field) => ({ [field]: document[field] }))
   const filter = { ...fixed, ...(by === 'all' ? { $and: same } : { $or: same }), ...NOT_DELETED }
-  const [found] = await findDocuments(catalog, { ...definition, name, duplicate, fixed }, filter, 1)
+  const [found] = await findDocuments(catalog, definition, filter, 1)
   if (found === undefined) return
   const values = given
     .filter((field) => found[field] === document[field] && field !== 'type')
     .map((field) => `${field} ${String(document[field])}`)
-  throw new RuleError(
-    `create: ${name} has ${values.join(' and ')} already: reopen it, or choose another one`,
-  )
+  const advice =
+    actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
+  throw new RuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 
 /** R22: two may have the same value at different times. `key`: of the entity itself. */

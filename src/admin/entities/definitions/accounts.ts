@@ -5,6 +5,7 @@ import {
   create,
   dates,
   datetime,
+  erasure,
   id,
   importRows,
   integer,
@@ -68,5 +69,6 @@ export const accounts = collection({
     delete: remove,
     permanentchange: permanentChange(KEY, HELD),
     import: importRows,
+    erase: erasure({ aid: required(integer) }),
   },
 })

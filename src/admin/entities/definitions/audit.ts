@@ -10,6 +10,8 @@ export const audit = collection({
   keyField: 'stamp',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
+  // With them erased values could be guessed.
+  hidden: ['chain.salt', 'chain.fields'],
   actions: {
     get: read(
       {

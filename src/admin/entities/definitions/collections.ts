@@ -7,6 +7,7 @@ import { balances } from './balances.ts'
 import { bills } from './bills.ts'
 import { charges } from './charges.ts'
 import { discounts } from './discounts.ts'
+import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'
 import { plans } from './plans.ts'
 import { prepaidGroups } from './prepaid-groups.ts'
@@ -36,9 +37,12 @@ const ALL = [
   lines,
   autorenew,
   audit,
+  jobs,
 ] as const
 
-/** By the name in the path, in the order of interface.md 2.1; the audit stands behind them. */
+/**
+ * By the name in the path, in the order of interface.md 2.1; the audit and jobs stand behind them.
+ */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
@@ -56,20 +60,27 @@ const USAGE_TYPE = /^rates\.[A-Za-z0-9_-]+$/
 const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchange']
 
 /**
- * A field whose name is not declared as it is, but by its form; null: there is none of that name.
- * `rates.RATE` in changes of plans and services: the prices of one rate, the others stay.
- * `rates.USAGE_TYPE` in a uniqueget of rates: to ask for those that have one.
+ * The form of names that are not declared as they are; null: there are none. `rates.RATE` in
+ * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a
+ * uniqueget of rates: to ask for those that have one.
  */
+export function namedByForm(
+  collection: string,
+  action: ActionName,
+  part: 'query' | 'update',
+): RegExp | null {
+  const isOffer = collection === 'plans' || collection === 'services'
+  if (isOffer && part === 'update' && CHANGES.includes(action)) return RATE_KEY
+  const isSearch = collection === 'rates' && action === 'uniqueget' && part === 'query'
+  return isSearch ? USAGE_TYPE : null
+}
+
+/** A field of such a name; null: it has another form. */
 export function dottedParam(
   collection: string,
   action: ActionName,
   part: 'query' | 'update',
   name: string,
 ): Param | null {
-  const isOffer = collection === 'plans' || collection === 'services'
-  if (isOffer && part === 'update' && CHANGES.includes(action)) {
-    return RATE_KEY.test(name) ? { type: 'array' } : null
-  }
-  const isSearch = collection === 'rates' && action === 'uniqueget' && part === 'query'
-  return isSearch && USAGE_TYPE.test(name) ? { type: 'array' } : null
+  return namedByForm(collection, action, part)?.test(name) ? { type: 'array' } : null
 }

@@ -51,12 +51,13 @@ export function read(query: Params, options: ReadOptions = {}): ActionDefinition
 interface WriteOptions {
   customFields?: boolean
   roles?: readonly Role[]
+  query?: Params
 }
 
 /** A write that addresses no revision. */
 export function create(update: Params, options: WriteOptions = {}): ActionDefinition {
-  const { customFields = true, roles = ['write'] } = options
-  return { roles, query: {}, update, target: 'none', customFields }
+  const { customFields = true, roles = ['write'], query = {} } = options
+  return { roles, query, update, target: 'none', customFields }
 }
 
 /** A write of one revision, found by `_id`, or by its key and `effective_date`. */
@@ -113,6 +114,14 @@ const IMPORT: Params = {
 }
 
 export const importRows: ActionDefinition = create(IMPORT, { customFields: false })
+
+/**
+ * **Ours**: takes personal data out of the entity and of all that is recorded of it, as a job. A
+ * permission of its own.
+ */
+export function erasure(key: Params): ActionDefinition {
+  return create({ force: boolean }, { customFields: false, roles: ['admin'], query: key })
+}
 
 /** The revisions that end at `from` or later and begin at `to` or before (spec 2.13). */
 export function exportRows(key: Params): ActionDefinition {

@@ -3,6 +3,7 @@ import {
   collection,
   create,
   dates,
+  erasure,
   importRows,
   integer,
   integers,
@@ -69,6 +70,7 @@ export const subscribers = collection({
     closeandnew: change(KEY, { ...PERIOD, ...HELD }),
     permanentchange: permanentChange(KEY, HELD),
     import: importRows,
+    erase: erasure({ sid: required(integer) }),
     ...lifecycle(KEY),
   },
 })

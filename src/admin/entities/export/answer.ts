@@ -1,6 +1,7 @@
 /** An export over HTTP: a stream that ends with whoever reads it. */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { recordRead } from '../../privacy/read-records.ts'
 import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
 import type { RawParameters } from '../request/raw-parameters.ts'
 import { exportHeaders, exportRequestOf } from './export-request.ts'
@@ -9,11 +10,13 @@ import { exportRows } from './export-rows.ts'
 /** Throws `ApiError`, or what the store throws, as long as nothing was sent. */
 export async function sendExport(
   api: EntityApi,
-  called: Pick<EntityCall, 'definition' | 'action'>,
+  called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
   raw: RawParameters,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const request = exportRequestOf(raw, await contextOf(api, called))
+  const done = { ...called, filter: request.filter, rows: null }
+  await recordRead(api.stores, called.caller, done)
   const pages = exportRows(api.stores.catalog, request)
   // Whether the store answers is known before the first byte is sent.
   const first = await pages.next()

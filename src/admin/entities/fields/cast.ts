@@ -2,6 +2,7 @@
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
+import { dateOf, shownInstant, type TimeContext } from '../request/instant.ts'
 import { Problems } from '../request/problems.ts'
 import { storedValue } from '../request/stored-value.ts'
 import { isEmail } from './email.ts'
@@ -12,8 +13,7 @@ export type Cast = { value: unknown } | { reason: string }
 const ok = (value: unknown): Cast => ({ value })
 const no = (reason: string): Cast => ({ reason })
 
-/** Zone of dates without an offset. */
-type Reader = (value: unknown, timeZone: string) => Cast
+type Reader = (value: unknown, time: TimeContext) => Cast
 
 const READERS: Readonly<Record<string, Reader>> = {
   text: readText,
@@ -31,9 +31,9 @@ const READERS: Readonly<Record<string, Reader>> = {
 }
 
 /** One value, not empty. Without a known type it is stored as it is sent. */
-export function castValue(type: string | undefined, value: unknown, timeZone: string): Cast {
+export function castValue(type: string | undefined, value: unknown, time: TimeContext): Cast {
   const reader = READERS[type ?? ''] ?? readJson
-  return reader(value, timeZone)
+  return reader(value, time)
 }
 
 /** Anything that a store takes as it is; dates in it are dates. */
@@ -82,28 +82,27 @@ function readBoolean(value: unknown): Cast {
   return word === undefined ? no('must be true or false') : ok(word)
 }
 
-function readDate(value: unknown, timeZone: string): Cast {
-  const atMs = instantOf(value, timeZone)
+function readDate(value: unknown, time: TimeContext): Cast {
+  const atMs = instantOf(value, time)
   return atMs === null || !isDateMs(atMs) ? no('must be a date') : ok(new Date(atMs))
 }
 
-/** The forms of dates in requests, and `{ sec }` as answers have them. */
-function instantOf(value: unknown, timeZone: string): number | null {
+/** The forms of dates in requests (`dateOf`); a day, such as of birth, may be before 1970. */
+function instantOf(value: unknown, time: TimeContext): number | null {
   if (value instanceof Date) return value.getTime()
-  if (typeof value === 'string') return parseInstant(value, timeZone)
-  if (typeof value !== 'object' || value === null || !('sec' in value)) return null
-  return typeof value.sec === 'number' ? value.sec * 1000 : null
+  const written = typeof value === 'string' ? parseInstant(value, time.timeZone) : null
+  return written ?? shownInstant(value) ?? dateOf(value, time)?.getTime() ?? null
 }
 
 function isDateMs(atMs: number): boolean {
   return !Number.isNaN(new Date(atMs).getTime())
 }
 
-function readRange(value: unknown, timeZone: string): Cast {
+function readRange(value: unknown, time: TimeContext): Cast {
   if (typeof value !== 'object' || value === null) return no('must be a range { from, to }')
   const { from, to } = value as { from?: unknown; to?: unknown }
-  const fromMs = instantOf(from, timeZone)
-  const toMs = instantOf(to, timeZone)
+  const fromMs = instantOf(from, time)
+  const toMs = instantOf(to, time)
   const isRange = fromMs !== null && toMs !== null && isDateMs(fromMs) && isDateMs(toMs)
   if (!isRange || toMs < fromMs) return no('must be a range of two dates, { from, to }')
   return ok({ from: new Date(fromMs), to: new Date(toMs) })

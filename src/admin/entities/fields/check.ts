@@ -2,16 +2,15 @@
 import type { ActionName, CollectionDefinition } from '../definition.ts'
 import { type InvalidField, InvalidFieldsError, RuleError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
+import type { TimeContext } from '../request/instant.ts'
 import { castValue } from './cast.ts'
 import { optionsOf, patternOf } from './rules.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-export interface FieldCheck {
+export interface FieldCheck extends TimeContext {
   definition: CollectionDefinition
   action: ActionName
-  /** IANA zone of dates that are given as text without an offset. */
-  timeZone: string
   /** The revision that is addressed: clients send back what they have read. */
   current?: Values
 }
@@ -20,7 +19,7 @@ export interface FieldCheck {
  * What configured fields make of a raw `update`, by field name: to be set there (also along a
  * dotted name) after what the action declares; null: the field is to be taken away. Throws
  * `InvalidFieldsError` with all values of a wrong type, or `RuleError` with the first one that a
- * rule refuses (R21, R23).
+ * rule refuses (R23). Mandatory fields are looked for before: `missingFields`.
  */
 export function checkCustomFields(
   fields: readonly FieldDefinition[],
@@ -37,13 +36,12 @@ export function checkCustomFields(
     const isDeclared = Object.hasOwn(action.update, name)
     if (!isDeclared && isFixed(name, check.definition)) continue
     const sent = fieldValue(update, name)
-    const given = sent === undefined && check.action === 'create' ? field.default_value : sent
+    const given = givenValue(field, update, check.action)
     if (isEmptyValue(given)) {
-      demand(field, update, check)
       if (given !== undefined && !isDeclared) values[name] = null
       continue
     }
-    const cast = castField(field, given, check.timeZone)
+    const cast = castField(field, given, check)
     // What the action declares is read by its own type; the rules hold for it all the same.
     if (!isDeclared && 'reason' in cast) {
       invalid.push({ path: `update.${name}`, reason: cast.reason })
@@ -78,12 +76,12 @@ function isFixed(name: string, { keyField }: CollectionDefinition): boolean {
 export function castField(
   { type, multiple }: FieldDefinition,
   value: unknown,
-  timeZone: string,
+  time: TimeContext,
 ): { value: unknown } | { reason: string } {
-  if (multiple !== true) return castValue(type, value, timeZone)
+  if (multiple !== true) return castValue(type, value, time)
   const members: unknown[] = []
   for (const member of Array.isArray(value) ? value : [value]) {
-    const cast = castValue(type, member, timeZone)
+    const cast = castValue(type, member, time)
     if ('reason' in cast) return cast
     members.push(cast.value)
   }
@@ -113,10 +111,30 @@ function shown(value: unknown): string {
   return `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
 }
 
-/** R21: on create only, so that what is there without it can still be changed. */
-function demand(field: FieldDefinition, update: Values, { action }: FieldCheck): void {
-  if (action !== 'create' || field.mandatory !== true || !isOfPlay(field, update)) return
-  throw new RuleError(`${field.field_name} is mandatory`)
+/**
+ * Names of mandatory fields that a raw `update` does not have (R21): on create only, so that what
+ * is stored without one can still be changed.
+ */
+export function missingFields(
+  fields: readonly FieldDefinition[],
+  update: Values,
+  { definition, action: name }: Pick<FieldCheck, 'definition' | 'action'>,
+): string[] {
+  const action = definition.actions[name]
+  if (name !== 'create' || action?.customFields !== true) return []
+  const missing = fields.filter((field) => {
+    if (field.mandatory !== true || field.generated === true) return false
+    const isDeclared = Object.hasOwn(action.update, field.field_name)
+    if (!isDeclared && isFixed(field.field_name, definition)) return false
+    return isOfPlay(field, update) && isEmptyValue(givenValue(field, update, name))
+  })
+  return missing.map((field) => field.field_name)
+}
+
+/** What is sent, or the default on create. */
+function givenValue(field: FieldDefinition, update: Values, action: ActionName): unknown {
+  const sent = fieldValue(update, field.field_name)
+  return sent === undefined && action === 'create' ? field.default_value : sent
 }
 
 /** Fields of some plays are demanded of those only. */

@@ -95,7 +95,7 @@ function checkedFields(
 
 const SWITCHES = [
   ...['mandatory', 'unique', 'editable', 'multiple', 'searchable', 'generated'],
-  ...['system', 'exportable', 'display', 'show_in_list'],
+  ...['system', 'exportable', 'display', 'show_in_list', 'personal'],
 ]
 const KEYS: ReadonlySet<string> = new Set([
   ...SWITCHES,
@@ -152,6 +152,9 @@ function checkType({ type, select_options: options }: Fields, path: string): voi
   if (type === 'select' && isEmptyList) throw new CompileError(at, 'must have at least one text')
 }
 
+/** Dates relative to now, such as `tomorrow`, are read again at each create. */
+const SOME_TIME = { timeZone: 'UTC', nowMs: Date.UTC(2026, 0, 1) } as const
+
 /** Through the same eyes as what is sent. */
 function checkDefaultValue(field: FieldDefinition, path: string): void {
   const { default_value: value, type, multiple } = field
@@ -160,7 +163,7 @@ function checkDefaultValue(field: FieldDefinition, path: string): void {
   const options = optionsOf(field)
   const members = multiple === true && Array.isArray(value) ? value : [value]
   for (const member of members) {
-    const cast = castValue(type, member, 'UTC')
+    const cast = castValue(type, member, SOME_TIME)
     if ('reason' in cast) throw new CompileError(at, cast.reason)
     if (options !== null && !options.has(String(cast.value))) {
       throw new CompileError(at, 'must be one of select_options')
@@ -182,8 +185,10 @@ function overDefault(
     const is = fromStart[key] ?? 'not set'
     throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
   }
-  const { type, multiple, generated } = fromStart
+  const { type, multiple, generated, personal } = fromStart
   return {
+    // Only who says so makes a personal field another one.
+    ...(personal !== undefined && { personal }),
     ...field,
     system: true,
     ...(type !== undefined && { type }),

@@ -25,6 +25,8 @@ const free = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDef
 })
 
 const must = { mandatory: true } as const
+/** An erasure removes it. */
+const personal = { personal: true } as const
 const DAYS = Array.from({ length: 28 }, (_, index) => String(index + 1))
 
 const CREDIT_LIMIT = typed('credit_limit', 'decimal', {
@@ -34,15 +36,15 @@ const CREDIT_LIMIT = typed('credit_limit', 'decimal', {
 
 const ACCOUNT: readonly FieldDefinition[] = [
   typed('aid', 'integer', { unique: true, generated: true, title: 'Account number' }),
-  text('firstname', { ...must, title: 'First name', searchable: true }),
-  text('lastname', { ...must, title: 'Last name', searchable: true }),
-  typed('email', 'email', { ...must, title: 'E-mail' }),
+  text('firstname', { ...personal, ...must, title: 'First name', searchable: true }),
+  text('lastname', { ...personal, ...must, title: 'Last name', searchable: true }),
+  typed('email', 'email', { ...personal, ...must, title: 'E-mail' }),
   text('country', { ...must, title: 'Country' }),
-  text('address', { ...must, title: 'Address' }),
-  text('zip_code', { ...must, title: 'Zip code' }),
-  typed('payment_gateway', 'json', { title: 'Payment gateway' }),
-  text('personal_id', { title: 'Personal id' }),
-  text('salutation', { title: 'Salutation' }),
+  text('address', { ...personal, ...must, title: 'Address' }),
+  text('zip_code', { ...personal, ...must, title: 'Zip code' }),
+  typed('payment_gateway', 'json', { ...personal, title: 'Payment gateway' }),
+  text('personal_id', { ...personal, title: 'Personal id' }),
+  text('salutation', { ...personal, title: 'Salutation' }),
   typed('in_collection', 'boolean', { title: 'In collection' }),
   typed('invoice_shipping_method', 'select', {
     select_options: ['email', 'mail', 'post', 'website'],
@@ -60,17 +62,17 @@ const ACCOUNT: readonly FieldDefinition[] = [
 const SUBSCRIBER: readonly FieldDefinition[] = [
   typed('sid', 'integer', { ...must, generated: true, title: 'Subscriber number' }),
   typed('aid', 'integer', { ...must, title: 'Account number' }),
-  text('firstname', { ...must, title: 'First name', searchable: true }),
-  text('lastname', { ...must, title: 'Last name', searchable: true }),
+  text('firstname', { ...personal, ...must, title: 'First name', searchable: true }),
+  text('lastname', { ...personal, ...must, title: 'Last name', searchable: true }),
   text('plan', { ...must, title: 'Plan', searchable: true }),
-  text('address', { ...must, title: 'Address' }),
+  text('address', { ...personal, ...must, title: 'Address' }),
   typed('plan_activation', 'datetime', { generated: true, title: 'Begin of the plan' }),
   text('country', { title: 'Country' }),
   free('services', { multiple: true, title: 'Services' }),
   text('play', { title: 'Play', searchable: true }),
   text('former_plan', { generated: true, title: 'Plan before' }),
-  text('msisdn', { searchable: true, title: 'Phone number' }),
-  text('imsi', { multiple: true, searchable: true, title: 'SIM cards' }),
+  text('msisdn', { ...personal, searchable: true, title: 'Phone number' }),
+  text('imsi', { ...personal, multiple: true, searchable: true, title: 'SIM cards' }),
   typed('barred', 'boolean', {
     searchable: true,
     title: 'Barred',

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../../catalog/actor.ts'
-import { auditDocument, insertRecords } from '../../../catalog/audit/audit.ts'
+import { appendRecords } from '../../../catalog/audit/append.ts'
+import { auditDocument } from '../../../catalog/audit/audit.ts'
 import type { Collection } from '../../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
 import type { CollectionDefinition } from '../definition.ts'
@@ -97,7 +98,7 @@ async function recordImport(
   const done = { import_id: importId, file_name: fileName, operation, total, succeeded, failed }
   const entry = { collection: definition.name, type: 'import', key: importId, new: done }
   const nowMs = stores.clock.nowMs()
-  await insertRecords(stores.catalog, [auditDocument(actor, nowMs, entry, `import/${importId}`)])
+  await appendRecords(stores.catalog, [auditDocument(actor, nowMs, entry, `import/${importId}`)])
 }
 
 function importIdOf({ importId, settings }: ImportRequest): string {

@@ -1,191 +1,147 @@
-/** What operations have in common: envelopes, errors, parameters (spec/entity-api.md 1.2-1.7). */
+/** What operations have in common: parameters and envelopes (spec/entity-api.md 1.2, 1.3). */
 import {
-  ExecutionError,
-  InvalidFieldsError,
-  NotAllowedError,
-  RequestError,
-  RuleError,
-  TargetError,
-} from '../errors.ts'
-import { DATE_SCHEMA, type Schema } from './schemas.ts'
+  anyValue,
+  choice,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  object,
+  ref,
+  type Schema,
+  text,
+} from './schema.ts'
 
-const json = (schema: Schema, more: Schema = {}) => ({
-  content: { 'application/json': { schema, ...more } },
-})
+const DONE: Schema = { type: 'integer', const: 1, description: '1: it was done.' }
 
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
-
-const FAILED = { type: 'integer', const: 0 } as const
-const DONE = { type: 'integer', const: 1 } as const
-
+/** Components. */
 export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
-  id: { type: 'object', properties: { $id: { type: 'string' } }, required: ['$id'] },
-  date: {
-    description: 'A text with its offset in reads, seconds in answers to writes.',
-    anyOf: [
-      { type: 'string' },
-      { type: 'object', properties: { sec: { type: 'integer' }, usec: { type: 'integer' } } },
-    ],
-  },
-  dateGiven: DATE_SCHEMA,
-  ruleError: {
-    description: 'A rule is violated; the text names the field or date.',
-    type: 'object',
-    properties: {
-      status: FAILED,
-      code: { type: 'integer' },
-      message: { type: 'string' },
-      display: {
-        description: 'The code of the rule; of invalid fields a text of JSON that names them.',
-        type: ['object', 'string'],
-      },
+  listChange: object(
+    'Members of a field that is a list.',
+    {
+      field_name: text('Name of the field.'),
+      field_values: listOf(anyValue('A member.'), 'Members to append, or to take away.'),
+      pull_by_key: text('Of `pull_fields`: the part of a member that is compared.'),
     },
-    required: ['status', 'code', 'message'],
-    examples: [
-      new RuleError('firstname is mandatory').body(),
-      new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }]).body(),
-      new NotAllowedError('Not allowed').body(),
-    ],
+    ['field_name', 'field_values'],
+  ),
+  options: {
+    ...object('Further wishes.', {
+      or_fields: listOf(text('Name of a field.'), 'Fields of `query` of which one is enough.'),
+      push_fields: listOf(ref('listChange'), 'Members to append to fields that are lists.'),
+      pull_fields: listOf(ref('listChange'), 'Members to take away.'),
+      headers: flag('Of an export: whether it begins with names; true if it is left out.'),
+      delimiter: text('Of an export: one character between cells.'),
+    }),
+    additionalProperties: false,
   },
-  generalError: {
-    description: 'What is addressed is not there or not one, or the request cannot be read.',
-    type: 'object',
-    properties: {
-      status: FAILED,
-      code: { type: 'integer' },
-      data: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+  importAnswer: object(
+    'What became of the rows.',
+    {
+      status: { type: 'integer', enum: [1, 2], description: '1: all rows; 2: not all of them.' },
+      details: mapOf(
+        { type: ['boolean', 'string'], description: 'True, or why the row failed.' },
+        'By line of the file, the header being 1.',
+      ),
+      warnings: listOf(text('A warning.'), 'How many rows failed, and fields that are ignored.'),
+      total: integer('Rows of the file.'),
+      succeeded: integer('Rows that were imported.'),
+      failed: integer('Rows that were not.'),
+      import_id: text('Name by which the import goes on.'),
+      dry_run: flag('True: nothing was written.'),
     },
-    required: ['status', 'code', 'data'],
-    examples: [new TargetError('there is no such revision').body()],
-  },
-  executionError: {
-    description: 'An import or export fails as a whole.',
-    type: 'object',
-    properties: { status: FAILED, errorCode: { type: 'integer' }, desc: { type: 'string' } },
-    required: ['status', 'errorCode', 'desc'],
-    examples: [new ExecutionError('the file has no rows').body()],
-  },
-  error: {
-    description: 'A failure that the caller can mend has HTTP status 200 and `status` 0.',
-    anyOf: [ref('ruleError'), ref('generalError'), ref('executionError')],
-  },
-  importAnswer: {
-    type: 'object',
-    properties: {
-      status: { type: 'integer', description: '1: all rows, 2: not all rows' },
-      details: {
-        type: 'object',
-        description: 'By line number: true, or why the row was refused.',
-        additionalProperties: { type: ['boolean', 'string'] },
-      },
-      warnings: { type: 'array', items: { type: 'string' } },
+    ['status', 'details', 'total', 'succeeded', 'failed'],
+  ),
+  importProgress: object(
+    'How far an import has come; the answer to `progress`.',
+    {
+      status: DONE,
+      details: object(
+        'The import.',
+        {
+          import_id: text('Its name.'),
+          collection: text('Name of the collection.'),
+          operation: text('`create` or `permanentchange`.'),
+          file_name: text('Name of the file.'),
+          state: choice(['running', 'stopped', 'done'], '`stopped`: it can go on.'),
+          total: integer('Rows of the file.'),
+          done: integer('Rows that were looked at.'),
+          failed: integer('Rows that were not imported.'),
+          failures: mapOf(text('Why.'), 'By row why it failed.'),
+          started: ref('dateParts', 'When it began.'),
+          changed: ref('dateParts', 'When it came this far.'),
+        },
+        ['import_id', 'collection', 'state', 'total', 'done', 'failed'],
+      ),
     },
-    required: ['status', 'details'],
-  },
-}
-
-export const COMMON_RESPONSES: Readonly<Record<string, Schema>> = {
-  unreadable: {
-    description: 'The request cannot be read, or is too large.',
-    ...json(ref('generalError'), { example: new RequestError(400, 'is not JSON').body() }),
-  },
-  unavailable: {
-    description: 'A store is down; a write may have been done all the same.',
-    ...json(ref('generalError'), { example: new RequestError(503, 'try again').body() }),
-  },
+    ['status', 'details'],
+  ),
 }
 
 /** The answer of a read, of documents of this schema. */
 export function readAnswer(entity: Schema): Schema {
-  return {
-    type: 'object',
-    properties: {
+  return object(
+    'The documents that were found.',
+    {
       status: DONE,
-      next_page: { type: 'boolean', description: 'Whether there are more rows.' },
-      details: { type: 'array', items: entity },
+      next_page: flag('Whether there are more rows.'),
+      details: listOf(entity, 'The rows of the page.'),
     },
-    required: ['status', 'details'],
-  }
+    ['status', 'next_page', 'details'],
+  )
 }
 
 /** The answer of a write. */
-export function writeAnswer(entity: Schema, more: Record<string, Schema> = {}): Schema {
-  return {
-    type: 'object',
-    properties: {
+export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema>> = {}): Schema {
+  return object(
+    'What was done.',
+    {
       status: DONE,
-      details: { type: ['boolean', 'null'], description: 'Whether anything was changed.' },
-      entity: { description: 'The document after it.', anyOf: [entity, { type: 'null' }] },
+      details: {
+        type: ['boolean', 'null'],
+        description: 'True or null: it was done; false: there was nothing to do.',
+      },
+      entity: { description: 'The document after it.', anyOf: [entity, NOTHING] },
+      warnings: listOf(text('A warning.'), 'Fields that were ignored, and what to look after.'),
       ...more,
     },
-    required: ['status', 'details'],
-  }
+    ['status', 'details', 'entity'],
+  )
+}
+
+export const NOTHING: Schema = { type: 'null', description: 'There is none.' }
+
+/** Parameters beside `query` and `update`, by name: the same in addresses and in bodies. */
+const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
+  page: integer('Number of the page, from 0, which it is if left out.', { minimum: 0 }),
+  size: integer('Rows of a page; 0 or below: as many as are allowed.'),
+  sort: mapOf(
+    { type: 'integer', enum: [1, -1], description: '1 ascending, -1 descending.' },
+    'Order of the rows, by field.',
+  ),
+  project: mapOf(
+    { type: ['integer', 'boolean'], enum: [0, 1, false, true], description: 'Show, or leave out.' },
+    'Fields to show; `revision_info` tells what may be done with a revision.',
+  ),
+  states: listOf(
+    { type: 'integer', enum: [0, 1, 2], description: '0 active, 1 future, 2 expired.' },
+    'States of the revisions that are wanted; active and future ones if it is left out.',
+  ),
+  additional: mapOf(anyValue('A value.'), 'Kept on the line of the change.'),
+  file_name: text('Name of the download, without its ending.'),
+  delimiter: text('One character between cells; a comma if it is left out.'),
+  format: choice(['csv', 'jsonl'], '`csv`, or lines of JSON.'),
 }
 
 /** Schema of a parameter beside `query` and `update`: the large one is a component. */
 export function optionSchema(name: string): Schema {
-  return name === 'options' ? ref('options') : (OPTION_SCHEMAS[name] ?? {})
-}
-
-/** Parameters beside `query` and `update`, by name: the same in addresses and in bodies. */
-export const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
-  options: {
-    type: 'object',
-    description: 'or_fields, push_fields, pull_fields; of an export headers and delimiter.',
-    properties: {
-      or_fields: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Fields of query of which one is enough.',
-      },
-      push_fields: changes('Values to append to fields that are lists.'),
-      pull_fields: changes('Values to take away; pull_by_key: the part of a member to compare.'),
-      headers: { type: 'boolean', description: 'Of an export: whether it begins with names.' },
-      delimiter: { type: 'string', description: 'Of an export: one character.' },
-    },
-    additionalProperties: false,
-  },
-  page: { type: 'integer', minimum: 0, default: 0, description: 'From 0.' },
-  size: {
-    type: 'integer',
-    description: 'Rows of a page; 0 or below: as many as are allowed.',
-  },
-  sort: {
-    type: 'object',
-    additionalProperties: { enum: [1, -1] },
-    description: '1 ascending, -1 descending.',
-  },
-  project: {
-    type: 'object',
-    additionalProperties: { enum: [0, 1, false, true] },
-    description: 'Fields to show; revision_info tells what may be done with a revision.',
-  },
-  states: {
-    type: 'array',
-    items: { enum: [0, 1, 2] },
-    default: [0, 1],
-    description: '0 active, 1 future, 2 expired.',
-  },
-  additional: { type: 'object', description: 'Kept on the line of the change.' },
-  file_name: { type: 'string', description: 'Name of the download, without its ending.' },
-  delimiter: { type: 'string', description: 'Between cells; a comma if it is not given.' },
-}
-
-function changes(description: string): Schema {
-  const properties = {
-    field_name: { type: 'string' },
-    field_values: { type: 'array' },
-    pull_by_key: { type: 'string' },
-  }
-  const items = { type: 'object', properties, required: ['field_name', 'field_values'] }
-  return { type: 'array', items, description }
+  return name === 'options' ? ref('options', 'Further wishes.') : (OPTION_SCHEMAS[name] ?? {})
 }
 
 export const IDEMPOTENCY_KEY: Schema = {
   name: 'Idempotency-Key',
   in: 'header',
-  schema: { type: 'string', maxLength: 128 },
-  description: 'The same key again moves nothing, and shows what was done.',
+  schema: text('1 to 128 visible characters.', { pattern: '^[!-~]{1,128}$' }),
+  description: 'Id of the operation: the same again moves nothing, and shows what was done.',
+  example: 'top-up-4711',
 }
-
-export { json, ref }

@@ -1,32 +1,52 @@
 /** The OpenAPI 3.1 document of the entity API, from the definitions that requests are read by. */
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition } from '../definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../field-definition.ts'
-import { COMMON_RESPONSES, COMMON_SCHEMAS, OPTION_SCHEMAS } from './components.ts'
-import { NODE_PATHS } from './node-paths.ts'
+import { textDatesOf } from '../text-dates.ts'
+import { entityName } from './answers.ts'
+import { COMMON_SCHEMAS } from './components.ts'
+import { COMPOUNDS } from './compounds.ts'
+import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
+import { IMPORT_COMPOUNDS } from './import-fields.ts'
+import { NODE_SCHEMAS } from './node-answers.ts'
+import { nodePaths } from './node-paths.ts'
 import { operationsOf, type PathItem } from './operations.ts'
-import { entitySchema, type Schema } from './schemas.ts'
+import { RECORD_COMPOUNDS } from './record-schemas.ts'
+import { anyValue, refName, type Schema } from './schema.ts'
+import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
 import { SECURITY, SECURITY_SCHEMES } from './security.ts'
+import { type Showing, type ShowingOptions, shownSchema } from './shown-schemas.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
-  readonly servers: readonly { readonly url: string }[]
+  readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly responses: Readonly<Record<string, Schema>>
+    readonly examples: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
   }
   /** Any of them. */
   readonly security: readonly Schema[]
 }
 
+export interface DocumentOptions {
+  /** Configured fields by name of the collection; without an entry it has none. */
+  readonly fields: ReadonlyMap<string, readonly FieldDefinition[]>
+  /** Of the interface. */
+  readonly version: string
+  /** Of the node, for the examples, such as `http://127.0.0.1:8182`. */
+  readonly baseUrl: string
+}
+
 const ABOUT =
   'Reads and writes of all that a tenant configures and holds. Parameters come in the address, ' +
   'as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and `states` are ' +
-  'texts of JSON. An answer has `status` 1, or 0 with the reason, both with HTTP status 200.'
+  'texts of JSON. An answer has `status` 1, or 0 with the reason, both with HTTP status 200. ' +
+  'Examples send an access token in `$TOKEN`: `POST /oauth2/token` gives one to a client.'
 
 const TAGS: Readonly<Record<string, string>> = {
   accounts: 'Customer accounts',
@@ -45,45 +65,129 @@ const TAGS: Readonly<Record<string, string>> = {
   users: 'Operators',
   lines: 'Records of usage, credits and balance changes',
   autorenew: 'Prepaid groups that are given again and again',
+  audit: 'Who did what',
 }
 
-/**
- * The document. `fieldsByCollection`: configured fields by name of the collection; without an entry
- * it has none. `version`: of the interface.
- */
+const COMPONENTS: Readonly<Record<string, Schema>> = {
+  ...COMPOUNDS,
+  ...RECORD_COMPOUNDS,
+  ...IMPORT_COMPOUNDS,
+  ...FILTER_COMPOUNDS,
+  ...COMMON_SCHEMAS,
+  ...ERROR_SCHEMAS,
+  ...NODE_SCHEMAS,
+}
+
 export function openApiDocument(
   definitions: ReadonlyMap<string, CollectionDefinition>,
-  fieldsByCollection: ReadonlyMap<string, readonly FieldDefinition[]>,
-  version: string,
+  { fields: byCollection, version, baseUrl }: DocumentOptions,
 ): OpenApiDocument {
-  const paths: Record<string, PathItem> = { ...NODE_PATHS }
-  const { options = {} } = OPTION_SCHEMAS
-  const schemas: Record<string, Schema> = { ...COMMON_SCHEMAS, options }
+  const paths: Record<string, PathItem> = { ...nodePaths(baseUrl) }
+  const own: Record<string, Schema> = {}
   for (const definition of definitions.values()) {
-    const { name } = definition
-    const fields = fieldsByCollection.get(name) ?? []
-    schemas[`${name}.entity`] = entitySchema(definition, fields)
-    for (const action of actionsOf(definition)) {
-      const made = operationsOf(definition, action, actionOf(definition, action), fields)
-      paths[`/billapi/${name}/${action}`] = made.item
-      Object.assign(schemas, made.schemas)
+    const { name: collection } = definition
+    const fields = byCollection.get(collection) ?? []
+    for (const showing of ['read', 'written'] as const) {
+      own[entityName(collection, showing)] = entitySchema(definition, fields, showing)
+    }
+    for (const name of actionsOf(definition)) {
+      const action = definition.actions[name]
+      if (action === undefined) continue
+      const made = operationsOf({ definition, name, action, fields }, baseUrl)
+      paths[`/billapi/${collection}/${name}`] = made.item
+      Object.assign(own, made.schemas)
     }
   }
+  const responses = used('responses', ERROR_RESPONSES, paths)
   return {
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },
-    servers: [{ url: '/' }],
+    servers: [{ url: '/', description: 'The admin port of this node.' }],
     tags: [NODE, ACCESS, ...[...definitions.keys()].map(tagOf)],
     paths,
-    components: { schemas, responses: COMMON_RESPONSES, securitySchemes: SECURITY_SCHEMES },
+    components: {
+      schemas: usedSchemas([paths, responses], own),
+      responses,
+      examples: used('examples', EXAMPLE_COMPONENTS, [paths, responses]),
+      securitySchemes: SECURITY_SCHEMES,
+    },
     security: SECURITY,
   }
 }
 
-function actionOf(definition: CollectionDefinition, name: ActionName) {
-  const action = definition.actions[name]
-  if (action === undefined) throw new RangeError(`${definition.name} have no ${name}`)
-  return action
+/** A document as answers show it. */
+function entitySchema(
+  definition: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+  showing: Showing,
+): Schema {
+  const options = showingOptions(showing, textDatesOf(definition, fields))
+  const stored = Object.entries(storedFields(definition, fields))
+  const properties = stored.map(([name, schema]) => [
+    name,
+    shownSchema(schema, name, name, options),
+  ])
+  const isEntity = showing === 'read' && definition.keyField !== '_id'
+  return {
+    type: 'object',
+    description: showing === 'read' ? SHOWN : 'The document as it is stored.',
+    properties: {
+      ...Object.fromEntries(properties),
+      ...(isEntity && { revision_info: REVISION_INFO }),
+    },
+    // The line of a change of a balance is not stored when it is shown.
+    ...(showing === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
+    additionalProperties: anyValue('A field that is not described here.'),
+  }
+}
+
+const SHOWN = 'A document; `project` may leave out any part of it.'
+
+function showingOptions(showing: Showing, textDates: readonly string[]): ShowingOptions {
+  const component = (name: string) => COMPONENTS[name] ?? {}
+  return { showing, textDates: new Set(textDates), component }
+}
+
+const VARIANT = /^(.+)\.(read|written)$/
+
+/** All components that are referred to, also by others. */
+function usedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
+  const found = new Map<string, Schema>()
+  const wanted = refsIn(roots)
+  for (const name of wanted) {
+    if (found.has(name)) continue
+    const schema = own[name] ?? COMPONENTS[name] ?? variantOf(name)
+    found.set(name, schema)
+    wanted.push(...refsIn(schema))
+  }
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A compound as answers show it. */
+function variantOf(name: string): Schema {
+  const [, base = '', showing] = VARIANT.exec(name) ?? []
+  const options = showingOptions(showing === 'read' ? 'read' : 'written', [])
+  const { description, anyOf, ...rest } = shownSchema(COMPONENTS[base] ?? {}, '', null, options)
+  return { description, ...(anyOf !== undefined && { anyOf }), ...rest }
+}
+
+function refsIn(value: unknown): string[] {
+  return pointersIn(value).flatMap(($ref) => refName({ $ref }) ?? [])
+}
+
+function pointersIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { $ref: pointer } = value as Schema
+  const inner = Object.values(value).flatMap(pointersIn)
+  return typeof pointer === 'string' ? [pointer, ...inner] : inner
+}
+
+/** Components of a kind that are referred to. */
+function used(kind: 'responses' | 'examples', all: Readonly<Record<string, Schema>>, by: unknown) {
+  const pointers = new Set(pointersIn(by))
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => pointers.has(`#/components/${kind}/${name}`)),
+  )
 }
 
 function tagOf(name: string) {

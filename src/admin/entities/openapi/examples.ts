@@ -1,5 +1,6 @@
 /** An example of each request, as a person would send it. All together they make a small tenant. */
-import type { ActionName } from '../definition.ts'
+import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { Showing } from './shown-schemas.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -96,6 +97,7 @@ const FOUND: Readonly<Record<string, Values>> = {
   reports: { key: 'usage_by_plan' },
   users: { username: 'ops@example.org' },
   autorenew: { sid: 2 },
+  audit: { collection: 'plans', urt: { $gte: '2026-03-01' } },
 }
 
 const ID = { _id: '65f0c0ffee0123456789abcd' } as const
@@ -112,8 +114,8 @@ const CHANGED: Readonly<Record<string, Values>> = {
   autorenew: { next_renew: '2026-05-01' },
 }
 
-/** The body of a request; null: it needs a file. */
-export function exampleOf(collection: string, action: ActionName): Values | null {
+/** The parameters of a request; those of an import stand beside its file. */
+export function exampleOf(collection: string, action: ActionName): Values {
   const changed = CHANGED[collection] ?? { description: 'Another one' }
   const from = { from: '2026-05-01' }
   switch (action) {
@@ -135,13 +137,154 @@ export function exampleOf(collection: string, action: ActionName): Values | null
     case 'delete':
       return { query: ID }
     case 'export':
-      return { query: from, states: [0, 1] }
+      return { query: from, states: [0, 1], format: 'csv' }
     default:
-      return null
+      return { update: IMPORTED[collection] ?? { map: { name: '__csvindex__0' } } }
   }
+}
+
+/** Settings of an import whose first columns are these fields. */
+const IMPORTED: Readonly<Record<string, Values>> = {
+  accounts: { map: { firstname: '__csvindex__0', lastname: '__csvindex__1' } },
+  subscribers: {
+    map: { firstname: '__csvindex__0', lastname: '__csvindex__1' },
+    linker: { field: 'aid', value: '__csvindex__2' },
+  },
+  rates: { importType: 'predefined_mapping' },
 }
 
 /** Credit is negative here. */
 function topUp(): Values {
   return { query: { sid: 2, pp_includes_external_id: 7 }, update: { value: -20, operation: 'inc' } }
+}
+
+const HEX = ID._id
+const BEGIN_S = 1_767_225_600
+const FOREVER_S = 6_311_433_600
+
+/** What the node adds to a document, and what only it writes. */
+const ADDED: Readonly<Record<string, Values>> = {
+  accounts: { aid: 1, invoice_shipping_method: 'email', invoice_language: 'en_GB' },
+  subscribers: {
+    ...{ sid: 2, plan_activation: BEGIN_S, plan_deactivation: FOREVER_S },
+    services: [
+      {
+        ...{ name: 'TV_PACK', from: BEGIN_S, to: FOREVER_S, creation_time: BEGIN_S },
+        service_id: 1_712_345_678_901_234,
+      },
+    ],
+  },
+  autorenew: { next_renew: 1_769_904_000, cycles_remaining: 12, operation: 'inc' },
+}
+
+const BALANCE: Values = {
+  ...{ aid: 1, sid: 2, bucket_id: 1, v: 3, connection_type: 'prepaid', counter: '' },
+  ...{ pp_includes_external_id: 7, pp_includes_name: 'Main wallet', charging_by: 'total_cost' },
+  ...{ charging_by_usaget: 'total_cost', priority: 1, shared: false, unlimited: false },
+  ...{ balance: { cost: -20 }, credited: 20_000_000, spent: 0, reserved: 0, free: 20_000_000 },
+  ...{ limit: 0, debt: 0 },
+}
+
+const TOP_UP_LINE: Values = {
+  ...{ stamp: 'op-1-top-up-4711', v: 1, type: 'balance', source: 'billapi', usaget: 'balance' },
+  ...{ aid: 1, sid: 2, operation: 'inc', operation_id: 'top-up-4711' },
+  ...{ charging_type: 'Prepaidinclude', charging_usaget: 'total_cost' },
+  ...{ pp_includes_external_id: 7, pp_includes_name: 'Main wallet', bucket_id: 1 },
+  ...{ balance_ref: '000000000080000000010001', balance_before: 0, balance_after: -20 },
+  ...{ balance_normalized: 0, aprice: -20, aprice_micros: -20_000_000, repaid_micros: 0 },
+  ...{ owner_v: 3, priority: 1, urt: BEGIN_S },
+}
+
+const RECORDS: Readonly<Record<string, Values>> = {
+  balances: BALANCE,
+  lines: {
+    ...{ stamp: '5fFqYNJy3eWXZ5ACzCDWTw', v: 2, type: 'realtime', source: 'realtime' },
+    ...{ state: 'closed', aid: 1, sid: 2, session_id: 'film-1', usaget: 'call' },
+    ...{ arate_key: 'CALL_LOCAL', plan: 'GOLD', billrun: '202601', usagev: 300 },
+    ...{ aprice: 0.5, aprice_micros: 500_000, final_charge: 0.585, urt: BEGIN_S },
+  },
+  bills: {
+    ...{ type: 'inv', aid: 1, invoice_id: 1, billrun_key: '202601', urt: BEGIN_S },
+    ...{ due: 29.25, amount: 29.25, invoice_date: BEGIN_S, due_date: FOREVER_S },
+  },
+  audit: {
+    ...{ source: 'audit', collection: 'plans', type: 'update', key: 'GOLD', urt: BEGIN_S },
+    user: { _id: 'crm', name: 'crm', api: true, by: 'token' },
+    ...{ ip: '192.0.2.7', old: { description: 'Gold' }, new: { description: 'Another one' } },
+    stamp: '0d1c1f5f3b7a4c3b9d0b5f1c2a3b4c5d',
+  },
+}
+
+const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
+const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit'])
+
+/** A document as an answer shows it. */
+export function shownExample(
+  { name, fixed }: CollectionDefinition,
+  showing: Showing,
+): Record<string, unknown> {
+  const period = { from: BEGIN_S, to: FOREVER_S }
+  const revision = name === 'balances' ? period : { ...period, creation_time: BEGIN_S }
+  const exists = { activation_date: BEGIN_S, deactivation_date: FOREVER_S }
+  const document = {
+    ...fixed,
+    ...(fixed['type'] !== undefined && exists),
+    ...CREATED[name],
+    ...ADDED[name],
+    ...RECORDS[name],
+    ...(WITHOUT_REVISIONS.has(name) ? {} : revision),
+  }
+  const kept = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
+  const dates = TEXT_DATES[name] ?? []
+  const shown = kept.map(
+    ([field, value]) => [field, shownValue(value, field, showing, dates)] as const,
+  )
+  return { _id: { $id: HEX }, ...Object.fromEntries(shown) }
+}
+
+const DATES = /^(?:from|to|urt|.*_(?:time|date|activation|deactivation|renew))$/
+const DATE_TEXTS: Readonly<Record<number, string>> = {
+  [BEGIN_S]: '2026-01-01T00:00:00+0000',
+  [FOREVER_S]: '2170-01-01T00:00:00+0000',
+  1769904000: '2026-02-01T00:00:00+0000',
+}
+const ALWAYS_TEXTS = ['from', 'to', 'creation_time']
+const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
+  autorenew: ['next_renew'],
+  audit: ['urt'],
+}
+
+function shownValue(
+  value: unknown,
+  field: string,
+  showing: Showing,
+  dates: readonly string[],
+): unknown {
+  if (Array.isArray(value)) return value.map((each) => shownValue(each, field, showing, dates))
+  if (typeof value === 'number' && DATES.test(field) && value > BEGIN_S - 1) {
+    const isText = ALWAYS_TEXTS.includes(field) || dates.includes(field)
+    const text = DATE_TEXTS[value]
+    return showing === 'read' && isText ? text : { sec: value, usec: 0 }
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const parts = Object.entries(value).map(([name, part]) => {
+    return [name, shownValue(part, name, showing, dates)] as const
+  })
+  return parts.length === 0 ? [] : Object.fromEntries(parts)
+}
+
+/** The answer of a write that was done. */
+export function writtenExample(definition: CollectionDefinition, action: ActionName): Values {
+  const { name } = definition
+  const isSilent =
+    (action === 'create' && (name === 'subscribers' || name === 'autorenew')) ||
+    (name === 'users' && action !== 'create')
+  const entity = action === 'delete' ? null : shownExample(definition, 'written')
+  const done = { status: 1, details: isSilent ? null : true, entity }
+  if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
+  if (name !== 'balances') return done
+  const line = Object.entries(TOP_UP_LINE).map(([field, value]) => {
+    return [field, shownValue(value, field, 'written', [])] as const
+  })
+  return { ...done, line: Object.fromEntries(line) }
 }

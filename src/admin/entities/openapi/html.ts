@@ -30,12 +30,21 @@ details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; 
 summary { cursor: pointer; padding: .5rem .8rem; }
 summary code { font-weight: 600; }
 details > div { padding: 0 .8rem .8rem; }
-.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; overflow-wrap: anywhere; }
+th, td:nth-child(2), td:nth-child(3) { min-width: 5rem; }
 tbody tr { border-top: 1px solid var(--line); }
-pre { background: var(--soft); padding: .7rem; overflow-x: auto; border-radius: .4rem; }
+pre { background: var(--soft); padding: .7rem; border-radius: .4rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+h1, h2, h3, summary, p, li { overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  thead { position: absolute; left: -99rem; }
+  table, caption, tbody, tr, th, td { display: block; }
+  th, td { padding: .1rem 0; }
+  tbody tr { padding: .4rem 0; }
+  td:empty { display: none; }
+}
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { position: static; }

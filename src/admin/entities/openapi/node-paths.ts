@@ -7,128 +7,183 @@ import {
   NODE_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../permissions/endpoints.ts'
-import { json, ref } from './components.ts'
-import type { Operation, PathItem } from './operations.ts'
-import type { Schema } from './schemas.ts'
+import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import { awayContent, NODE_ANSWERS, type NodeAnswer } from './node-answers.ts'
+import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import type { Sample } from './samples.ts'
+import { anyValue, either, object, ref, type Schema, text } from './schema.ts'
 
-const TEXT = { type: 'string' } as const
-
-/** Parameters of each endpoint that takes some: its path, and after it those that must be there. */
-const PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '/auth/login': {
-    username: 'Name of the user',
-    password: 'Password of the user; never in the address',
-    protocol: '`internal` (if it is left out), `ldap` or `saml`',
-    provider: 'Name of a configured provider of that protocol',
-  },
-  '/auth/password': {
-    username: 'Name of the user, where there is no session',
-    password: 'The password until now',
-    new_password: 'The one from now on',
-  },
-  '/oauth2/token': {
-    grant_type: '`client_credentials`, or `password` and `refresh_token` where they are enabled',
-    client_id: 'Name of the client, unless it comes by HTTP Basic',
-    client_secret: 'Secret of the client, unless it comes by HTTP Basic',
-    username: 'Of the grant `password`',
-    password: 'Of the grant `password`',
-    refresh_token: 'Of the grant `refresh_token`',
-  },
-  '/oauth2/revoke': {
-    token: 'The access or refresh token',
-    client_id: 'Name of the client, unless it comes by HTTP Basic',
-    client_secret: 'Secret of the client, unless it comes by HTTP Basic',
-  },
-  '/api/settings': {
-    action: '`get` (if it is left out), `set`, `unset`, `history` or `restore`',
-    category: 'Category, such as `security`, with the path behind it or in `path`',
-    path: 'Names and indexes with points between them',
-    data: 'The value, as JSON',
-    rev: 'Version: to read, to restore, or that the change was made from',
-  },
+interface NodeRequest {
+  /** Parameters by name. */
+  readonly parameters: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly example: Readonly<Record<string, unknown>>
+  /** Arguments of curl in place of an access token. */
+  readonly credentials?: readonly string[]
 }
 
-const ANSWERS: Readonly<Record<string, Schema>> = {
-  '/oauth2/token': {
-    type: 'object',
-    properties: {
-      access_token: TEXT,
-      expires_in: { type: 'integer' },
-      token_type: { type: 'string', const: 'Bearer' },
-      scope: { type: ['string', 'null'] },
-      refresh_token: TEXT,
+const CLIENT: Readonly<Record<string, Schema>> = {
+  client_id: text('Name of the client, unless it comes by HTTP Basic.'),
+  client_secret: text('Secret of the client, unless it comes by HTTP Basic.'),
+}
+
+const BASIC = ['-u "crm:$SECRET"'] as const
+const NONE = [] as const
+
+const SETTING: Readonly<Record<string, Schema>> = {
+  category: text('Category, such as `security`, with the path behind it or in `path`.'),
+  path: text('Names and indexes with points between them.'),
+  rev: text('Version: to read, to restore, or that the change was made from.'),
+}
+
+/** By method and path; those without take no parameters. */
+const REQUESTS: Readonly<Record<string, NodeRequest>> = {
+  'GET /api': {
+    parameters: { simple: text('`1`: the answer is the word SUCCESS, or FAILED.') },
+    example: { simple: '0' },
+  },
+  'POST /auth/login': {
+    parameters: {
+      username: text('Name of the user.'),
+      password: text('Password of the user; never in the address.'),
+      protocol: text('`internal` (if it is left out), `ldap` or `saml`.'),
+      provider: text('Name of a configured provider of that protocol.'),
+      totp: text('Code of the second factor, or a recovery code; where one is needed.'),
     },
-    required: ['access_token', 'expires_in', 'token_type'],
+    example: { username: 'ops@example.org', password: 'correct-horse-battery' },
+    credentials: ['-c cookies'],
+  },
+  'GET /auth/login': { parameters: {}, example: {}, credentials: ['-b cookies'] },
+  'POST /auth/logout': { parameters: {}, example: {}, credentials: ['-b cookies'] },
+  'GET /auth/options': { parameters: {}, example: {}, credentials: NONE },
+  'POST /auth/password': {
+    parameters: {
+      username: text('Name of the user, where there is no session.'),
+      password: text('The password until now.'),
+      new_password: text('The one from now on.'),
+      totp: text('Code of the second factor, where there is one and no session.'),
+    },
+    required: ['password', 'new_password'],
+    example: { password: 'correct-horse-battery', new_password: 'staple-battery-horse' },
+    credentials: ['-b cookies', '-c cookies'],
+  },
+  'POST /oauth2/token': {
+    parameters: {
+      grant_type: text('`client_credentials`; `password`, `refresh_token` where enabled.'),
+      ...CLIENT,
+      scope: text('`global`, or none.'),
+      username: text('Of the grant `password`.'),
+      password: text('Of the grant `password`.'),
+      totp: text('Of the grant `password`, of a user who has a second factor.'),
+      refresh_token: text('Of the grant `refresh_token`.'),
+    },
+    required: ['grant_type'],
+    example: { grant_type: 'client_credentials' },
+    credentials: BASIC,
+  },
+  'POST /oauth2/revoke': {
+    parameters: { token: text('The access or refresh token.'), ...CLIENT },
+    required: ['token'],
+    example: { token: '2YotnFZFEjr1zCsicMWpAA2YotnFZFEjr1zCsicM' },
+    credentials: BASIC,
+  },
+  'GET /api/settings': {
+    parameters: {
+      action: text('`get` (if it is left out), `list` or `history`.'),
+      ...SETTING,
+    },
+    example: { action: 'get', category: 'taxation.default' },
+  },
+  'POST /api/settings': {
+    parameters: {
+      action: text('`set`, `unset` or `restore`; or what GET does.'),
+      ...SETTING,
+      data: anyValue('The value; in a form as JSON.'),
+    },
+    example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
   },
 }
 
-const STATUS: Schema = {
-  type: 'object',
-  properties: {
-    status: { type: 'integer', enum: [0, 1] },
-    desc: TEXT,
-    message: TEXT,
-    details: {},
-  },
-}
+const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 
-const PAGES: ReadonlySet<string> = new Set(['/docs', '/metrics'])
-
-/** By path. */
-export const NODE_PATHS: Readonly<Record<string, PathItem>> = pathsOf([
-  ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
-  ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
-])
-
-function pathsOf(
-  listed: readonly { endpoint: Endpoint; tag: string }[],
-): Readonly<Record<string, PathItem>> {
+/** By path. `baseUrl`: of the node, for the examples. */
+export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
+  const listed = [
+    ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
+    ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
+  ]
   const paths: Record<string, PathItem> = {}
   for (const { endpoint, tag } of listed) {
     const method = endpoint.method === 'GET' ? 'get' : 'post'
-    paths[endpoint.path] = { ...paths[endpoint.path], [method]: operation(endpoint, tag) }
+    const made = operation(endpoint, tag, baseUrl)
+    paths[endpoint.path] = { ...paths[endpoint.path], [method]: made }
   }
   return paths
 }
 
-function operation({ method, path, access, about }: Endpoint, tag: string): Operation {
+function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation {
+  const { method, path, access, about } = endpoint
+  const name = `${method} ${path}`
   const words = path.split(/\W+/).filter(Boolean)
-  const parameters = Object.entries(PARAMETERS[path] ?? {})
-  const properties = Object.fromEntries(
-    parameters.map(([name, description]) => [name, { ...TEXT, description }]),
-  )
-  const isAsked = method === 'GET' && tag === 'access' && path !== '/auth/login'
-  const type = PAGES.has(path) ? 'text/plain' : 'application/json'
-  const schema = type === 'text/plain' ? TEXT : (ANSWERS[path] ?? STATUS)
+  const request = REQUESTS[name] ?? NO_REQUEST
+  const answer = NODE_ANSWERS[name]
+  const parameters = Object.entries(request.parameters)
   return {
-    operationId: [...words, method].join('.'),
+    operationId: [...words, method.toLowerCase()].join('.'),
     tags: [tag],
     summary: about,
     description: [`${about}.`, needs(access)].filter((part) => part !== '').join(' '),
     ...(typeof access !== 'string' && { 'x-roles': [...new Set([...access, ADMIN])] }),
+    ...codeSamples(sampleOf(endpoint, request, baseUrl)),
     ...(access === 'public' && { security: [] }),
-    ...(isAsked && {
-      parameters: parameters.map(([name, description]) => ({
-        ...{ name, in: 'query', description, schema: TEXT },
-      })),
-    }),
-    ...(method === 'POST' && { requestBody: bodyOf(properties) }),
-    responses: {
-      '200': { description: 'The answer.', content: { [type]: { schema } } },
-      ...(access !== 'public' && {
-        '401': { description: 'Nobody has authenticated.', ...json(ref('error')) },
+    ...(method === 'GET' &&
+      parameters.length > 0 && {
+        parameters: parameters.map(([parameter, schema]) =>
+          inAddress(parameter, schema, request.example[parameter] ?? ''),
+        ),
       }),
+    ...(method === 'POST' && parameters.length > 0 && { requestBody: bodyOf(request) }),
+    responses: answer === undefined ? {} : responsesOf(answer),
+  }
+}
+
+function inAddress(name: string, schema: Schema, example: unknown): Schema {
+  const { description } = schema
+  return { name, in: 'query', description, schema, example }
+}
+
+function sampleOf({ method, path }: Endpoint, request: NodeRequest, baseUrl: string): Sample {
+  const { example, credentials } = request
+  const isSent = Object.keys(example).length > 0
+  return {
+    ...{ method, path, baseUrl },
+    ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
+    ...(credentials !== undefined && { credentials }),
+  }
+}
+
+function bodyOf({ parameters, required = [], example }: NodeRequest): Schema {
+  const schema = object('Parameters.', parameters, required)
+  return {
+    description: 'Parameters.',
+    required: required.length > 0,
+    content: {
+      'application/json': { schema, example },
+      'application/x-www-form-urlencoded': { schema, example },
     },
   }
 }
 
-function bodyOf(properties: Record<string, Schema>): Schema {
-  const schema = { type: 'object', properties }
+function responsesOf(answer: NodeAnswer): Record<string, Schema> {
+  const { description, schema, example, type, refused = [], others = {}, away } = answer
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const all = refused.map((name) => ref(name))
+  const whole = all.length === 0 ? schema : either('The answer, or why not.', schema, ...all)
+  const named = Object.entries(others).map(([status, name]) => [status, response(name)])
   return {
-    content: {
-      'application/json': { schema },
-      'application/x-www-form-urlencoded': { schema },
-    },
+    '200': { description, ...content(whole, { done: example, ...errors }, type) },
+    ...Object.fromEntries(named),
+    ...(away !== undefined && { '503': awayContent(answer) }),
   }
 }
 

@@ -1,10 +1,20 @@
 /** One operation for each action of a collection, by GET for reads and by POST. */
-import type { ActionDefinition, ActionName, CollectionDefinition } from '../definition.ts'
+import type { ActionName } from '../definition.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import { IDEMPOTENCY_KEY, json, optionSchema, readAnswer, ref, writeAnswer } from './components.ts'
+import { responsesOf } from './answers.ts'
+import { IDEMPOTENCY_KEY, optionSchema } from './components.ts'
+import { response } from './errors.ts'
 import { exampleOf } from './examples.ts'
-import { querySchema, type Schema, updateSchema } from './schemas.ts'
+import { IMPORT_OPTIONS } from './import-fields.ts'
+import { curlSample, type Sample } from './samples.ts'
+import { choice, object, ref, type Schema } from './schema.ts'
+import { type ActionContext, querySchema, READS, updateSchema } from './schemas.ts'
+
+export interface CodeSample {
+  readonly lang: 'Shell'
+  readonly label: string
+  readonly source: string
+}
 
 export interface Operation {
   readonly operationId: string
@@ -13,6 +23,8 @@ export interface Operation {
   readonly description: string
   /** Roles of which the caller needs one; `admin` always may. */
   readonly 'x-roles'?: readonly string[]
+  /** Lines of curl, with credentials. */
+  readonly 'x-codeSamples': readonly CodeSample[]
   /** Absent: as all others; empty: nobody has to authenticate. */
   readonly security?: readonly Schema[]
   readonly parameters?: readonly Schema[]
@@ -38,57 +50,96 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
   permanentchange: 'Change an entity from a date on, with all later revisions',
   import: 'Create or change entities from the rows of a file',
   export: 'Download entities as rows of a file',
+  erase: 'Remove personal data from an entity and from all that is recorded of it, as a job',
 }
-
-const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
 
 /** What an action takes beside `query` and `update`. */
 function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
-  if (name === 'export') return ['options', 'states', 'file_name', 'delimiter']
-  if (name === 'import') return []
+  if (name === 'export') return ['options', 'states', 'file_name', 'delimiter', 'format']
+  if (name === 'import' || name === 'erase') return []
   return collection === 'balances' && name === 'update' ? ['additional'] : ['options']
 }
 
 /** The operations of an action, and the schemas that they refer to. */
 export function operationsOf(
-  definition: CollectionDefinition,
-  name: ActionName,
-  action: ActionDefinition,
-  fields: readonly FieldDefinition[],
+  context: ActionContext,
+  baseUrl: string,
 ): { item: PathItem; schemas: Record<string, Schema> } {
+  const { definition, name, action } = context
   const { name: collection } = definition
   const id = `${collection}.${name}`
   const hasUpdate = !READS.has(name) && name !== 'delete'
   const schemas: Record<string, Schema> = {
-    ...(name !== 'create' && name !== 'import' && { [`${id}.query`]: querySchema(action, fields) }),
-    ...(hasUpdate && { [`${id}.update`]: updateSchema(action, fields, name === 'create') }),
+    ...(name !== 'create' && name !== 'import' && { [`${id}.query`]: querySchema(context) }),
+    ...(hasUpdate && { [`${id}.update`]: updateSchema(context) }),
   }
   const parts: Record<string, Schema> = Object.fromEntries([
-    ...Object.keys(schemas).map((schema) => [schema.split('.')[2] ?? '', ref(schema)] as const),
+    ...Object.keys(schemas).map((schema) => [partOf(schema), ref(schema)] as const),
     ...optionsOf(collection, name).map((each) => [each, optionSchema(each)] as const),
   ])
   const shared = {
     tags: [collection],
     summary: SUMMARIES[name],
-    description: describe(name, action),
+    description: describe(context),
     'x-roles': [...new Set([...action.roles, 'admin'])],
-    responses: responsesOf(collection, name),
   }
-  const headers = collection === 'balances' && hasUpdate ? { parameters: [IDEMPOTENCY_KEY] } : {}
-  const requestBody =
-    name === 'import' ? importBody(collection, parts) : body(collection, name, parts)
-  const post = { operationId: `${id}.post`, ...shared, ...headers, requestBody }
+  const responses = responsesOf(definition, name)
+  const path = `/billapi/${collection}/${name}`
+  const isBalance = collection === 'balances' && !READS.has(name)
+  const headers = isBalance ? ['Idempotency-Key: top-up-4711'] : []
+  const example = exampleOf(collection, name)
+  const sent: Partial<Sample> =
+    name === 'import'
+      ? { parts: ['files[0]=@rows.csv', `update=${JSON.stringify(example['update'])}`] }
+      : { json: example }
+  const post = {
+    operationId: `${id}.post`,
+    ...shared,
+    ...codeSamples({ method: 'POST', path, baseUrl, headers, ...sent }),
+    ...(isBalance && { parameters: [IDEMPOTENCY_KEY] }),
+    requestBody: name === 'import' ? importBody(context, parts) : body(context, parts),
+    responses,
+  }
   if (!READS.has(name)) return { item: { post }, schemas }
-  const parameters = Object.entries(parts).map(([part, schema]) => inAddress(part, schema))
-  return { item: { get: { operationId: `${id}.get`, ...shared, parameters }, post }, schemas }
+  const query = example
+  const get = {
+    operationId: `${id}.get`,
+    ...shared,
+    ...codeSamples({ method: 'GET', path, baseUrl, query }),
+    parameters: Object.entries(parts).map(([part, schema]) =>
+      inAddress(part, schema, query[part] ?? EMPTY[part]),
+    ),
+    responses: { ...responses, '405': response('badMethod') },
+  }
+  return { item: { get, post }, schemas }
 }
 
-function describe(name: ActionName, action: ActionDefinition): string {
+function partOf(schema: string): string {
+  return schema.slice(schema.lastIndexOf('.') + 1)
+}
+
+/** Examples of parameters that the example of a request leaves out. */
+const EMPTY: Readonly<Record<string, unknown>> = {
+  options: { or_fields: [] },
+  sort: { from: 1 },
+  project: { from: 1, to: 1 },
+  states: [0, 1],
+  file_name: 'export',
+  delimiter: ';',
+}
+
+export function codeSamples(sample: Sample): Pick<Operation, 'x-codeSamples'> {
+  const label = sample.credentials === undefined ? 'curl, with an access token' : 'curl'
+  return { 'x-codeSamples': [{ lang: 'Shell', label, source: curlSample(sample) }] }
+}
+
+function describe({ definition, name, action }: ActionContext): string {
+  const key = `${definition.keyField} and effective_date`
   const targets = {
     id: 'Addresses its revision by `_id`.',
-    unique: 'Addresses its revision by `_id`, or by the key and `effective_date`.',
+    unique: `Addresses its revision by \`_id\`, or by ${key}.`,
     none: '',
   } as const
   const roles = [...new Set([...action.roles, 'admin'])].join(', ')
@@ -101,68 +152,53 @@ function isPlain({ type }: Schema): boolean {
 }
 
 /** Objects and lists are texts of JSON in an address. */
-function inAddress(name: string, schema: Schema): Schema {
-  const content = { 'application/json': { schema } }
-  return { name, in: 'query', ...(isPlain(schema) ? { schema } : { content }) }
+function inAddress(name: string, schema: Schema, example: unknown): Schema {
+  const { description = 'Which documents are wanted.' } = schema
+  const content = { 'application/json': { schema, example } }
+  const typed = isPlain(schema) ? { schema, example } : { content }
+  return { name, in: 'query', description, ...typed }
 }
 
-function body(collection: string, name: ActionName, parts: Record<string, Schema>): Schema {
-  const schema = { type: 'object', properties: parts }
-  const example = exampleOf(collection, name)
+function body({ definition, name, action }: ActionContext, parts: Record<string, Schema>): Schema {
+  const required = requiredParts(name, action.target)
+  const schema = object('Parameters.', parts, required)
+  const example = exampleOf(definition.name, name)
   const encoding = Object.fromEntries(
     Object.entries(parts)
       .filter(([, part]) => !isPlain(part))
       .map(([part]) => [part, { contentType: 'application/json' }]),
   )
   return {
+    description: 'Parameters; in forms those that are compound are texts of JSON.',
+    required: required.length > 0,
     content: {
-      'application/json': { schema, ...(example !== null && { example }) },
-      'application/x-www-form-urlencoded': { schema, encoding },
-      'multipart/form-data': { schema, encoding },
+      'application/json': { schema, example },
+      'application/x-www-form-urlencoded': { schema, encoding, example },
+      'multipart/form-data': { schema, encoding, example },
     },
   }
 }
 
-function importBody(collection: string, parts: Record<string, Schema>): Schema {
-  const operations = IMPORT_OPERATIONS.get(collection) ?? []
-  const schema = {
-    type: 'object',
-    properties: {
-      ...parts,
-      operation: { type: 'string', enum: operations, default: operations[0] },
-      'files[0]': { type: 'string', format: 'binary', description: 'Rows, with a line of names.' },
-    },
-    required: ['files[0]'],
-  }
+/** Without them nothing is addressed, or nothing is to be stored. */
+function requiredParts(name: ActionName, target: 'id' | 'unique' | 'none'): readonly string[] {
+  if (READS.has(name)) return []
+  if (name === 'create') return ['update']
+  if (name === 'delete' || name === 'close') return ['query']
+  return target === 'id' || target === 'unique' ? ['query', 'update'] : ['query']
+}
+
+function importBody({ definition }: ActionContext, parts: Record<string, Schema>): Schema {
+  const operations = IMPORT_OPERATIONS.get(definition.name) ?? []
+  const usual = `What is done with each row; \`${operations[0]}\` if it is left out.`
+  const schema = object('The file, and how it is read.', {
+    ...parts,
+    operation: choice(operations, usual),
+    ...IMPORT_OPTIONS,
+  })
   const encoding = { update: { contentType: 'application/json' } }
-  return { required: true, content: { 'multipart/form-data': { schema, encoding } } }
-}
-
-function responsesOf(collection: string, name: ActionName): Record<string, Schema> {
-  const failures = {
-    '400': { $ref: '#/components/responses/unreadable' },
-    '413': { $ref: '#/components/responses/unreadable' },
-    '503': { $ref: '#/components/responses/unavailable' },
-  }
-  const done = { description: 'Done, or with `status` 0 what the caller can mend.' }
-  if (name === 'export') {
-    const content = { 'text/csv': { schema: { type: 'string' } } }
-    return { '200': { description: 'The rows.', content }, ...failures }
-  }
-  return {
-    '200': { ...done, ...json({ anyOf: [answerOf(collection, name), ref('error')] }) },
-    ...failures,
-  }
-}
-
-function answerOf(collection: string, name: ActionName): Schema {
-  const entity = ref(`${collection}.entity`)
-  if (READS.has(name)) return readAnswer(entity)
-  if (name === 'import') return ref('importAnswer')
-  const count = { type: 'integer' }
-  if (name === 'permanentchange') {
-    return writeAnswer(entity, { totalUpdated: count, totalCreated: count })
-  }
-  const isTopUp = collection === 'balances' && name === 'update'
-  return isTopUp ? writeAnswer(entity, { line: ref('lines.entity') }) : writeAnswer(entity)
+  const { update } = exampleOf(definition.name, 'import')
+  const example = { update, operation: operations[0], 'files[0]': 'a,b\n1,2\n' }
+  const description = 'The file, and how it is read.'
+  const content = { 'multipart/form-data': { schema, encoding, example } }
+  return { description, required: true, content }
 }

@@ -2,17 +2,12 @@
 import type { OpenApiDocument } from './document.ts'
 import { anchor, escaped, STYLE } from './html.ts'
 import type { Operation, PathItem } from './operations.ts'
-import type { Schema } from './schemas.ts'
+import { refName, type Schema } from './schema.ts'
 
-/**
- * HTML without scripts and without anything from elsewhere. `baseUrl`: of the node, for the
- * examples, such as `http://127.0.0.1:8182`.
- */
-export function apiPage(document: OpenApiDocument, baseUrl: string): string {
+/** HTML without scripts and without anything from elsewhere. */
+export function apiPage(document: OpenApiDocument): string {
   const { info, tags } = document
-  const sections = tags.map(({ name, description }) =>
-    section(document, name, description, baseUrl),
-  )
+  const sections = tags.map(({ name, description }) => section(document, name, description))
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -32,26 +27,23 @@ export function apiPage(document: OpenApiDocument, baseUrl: string): string {
 <h2>Collections</h2>
 <ul>
 ${tags.map(({ name }) => `<li><a href="#${anchor(name)}">${escaped(name)}</a></li>`).join('\n')}
+<li><a href="#types">types of values</a></li>
 </ul>
 </nav>
 <main id="content">
 ${sections.join('\n')}
+${types(document)}
 </main>
 </body>
 </html>
 `
 }
 
-function section(
-  document: OpenApiDocument,
-  tag: string,
-  description: string,
-  baseUrl: string,
-): string {
+function section(document: OpenApiDocument, tag: string, description: string): string {
   const items = Object.entries(document.paths).filter(([, { get, post }]) =>
     (post ?? get)?.tags.includes(tag),
   )
-  const actions = items.map(([path, item]) => action(document, path, item, baseUrl))
+  const actions = items.map(([path, item]) => action(document, path, item))
   return `<section aria-labelledby="${anchor(tag)}">
 <h2 id="${anchor(tag)}">${escaped(tag)}</h2>
 <p>${escaped(description)}.</p>
@@ -59,7 +51,7 @@ ${actions.join('\n')}
 </section>`
 }
 
-function action(document: OpenApiDocument, path: string, item: PathItem, baseUrl: string): string {
+function action(document: OpenApiDocument, path: string, item: PathItem): string {
   const operation = item.post ?? item.get
   if (operation === undefined) return ''
   const methods = [item.get && 'GET', item.post && 'POST'].filter(Boolean).join(', ')
@@ -69,10 +61,16 @@ function action(document: OpenApiDocument, path: string, item: PathItem, baseUrl
   const others = parts.filter((part) => !isTable(part))
   const content = [
     `<p>${inline(operation.description)}</p>`,
-    ...tables.map(([name, schema]) => table(`Fields of ${name}`, fieldsOf(schema), schema)),
-    ...(others.length > 0 ? [table('Further parameters', others, {})] : []),
-    '<p>Example:</p>',
-    `<pre tabindex="0"><code>${escaped(curl(operation, path, baseUrl))}</code></pre>`,
+    ...tables.map(([name, schema]) => table(document, `Fields of ${name}`, schema)),
+    ...(others.length > 0
+      ? [
+          table(document, 'Further parameters', {
+            properties: Object.fromEntries(others),
+          }),
+        ]
+      : []),
+    ...operation['x-codeSamples'].map(({ label, source }) => sample(label, source)),
+    ...answers(operation),
   ]
   return `<details id="${anchor(...path.split('/').filter(Boolean))}">
 <summary><code>${methods} ${escaped(path)}</code> ${escaped(operation.summary)}</summary>
@@ -80,6 +78,38 @@ function action(document: OpenApiDocument, path: string, item: PathItem, baseUrl
 ${content.join('\n')}
 </div>
 </details>`
+}
+
+function sample(label: string, source: string): string {
+  return `<p>Example (${escaped(label)}):</p>\n<pre><code>${escaped(source)}</code></pre>`
+}
+
+/** The answer that did what was asked, as an example. */
+function answers({ responses }: Operation): string[] {
+  const { content } = (responses['200'] ?? {}) as { content?: Record<string, Schema> }
+  const [type, media] = Object.entries(content ?? {})[0] ?? []
+  const [example] = Object.values((media?.['examples'] ?? {}) as Record<string, Schema>)
+  if (type === undefined || example === undefined) return []
+  const { value } = example
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  const open = '<details class="answer"><summary>Answer</summary>'
+  return [`${open}<div><pre><code>${escaped(text)}</code></pre></div></details>`]
+}
+
+/** Compound values that fields refer to, each with its parts. */
+function types(document: OpenApiDocument): string {
+  const { components, paths } = document
+  const shown = Object.entries(components.schemas).filter(([name]) => isType(document, name))
+  const tables = shown.map(([name, schema]) => {
+    const parts = table(document, String(schema['description'] ?? name), schema)
+    return `<h3 id="${anchor('type', name)}"><code>${escaped(name)}</code></h3>\n${parts}`
+  })
+  const count = Object.keys(paths).length
+  return `<section aria-labelledby="types">
+<h2 id="types">Types of values</h2>
+<p>Parts of compound values, which the tables of the ${count} calls above name.</p>
+${tables.join('\n')}
+</section>`
 }
 
 type Part = readonly [name: string, schema: Schema]
@@ -102,33 +132,62 @@ function fieldsOf({ properties }: Schema): Part[] {
   return Object.entries((properties ?? {}) as Record<string, Schema>)
 }
 
-function table(caption: string, fields: readonly Part[], { required }: Schema): string {
+/** Whether a component has parts of its own to show. */
+function isType({ components }: OpenApiDocument, name: string): boolean {
+  return !name.includes('.') && components.schemas[name]?.['properties'] !== undefined
+}
+
+const COLUMNS = ['Field', 'Type', 'Needed', 'Notes'] as const
+
+function table(document: OpenApiDocument, caption: string, schema: Schema): string {
+  const fields = fieldsOf(schema)
   if (fields.length === 0) return `<p>${escaped(caption)}: there are none.</p>`
+  const { required } = schema
   const demanded = new Set(Array.isArray(required) ? required : [])
-  const rows = fields.map(([name, schema]) => {
+  const rows = fields.map(([name, field]) => {
     const need = demanded.has(name) ? 'required' : ''
-    const cells = [typeOf(schema), need, notesOf(schema)].map((cell) => `<td>${escaped(cell)}</td>`)
+    const cells = [typeOf(document, field), need, inline(notesOf(field))].map(
+      (cell) => `<td>${cell}</td>`,
+    )
     return `<tr><th scope="row"><code>${escaped(name)}</code></th>${cells.join('')}</tr>`
   })
-  const names = ['Field', 'Type', 'Needed', 'Notes']
-  const heads = names.map((name) => `<th scope="col">${name}</th>`)
-  return `<div class="wide"><table>
-<caption>${escaped(caption)}</caption>
+  const heads = COLUMNS.map((name) => `<th scope="col">${name}</th>`)
+  return `<table>
+<caption>${inline(caption)}</caption>
 <thead><tr>${heads.join('')}</tr></thead>
 <tbody>
 ${rows.join('\n')}
 </tbody>
-</table></div>`
+</table>`
 }
 
-function typeOf(schema: Schema): string {
-  const { type, anyOf, items, $ref: ref } = schema
-  if (ref !== undefined) return 'date'
-  if (Array.isArray(anyOf)) {
-    return [...new Set(anyOf.map((each) => typeOf(each as Schema)))].join(' or ')
+/** As HTML: a compound value is a link to its parts. */
+function typeOf(document: OpenApiDocument, schema: Schema): string {
+  const { type, anyOf, items, additionalProperties: others, properties } = schema
+  const name = refName(schema)
+  if (name !== null) return linked(document, name)
+  const of = (part: unknown) => typeOf(document, part as Schema)
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map(of))].join(' or ')
+  if (type === 'array') return items === undefined ? 'list' : `list of ${of(items)}`
+  if (type === 'object' && typeof others === 'object' && properties === undefined) {
+    return `object of ${of(others)}`
   }
-  if (type === 'array') return items === undefined ? 'list' : `list of ${typeOf(items as Schema)}`
-  return Array.isArray(type) ? type.join(' or ') : String(type ?? 'any')
+  return escaped(Array.isArray(type) ? type.join(' or ') : String(type ?? 'any'))
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  amount: 'number or decimal text',
+  jsonValue: 'any JSON value',
+  idGiven: 'id',
+  dateGiven: 'date',
+  emptyObject: 'empty list',
+}
+
+function linked(document: OpenApiDocument, name: string): string {
+  if (isType(document, name)) return `<a href="#${anchor('type', name)}">${escaped(name)}</a>`
+  const schema = document.components.schemas[name] ?? {}
+  const isPlain = Object.hasOwn(NAMES, name) || name.endsWith('Filter')
+  return isPlain ? escaped(NAMES[name] ?? name) : typeOf(document, schema)
 }
 
 function notesOf({ title, description, enum: values, default: fallback, pattern }: Schema): string {
@@ -143,19 +202,6 @@ function notesOf({ title, description, enum: values, default: fallback, pattern 
     .filter((note) => note !== undefined && note !== '')
     .join('. ')
     .replaceAll('..', '.')
-}
-
-function curl({ requestBody }: Operation, path: string, baseUrl: string): string {
-  const url = `'${baseUrl}${path}'`
-  const content = (requestBody?.['content'] ?? {}) as Record<string, { example?: unknown }>
-  const example = content['application/json']?.example
-  if (example !== undefined) {
-    const text = JSON.stringify(example).replaceAll("'", "'\\''")
-    return `curl ${url} \\\n  -H 'Content-Type: application/json' \\\n  -d '${text}'`
-  }
-  if (requestBody === undefined) return `curl ${url}`
-  const update = '{"map":{"name":"__csvindex__0"}}'
-  return `curl ${url} \\\n  -F 'files[0]=@rows.csv' \\\n  -F 'update=${update}'`
 }
 
 /** With words between backticks as code. */

@@ -1,155 +1,338 @@
-/** JSON schemas of what requests take, from the definitions that read them. */
-import type { ActionDefinition, CollectionDefinition, Param, Params } from '../definition.ts'
+/** JSON schemas of what requests take and answers show, from the definitions that read them. */
+import type { ActionDefinition, ActionName, CollectionDefinition, Param } from '../definition.ts'
+import { namedByForm } from '../definitions/collections.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import { optionsOf } from '../fields/rules.ts'
-
-export type Schema = { readonly [keyword: string]: unknown }
+import { type FieldWords, wordsOf } from './entity-fields.ts'
+import { IMPORT_FIELDS } from './import-fields.ts'
+import { RECORD_FIELDS } from './record-schemas.ts'
+import {
+  anyValue,
+  date,
+  either,
+  flag,
+  listOf,
+  number,
+  object,
+  ref,
+  type Schema,
+  text,
+} from './schema.ts'
 
 /** Spec/entity-api.md 3.0: keys of rates and taxes, names of plans and services. */
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
-/** What requests take as a date; a component. */
-export const DATE_SCHEMA: Schema = {
-  title: 'date',
-  anyOf: [
-    { type: 'string', description: 'YYYY-MM-DD, YYYY-MM-DD HH:MM:SS or ISO 8601' },
-    { type: 'object', properties: { sec: { type: 'integer' }, usec: { type: 'integer' } } },
-  ],
+export const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
+
+/** What a collection and its configured fields are, of one action. */
+export interface ActionContext {
+  readonly definition: CollectionDefinition
+  readonly name: ActionName
+  readonly action: ActionDefinition
+  readonly fields: readonly FieldDefinition[]
 }
 
-const DATE: Schema = { $ref: '#/components/schemas/dateGiven' }
-
-const SCALARS: Readonly<Record<string, Schema>> = {
-  string: { type: 'string' },
-  integer: { type: 'integer' },
-  float: { type: 'number' },
-  number: { type: 'number' },
-  boolean: { type: 'boolean' },
-  datetime: DATE,
-  dbid: { type: 'string', pattern: '^[0-9a-fA-F]{24}$' },
-  email: { type: 'string', format: 'email' },
-  generated: { description: 'Made by the node; what is sent is not looked at.' },
-  json: { description: 'Any JSON value.' },
+/** A value of a declared parameter, as its type says; null: only its words do. */
+function typeSchema({ type }: Param): Schema | null {
+  switch (type) {
+    case 'string':
+      return { type: 'string' }
+    case 'integer':
+      return { type: 'integer' }
+    case 'float':
+    case 'number':
+      return { type: 'number' }
+    case 'boolean':
+      return { type: 'boolean' }
+    case 'email':
+      return { type: 'string', format: 'email' }
+    case 'datetime':
+      return ref('dateGiven')
+    case 'dbid':
+      return ref('idGiven')
+    default:
+      return null
+  }
 }
 
-const OPERATORS: Schema = {
-  type: 'object',
-  description: 'Operators of a filter, such as {"$in": [...]} or {"$regex": "^A"}',
-}
-
-/** In `query` a list stands for any of its members; operators may stand there, too. */
-export function paramSchema(param: Param, part: 'query' | 'update'): Schema {
-  const more = {
+/** A declared field of `update`, with what is said of it. */
+function givenSchema(collection: string, name: string, param: Param): Schema {
+  const words = collection === '' ? undefined : wordsOf(collection, name)?.given
+  const own = typeSchema(param)
+  return {
+    ...(own ?? words),
+    ...(words?.['description'] !== undefined && { description: words['description'] }),
+    ...(param.description !== undefined && { description: param.description }),
     ...(param.options !== undefined && { enum: param.options }),
     ...(param.pattern !== undefined && { pattern: PATTERNS[param.pattern] }),
-    ...(param.description !== undefined && { description: param.description }),
   }
-  if (param.type === 'datetimearray') {
-    const dates = { type: 'object', additionalProperties: DATE }
-    return { ...dates, description: 'Operators with dates: {"$gte": "2026-01-01"}' }
-  }
-  if (param.type !== 'array') return { ...SCALARS[param.type], ...more }
-  const member = SCALARS[param.of ?? 'json'] ?? {}
-  const list = { type: 'array', ...(param.of !== undefined && { items: member }) }
-  if (part === 'query') return { anyOf: [member, list, OPERATORS], ...more }
-  return { anyOf: param.of === undefined ? [list, { type: 'object' }] : [list, member], ...more }
+}
+
+const FILTERS: Readonly<Record<string, string>> = {
+  string: 'textFilter',
+  email: 'textFilter',
+  integer: 'integerFilter',
+  number: 'numberFilter',
+  float: 'numberFilter',
+  boolean: 'booleanFilter',
+  datetime: 'momentFilter',
+  datetimearray: 'dateFilter',
+  dbid: 'idFilter',
+}
+
+/** What a field of `query` is compared with. */
+function filterSchema(collection: string, name: string, param: Param): Schema {
+  const words = wordsOf(collection, name)?.given
+  const type = param.type === 'array' ? (param.of ?? String(words?.['type'])) : param.type
+  const description = words?.['description']
+  const what = typeof description === 'string' ? description : undefined
+  return ref(FILTERS[type] ?? 'valueFilter', what)
 }
 
 const FIELD_TYPES: Readonly<Record<string, Schema>> = {
   text: { type: 'string' },
   textarea: { type: 'string' },
   integer: { type: 'integer' },
-  decimal: { type: ['number', 'string'], description: 'A decimal; as a text it stays exact.' },
+  decimal: ref('amount'),
   boolean: { type: 'boolean' },
-  date: DATE,
-  datetime: DATE,
-  daterange: { type: 'object', properties: { from: DATE, to: DATE } },
+  date: ref('dateGiven'),
+  datetime: ref('dateGiven'),
+  daterange: object('A time.', { from: date('Its begin.'), to: date('Its end.') }, ['from', 'to']),
   select: { type: 'string' },
   email: { type: 'string', format: 'email' },
-  percentage: { type: ['number', 'string'], description: 'A fraction, or a text such as 12%.' },
-  json: {},
+  percentage: ref('amount'),
 }
 
-export function fieldSchema(field: FieldDefinition): Schema {
+function defaultOf(value: unknown): string {
+  return `If it is left out: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
+}
+
+/** A configured field; those that are there from the start have more said of them. */
+export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
-  const { title, description, default_value: fallback } = field
+  const { field_name: name, title, description, default_value: fallback } = field
+  const words = wordsOf(collection, name)?.given
   const one: Schema = {
-    ...FIELD_TYPES[field.type ?? 'json'],
+    ...(FIELD_TYPES[field.type ?? ''] ?? words ?? ref('jsonValue')),
     ...(options !== null && { enum: [...options] }),
   }
+  const isList = field.multiple === true && one['type'] !== 'array'
+  const said = description ?? words?.['description'] ?? `${title ?? `Configured field ${name}`}.`
   return {
-    ...(field.multiple === true ? { type: 'array', items: one } : one),
+    ...(isList ? { type: 'array', items: { description: 'A member.', ...one } } : one),
     ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(fallback !== undefined && { default: fallback }),
+    // Not as a keyword: of a field with one many generators make one that must be given.
+    description: fallback === undefined ? said : `${said} ${defaultOf(fallback)}`,
   }
-}
-
-function objectOf(properties: Record<string, Schema>, required: readonly string[], more: Schema) {
-  const sorted = Object.fromEntries(Object.entries(properties))
-  return {
-    type: 'object',
-    properties: sorted,
-    ...(required.length > 0 && { required }),
-    ...more,
-  }
-}
-
-function declared(params: Params, part: 'query' | 'update') {
-  const entries = Object.entries(params)
-  const properties = entries.map(([name, param]) => [name, paramSchema(param, part)] as const)
-  const required = entries.filter(([, { mandatory }]) => mandatory).map(([name]) => name)
-  return { properties: Object.fromEntries(properties), required }
 }
 
 /** Of a read: declared and searchable fields; of a write: what addresses its revision. */
-export function querySchema(action: ActionDefinition, fields: readonly FieldDefinition[]): Schema {
-  const { properties, required } = declared(action.query, 'query')
-  const searched = action.customFields && action.target === 'none' ? fields : []
-  for (const field of searched) {
-    if (field.searchable !== true || Object.hasOwn(properties, field.field_name)) continue
-    const { title } = field
-    const schema = paramSchema({ type: 'array', of: 'string' }, 'query')
-    properties[field.field_name] = { ...schema, ...(title !== undefined && { title }) }
+export function querySchema({ definition, name, action, fields }: ActionContext): Schema {
+  const { name: collection } = definition
+  const isRead = READS.has(name)
+  const schemaOf = (field: string, param: Param) =>
+    isRead ? filterSchema(collection, field, param) : givenSchema(collection, field, param)
+  const entries = Object.entries(action.query)
+  const properties = Object.fromEntries(entries.map(([field, p]) => [field, schemaOf(field, p)]))
+  const required = entries.filter(([, { mandatory }]) => mandatory).map(([field]) => field)
+  for (const field of action.customFields || action.target === 'unique' ? fields : []) {
+    const isAsked = isRead ? field.searchable === true : field.unique === true
+    if (!isAsked || Object.hasOwn(properties, field.field_name)) continue
+    const { title, description = `${title ?? `Configured field ${field.field_name}`}.` } = field
+    const filter = FILTERS[field.type ?? 'string'] ?? 'textFilter'
+    properties[field.field_name] = ref(field.type === 'date' ? 'dateFilter' : filter, description)
   }
-  return objectOf(properties, required, { additionalProperties: false })
+  const id = `${collection}.${name}.query`
+  const more = isRead ? alternatives(id) : {}
+  const what = isRead ? 'Which documents are found.' : 'Which revision is meant.'
+  const patterns = patternsOf(collection, name, 'query')
+  return {
+    ...object(what, { ...properties, ...more }, required),
+    ...(patterns !== null && { patternProperties: patterns }),
+    additionalProperties: false,
+  }
 }
 
-/** Declared and configured fields. `isCreate`: mandatory ones are demanded. */
-export function updateSchema(
-  action: ActionDefinition,
-  fields: readonly FieldDefinition[],
-  isCreate: boolean,
-): Schema {
-  const { properties, required } = declared(action.update, 'update')
-  const demanded = new Set(required)
+function alternatives(id: string): Readonly<Record<string, Schema>> {
+  return {
+    $and: listOf(ref(id), 'All of them must hold.'),
+    $or: listOf(ref(id), 'One of them must hold.'),
+  }
+}
+
+/** Fields that are known by the form of their name. */
+function patternsOf(collection: string, name: ActionName, part: 'query' | 'update') {
+  const form = namedByForm(collection, name, part)
+  if (form === null) return null
+  const schema =
+    part === 'query'
+      ? ref('valueFilter', 'Whether it has prices of this usage type.')
+      : ref('ratePrice', 'Prices of this rate; those of others stay.')
+  return { [form.source]: schema }
+}
+
+/** Declared and configured fields; on create the mandatory ones are required. */
+export function updateSchema(context: ActionContext): Schema {
+  const { definition, name, action, fields } = context
+  const { name: collection } = definition
+  const isCreate = name === 'create'
+  const taken = Object.entries(action.update).filter(([, { type }]) => type !== 'generated')
+  const properties: Record<string, Schema> = Object.fromEntries(
+    taken.map(([field, param]) => [
+      field,
+      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : givenSchema(collection, field, param),
+    ]),
+  )
+  const demanded = new Set(taken.filter(([, { mandatory }]) => mandatory).map(([field]) => field))
   for (const field of action.customFields ? fields : []) {
-    const { field_name: name } = field
+    const { field_name: own } = field
     if (field.generated === true) continue
-    const isOwn = !Object.hasOwn(properties, name)
     const isFixed = field.editable === false && !isCreate
-    if (isOwn && !isFixed) properties[name] = fieldSchema(field)
-    const isDemanded = isCreate && field.mandatory === true && field.default_value === undefined
-    if (isDemanded) demanded.add(name)
+    if (!Object.hasOwn(action.update, own) && !isFixed) {
+      properties[own] = fieldSchema(collection, field)
+    }
+    const isPlain = field.default_value === undefined && (field.plays ?? []).length === 0
+    if (isCreate && field.mandatory === true && isPlain) demanded.add(own)
   }
-  return objectOf(properties, [...demanded], {
-    description: 'What is not named here is not taken.',
-  })
+  const patterns = patternsOf(collection, name, 'update')
+  return {
+    ...object('Other fields are ignored, and named in `warnings`.', properties, [...demanded]),
+    ...(patterns !== null && { patternProperties: patterns }),
+  }
 }
 
-/** A document as answers show it: all fields that may be written, without those that are hidden. */
-export function entitySchema(
-  { actions, hidden }: CollectionDefinition,
+/** Fields of a document as they are stored, in the form of requests. */
+export function storedFields(
+  { name, actions, hidden, keyField }: CollectionDefinition,
   fields: readonly FieldDefinition[],
-): Schema {
-  const written = { ...actions.update?.update, ...actions.create?.update }
-  const names = [...Object.keys(written), ...fields.map(({ field_name }) => field_name)]
-  const properties: Record<string, Schema> = {
-    _id: { $ref: '#/components/schemas/id' },
-    from: { $ref: '#/components/schemas/date' },
-    to: { $ref: '#/components/schemas/date' },
-    creation_time: { $ref: '#/components/schemas/date' },
+): Readonly<Record<string, Schema>> {
+  const stored: Record<string, Schema> = {
+    _id: ref('idGiven', 'Id of the document.'),
+    from: date('When the revision begins.'),
+    to: date('When the revision ends.'),
+    creation_time: date('When the entity was created.'),
   }
-  for (const name of names) if (!hidden.includes(name)) properties[name] ??= {}
-  return objectOf(properties, [], { additionalProperties: true })
+  const declared = { ...actions.update?.update, ...actions.create?.update }
+  const records = RECORD_FIELDS[name]
+  for (const own of fields) stored[own.field_name] = storedField(name, own)
+  for (const [own, param] of Object.entries(declared)) {
+    if (records !== undefined || own.includes('.')) continue
+    stored[own] = param.type === 'generated' ? keyOf(name, own) : shownWords(name, own, param)
+  }
+  for (const own of [keyField, ...DERIVED]) {
+    const words = wordsOf(name, own)
+    if (words !== undefined && records === undefined) stored[own] ??= words.shown ?? words.given
+  }
+  if (name === 'bills') {
+    for (const own of Object.keys(actions.get?.query ?? {})) {
+      stored[own] ??= wordsOf(name, own)?.given ?? {}
+    }
+  }
+  const all = { ...stored, ...records }
+  return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
+}
+
+/** What follows from other fields, or is written by the node alone. */
+const DERIVED = [
+  ...['type', 'activation_date', 'deactivation_date', 'plan_activation', 'plan_deactivation'],
+  ...['former_plan', 'last_login', 'password_changed_at', 'cycles_remaining', 'last_renew'],
+] as const
+
+function keyOf(collection: string, field: string): Schema {
+  return wordsOf(collection, field)?.given ?? {}
+}
+
+function storedField(collection: string, field: FieldDefinition): Schema {
+  const shown = wordsOf(collection, field.field_name)?.shown
+  return shown ?? fieldSchema(collection, field)
+}
+
+function shownWords(collection: string, field: string, param: Param): Schema {
+  const words: FieldWords | undefined = wordsOf(collection, field)
+  return words?.shown ?? givenSchema(collection, field, { ...param, mandatory: true })
+}
+
+/** `revision_info` of reads. */
+export const REVISION_INFO: Schema = object('What may be done with the revision.', {
+  status: { type: 'string', enum: ['active', 'future', 'expired'], description: 'Its state now.' },
+  is_last: flag('Whether no revision begins later.'),
+  early_expiration: flag('Whether it is closed: it ends within ten years.'),
+  updatable: flag('Whether `update` is allowed.'),
+  closeandnewable: flag('Whether `closeandnew` is allowed.'),
+  movable: flag('Whether `move` is allowed.'),
+  removable: flag('Whether `delete` is allowed.'),
+  movable_from: flag('Whether its begin may be moved.'),
+  movable_to: flag('Whether its end may be moved.'),
+})
+
+const COMPARED = (value: Schema): Readonly<Record<string, Schema>> => ({
+  $eq: { ...value, description: 'Equal.' },
+  $ne: { ...value, description: 'Not equal.' },
+  $gt: { ...value, description: 'Above.' },
+  $gte: { ...value, description: 'Above or equal.' },
+  $lt: { ...value, description: 'Below.' },
+  $lte: { ...value, description: 'Below or equal.' },
+  $in: listOf(value, 'One of them.'),
+  $nin: listOf(value, 'None of them.'),
+  $all: listOf(value, 'A list that has all of them.'),
+  $exists: flag('Whether there is a value.'),
+})
+
+const LISTS: Readonly<Record<string, Schema>> = {
+  $size: { type: 'integer', description: 'A list of so many members.' },
+  $elemMatch: {
+    ...object('A member of a list that fits.', {}),
+    additionalProperties: ref('jsonValue', 'A condition on it.'),
+  },
+}
+
+/** A value may be null in operators: it finds what has none. */
+const orNull = (value: Schema): Schema => {
+  const { type } = value
+  return typeof type === 'string' ? { ...value, type: [type, 'null'] } : value
+}
+
+function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Schema>> = {}) {
+  const compared = COMPARED(orNull(value))
+  const operators = {
+    ...object('Operators; all must hold.', { ...compared, ...more }),
+    additionalProperties: false,
+  }
+  const one = { ...value, description: 'Equal, or a member of the list.' }
+  const listed = ref(`${kind}Values`)
+  return {
+    [`${kind}Filter`]: {
+      description: 'A value, several of which one fits, or operators.',
+      anyOf: [one, listed, ref(`${kind}Operators`)],
+      examples: [{ $exists: true }],
+    },
+    [`${kind}Values`]: listOf(value, 'One of them.'),
+    [`${kind}Operators`]: operators,
+  }
+}
+
+const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not hold.') })
+
+/** Components: what fields of `query` are compared with, by their type. */
+export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
+  ...filterOf('text', text('A text.'), {
+    $regex: text('A regular expression of up to 256 characters.'),
+    $options: text('Flags of it: `i`, `m`, `s`.'),
+    ...LISTS,
+    ...NEGATED('text'),
+  }),
+  ...filterOf('integer', { type: 'integer', description: 'An integer.' }, NEGATED('integer')),
+  ...filterOf('number', number('A number.'), NEGATED('number')),
+  ...filterOf('boolean', flag('True or false.'), NEGATED('boolean')),
+  ...filterOf('id', ref('idGiven', 'An id.'), NEGATED('id')),
+  ...filterOf('value', anyValue('A value.'), { ...LISTS, ...NEGATED('value') }),
+  momentFilter: either('A date, or operators with dates.', ref('dateGiven'), ref('dateFilter')),
+  dateFilter: {
+    ...object('Operators with dates.', {
+      ...COMPARED(ref('dateGiven', 'A date.')),
+      $not: ref('dateFilter', 'The operators do not hold.'),
+    }),
+    additionalProperties: false,
+    examples: [{ $gte: '2026-01-01' }],
+  },
 }

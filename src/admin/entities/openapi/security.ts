@@ -1,5 +1,5 @@
 /** The ways to authenticate (interface section 5), as OpenAPI has them. */
-import type { Schema } from './schemas.ts'
+import type { Schema } from './schema.ts'
 
 export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   session: {

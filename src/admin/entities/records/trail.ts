@@ -1,7 +1,8 @@
 /** What is recorded of a write of one record, which has no revisions (spec/entity-api.md 6). */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
-import { auditDocument, insertRecords } from '../../../catalog/audit/audit.ts'
+import { appendRecords } from '../../../catalog/audit/append.ts'
+import { auditDocument } from '../../../catalog/audit/audit.ts'
 import { type ChangeStores, whileNoted } from '../../../catalog/chains/change.ts'
 import type { Collection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -52,5 +53,5 @@ export async function recordIfDone(catalog: Catalog, trail: RecordTrail): Promis
   const isDone = set === null ? found === null : Object.entries(set).every(isSet)
   if (!isDone) return
   const entry = { collection: store, type, key, old, new: found }
-  await insertRecords(catalog, [auditDocument(actor, atMs, entry, seed)])
+  await appendRecords(catalog, [auditDocument(actor, atMs, entry, seed)])
 }

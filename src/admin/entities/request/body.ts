@@ -31,14 +31,14 @@ interface Parameters {
 
 /**
  * Registers what reads bodies, for the routes of this instance, which is one of its own
- * (`server.register`): other media types are refused. A body may have `BODY_BYTES_MAX`.
+ * (`server.register`): other media types are refused.
  */
-export function registerBodies(server: FastifyInstance): void {
+export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_MAX): void {
   server.removeAllContentTypeParsers()
   const add = (type: string, read: (text: string) => Parameters) =>
     server.addContentTypeParser(
       type,
-      { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+      { parseAs: 'buffer', bodyLimit },
       async (_request: FastifyRequest, body: Buffer) => read(textOf(body)),
     )
   add('application/json', jsonBody)
@@ -105,12 +105,19 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
 export function requestErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isCutOff(error, code)) return new RequestError(400, 'the body was cut off')
   if (!code.startsWith('FST_ERR_CTP_')) return null
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
   }
   return new RequestError(400, 'the body cannot be read')
+}
+
+/** The client has left. Fastify marks errors of reading a body as the client's own (400). */
+function isCutOff(error: unknown, code: string): boolean {
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
+  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
 }
 
 function textOf(body: Buffer): string {

@@ -16,15 +16,22 @@ export interface CastUpdate {
 
 /**
  * The declared fields of `update`, each of its type. A dotted name is also taken out of objects:
- * `params.class` of `{params: {class}}`. Throws `RuleError` (R2, R3) or `InvalidFieldsError` that
- * tells all that is wrong.
+ * `params.class` of `{params: {class}}`. `demanded`: configured fields that are mandatory and not
+ * given. Throws `RuleError` (R2, R3, R21) or `InvalidFieldsError` that tells all that is wrong.
  */
-export function castUpdate(params: Params, raw: Fields, context: TimeContext): CastUpdate {
+export function castUpdate(
+  params: Params,
+  raw: Fields,
+  context: TimeContext,
+  demanded: readonly string[] = [],
+): CastUpdate {
   const casting: Casting = { ...context, problems: new Problems() }
   const cast: CastUpdate = { fields: {}, dropped: [] }
   for (const [name, value] of Object.entries(raw)) take(params, name, value, casting, cast)
-  for (const name of missing(params, cast.fields)) {
-    casting.problems.rule(`update.${name}`, 'is mandatory')
+  const declared = missing(params, cast.fields)
+  for (const name of declared) casting.problems.missing(`update.${name}`, 'declared')
+  for (const name of demanded) {
+    if (!declared.includes(name)) casting.problems.missing(name, 'configured')
   }
   const overlap = overlapping(Object.keys(cast.fields))
   if (overlap !== null) {

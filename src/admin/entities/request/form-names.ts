@@ -6,7 +6,7 @@ import { unsafeName } from './names.ts'
 import { toldName } from './problems.ts'
 import type { SentParameters } from './raw-parameters.ts'
 
-const LIMITS = { pairsMax: KEYS_MAX, depthMax: DEPTH_MAX, refusedStep: unsafeName }
+const LIMITS = { keysMax: KEYS_MAX, depthMax: DEPTH_MAX, refusedStep: unsafeName }
 
 /** Collects the pairs of a form; of repeated names the last one wins. */
 export class FormParameters {

@@ -5,6 +5,8 @@ import { toldName } from './problems.ts'
 
 /** Of a body without its files: room for a plan with hundreds of prices of its own. */
 export const BODY_BYTES_MAX = 1024 * 1024
+/** Of a body that anybody may send: a login, a request for a token. */
+export const SMALL_BODY_BYTES_MAX = 64 * 1024
 export const DEPTH_MAX = 32
 export const KEYS_MAX = 10_000
 /** A double keeps 15 digits of any decimal; PHP writes 17. */
@@ -50,6 +52,30 @@ const NOT_KEPT = 'is a number beyond 2^53, which cannot be kept exactly'
 /** Whether a number that was read is the one that was written, as far as it tells. */
 export function isKept(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+}
+
+/**
+ * Why a JSON text is refused before it is parsed; null if it is not. What it would become may take
+ * many times its own room.
+ */
+export function refusedText(json: string, name: string): string | null {
+  let depth = 0
+  let keys = 0
+  let at = 0
+  while (at < json.length) {
+    const character = json[at] as string
+    if (character === '"') {
+      at = behindString(json, at)
+      continue
+    }
+    if (character === '{' || character === '[') depth += 1
+    else if (character === '}' || character === ']') depth -= 1
+    else if (character === ':') keys += 1
+    if (depth > DEPTH_MAX) return `${toldName(name)} is nested deeper than ${DEPTH_MAX} levels`
+    if (keys > KEYS_MAX) return `${toldName(name)} has more than ${KEYS_MAX} keys`
+    at += 1
+  }
+  return null
 }
 
 /** The first number of a JSON text that has more digits than are kept; null if none has. */

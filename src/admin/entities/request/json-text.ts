@@ -1,7 +1,7 @@
 /** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
 import type { Fields } from '../../../catalog/field.ts'
 import { RuleError } from '../errors.ts'
-import { inexactNumber, refusedValue } from './json-limits.ts'
+import { inexactNumber, refusedText, refusedValue } from './json-limits.ts'
 import type { RawParameters } from './raw-parameters.ts'
 
 const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
@@ -16,6 +16,8 @@ export type CompoundParameters = Readonly<
  * JSON, and where; nesting, keys, names; a number that would not stay what it is.
  */
 export function parseJson(text: string, name: string): unknown {
+  const tooMuch = refusedText(text, name)
+  if (tooMuch !== null) throw new RuleError(tooMuch)
   let value: unknown
   try {
     value = JSON.parse(text)

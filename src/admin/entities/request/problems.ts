@@ -1,5 +1,11 @@
 /** What is wrong with a request, gathered so that a caller hears of all of it at once. */
-import { DISPLAY, type InvalidField, InvalidFieldsError, RuleError } from '../errors.ts'
+import {
+  DISPLAY,
+  type DisplayCode,
+  type InvalidField,
+  InvalidFieldsError,
+  RuleError,
+} from '../errors.ts'
 
 /** More are counted, not told: an answer is not to grow with the nonsense in a request. */
 const TOLD_MAX = 20
@@ -13,6 +19,8 @@ export function toldName(name: string): string {
 export class Problems {
   readonly #fields: InvalidField[] = []
   readonly #rules: string[] = []
+  readonly #missing: string[] = []
+  #display: DisplayCode = DISPLAY.rule
   #more = 0
 
   /** Whether what comes now is only counted: then nothing need be looked up for it. */
@@ -26,18 +34,29 @@ export class Problems {
     else this.#fields.push({ path: toldName(path), reason })
   }
 
-  /** A mandatory field that is missing (R2), or a pattern that does not match (R3). */
+  /** A value that does not match its pattern (R3). */
   rule(path: string, reason: string): void {
+    this.#display = DISPLAY.request
     if (this.isFull) this.#more += 1
     else this.#rules.push(`${toldName(path)} ${reason}`)
+  }
+
+  /**
+   * A mandatory field that is missing: a declared one (R2), or a configured one (R21), which has
+   * another code. All are named: their number is bounded by what is declared and configured.
+   */
+  missing(path: string, kind: 'declared' | 'configured'): void {
+    if (kind === 'declared') this.#display = DISPLAY.request
+    this.#missing.push(`${toldName(path)} is mandatory`)
   }
 
   /** Throws `RuleError` if a rule is violated, else `InvalidFieldsError` if a field is invalid. */
   throwIfAny(): void {
     const more = this.#more === 0 ? [] : [`and ${this.#more} more`]
-    if (this.#rules.length > 0) {
+    const rules = [...this.#rules, ...this.#missing]
+    if (rules.length > 0) {
       const fields = this.#fields.map(({ path, reason }) => `${path} ${reason}`)
-      throw new RuleError([...this.#rules, ...fields, ...more].join('; '), DISPLAY.request)
+      throw new RuleError([...rules, ...fields, ...more].join('; '), this.#display)
     }
     const [first, ...rest] = this.#fields
     if (first === undefined) return

@@ -43,7 +43,7 @@ export function castQuery(params: Params, raw: Fields, context: TimeContext): Fi
   for (const [name, param] of Object.entries(params)) {
     const value = Object.hasOwn(raw, name) ? raw[name] : undefined
     const isMissing = value === undefined || value === null || value === ''
-    if (param.mandatory === true && isMissing) problems.rule(`query.${name}`, 'is mandatory')
+    if (param.mandatory === true && isMissing) problems.missing(`query.${name}`, 'declared')
   }
   const filter = conditionsOf(raw, 'query', { params, ...context, problems })
   problems.throwIfAny()

@@ -23,7 +23,7 @@ export const AUTORENEW_RULES: CollectionRules = {
     const interval = isUnset(given) ? 'month' : String(given)
     const baseMs = immediate === true ? tomorrow(context) : context.nowMs
     const nextMs =
-      instantAt(next, 'next_renew', context.zone) ?? nextRenewMs(interval, baseMs, context.zone)
+      instantAt(next, 'next_renew', context) ?? nextRenewMs(interval, baseMs, context.zone)
     const added = { interval, next_renew: new Date(nextMs), cycles_remaining: cycles }
     return { ...changes, set: { ...changes.set, ...added } }
   },
@@ -93,7 +93,7 @@ async function checkHolder(document: RawDocument, context: RuleContext): Promise
 function checkNext(document: RawDocument, context: RuleContext): void {
   const { next_renew: next } = document
   const leastMs = tomorrow(context)
-  const nextMs = instantAt(next, 'next_renew', context.zone) ?? fromOf(document)
+  const nextMs = instantAt(next, 'next_renew', context) ?? fromOf(document)
   if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
   throw new RuleError(`next_renew must not be before ${date}, unless immediate is true`)

@@ -103,16 +103,16 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
 
 /** What is sent, else what is stored. */
 function datesOf(entry: Fields, known: Fields | undefined, path: string, work: Work) {
-  const { zone, fromMs: holderFromMs } = work.context
+  const { context } = work
   const at = (field: string) => {
-    const sent = instantAt(entry[field], `${path}.${field}`, zone)
-    const before = known === undefined ? null : instantAt(known[field], `${path}.${field}`, zone)
+    const sent = instantAt(entry[field], `${path}.${field}`, context)
+    const before = known === undefined ? null : instantAt(known[field], `${path}.${field}`, context)
     return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
   }
   const [from, to] = [at('from'), at('to')]
-  const fromMs = from.atMs ?? holderFromMs
+  const fromMs = from.atMs ?? context.fromMs
   return {
-    fromMs: work.isNew ? Math.max(fromMs, holderFromMs) : fromMs,
+    fromMs: work.isNew ? Math.max(fromMs, context.fromMs) : fromMs,
     givenToMs: to.atMs,
     createdMs: at('creation_time').atMs,
     before: { fromMs: from.before, toMs: to.before },

@@ -61,7 +61,7 @@ async function checkPlays(document: RawDocument, context: RuleContext): Promise<
   for (const entry of listOf(document['services'])) {
     const name = typeof entry === 'string' ? entry : String(fieldsOf(entry)['name'])
     const from = fieldsOf(entry)['from']
-    const atMs = instantAt(from, 'services.from', context.zone) ?? fromOf(document)
+    const atMs = instantAt(from, 'services.from', context) ?? fromOf(document)
     checkOffered(`service ${name}`, await offerAt(context, 'services', name, atMs), play)
   }
 }

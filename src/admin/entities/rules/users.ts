@@ -15,8 +15,16 @@ type Lookups = Pick<RuleContext, 'catalog' | 'nowMs'>
 export const USER_RULES: CollectionRules = {
   async prepare(changes, target, context) {
     const { password, username } = changes.set
+    const name = target?.['username'] ?? username
+    const terms = await passwordTerms(context)
+    const isOwn = context.user !== undefined && context.user === name
+    const mustChange = terms.change_given && !isOwn
+    const wasGiven = password !== undefined || target?.['must_change_password'] === true
+    if (mustChange && wasGiven && changes.set['must_change_password'] === false) {
+      throw new RuleError(MUST_CHANGE)
+    }
     if (password === undefined) return changes
-    const fields = await passwordFields(password, target?.['username'] ?? username, context)
+    const fields = await passwordFields(password, name, context, mustChange)
     return { ...changes, set: { ...fields, ...changes.set, password: fields.password } }
   },
 
@@ -38,19 +46,29 @@ export const USER_RULES: CollectionRules = {
   },
 }
 
+const MUST_CHANGE =
+  'must_change_password is taken away by the user alone, with POST /auth/password ' +
+  '(unless the setting security.password.change_given is false)'
+
 /**
- * What is stored of a new password that somebody has thought of. Rejects with `RuleError` for one
- * that the settings refuse, or with `CatalogUnavailableError`.
+ * What is stored of a new password. `mustChange`: not the user has thought of it. Rejects with
+ * `RuleError` for one that the settings refuse, or with `CatalogUnavailableError`.
  */
 export async function passwordFields(
   password: unknown,
   username: unknown,
-  { catalog, nowMs }: Lookups,
+  lookups: Lookups,
+  mustChange: boolean,
 ) {
+  const { characters_min: charactersMin } = await passwordTerms(lookups)
+  const normal = await checkedPassword(password, { username, charactersMin })
+  return changedPassword(await PASSWORDS.hash(normal), lookups.nowMs, mustChange)
+}
+
+/** What the settings ask of passwords. */
+export async function passwordTerms({ catalog, nowMs }: Lookups) {
   const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
-  const { password: terms } = await settings.of(SECURITY)
-  const normal = checkedPassword(password, { username, charactersMin: terms.characters_min })
-  return changedPassword(await PASSWORDS.hash(normal), nowMs)
+  return (await settings.of(SECURITY)).password
 }
 
 /** The first user of an installation. */

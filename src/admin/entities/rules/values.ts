@@ -2,10 +2,11 @@
 import { CompileError } from '../../../catalog/errors.ts'
 import { decimalOf, isUnset } from '../../../catalog/field.ts'
 import type { ExactDecimal } from '../../../domain/money.ts'
-import { parseInstant } from '../../../domain/time.ts'
 import { type DisplayCode, RuleError } from '../errors.ts'
+import { DATES, dateOf } from '../request/instant.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { isEqual } from '../timeline/set-fields.ts'
+import type { RuleContext } from './rule.ts'
 
 /** Uses a reader of catalog/field.ts. Throws `RuleError` with its words. */
 export function asRule<T>(read: () => T, code?: DisplayCode): T {
@@ -25,19 +26,16 @@ export function isChanged(document: Fields, stored: Fields | null, ...names: str
   return stored === null || names.some((name) => !isEqual(document[name], stored[name]))
 }
 
-/** Epoch ms of a date, its text or `{ sec }`, as answers show it; null if it is not set. */
-export function instantAt(value: unknown, path: string, zone: string): number | null {
+/** Epoch ms of a date, as it is stored or in any form of requests; null if it is not set. */
+export function instantAt(
+  value: unknown,
+  path: string,
+  { zone, nowMs }: Pick<RuleContext, 'zone' | 'nowMs'>,
+): number | null {
   if (isUnset(value)) return null
-  const atMs = instantOf(value, zone)
-  if (atMs === null || Number.isNaN(atMs)) throw new RuleError(`${path} must be a date`)
-  return atMs
-}
-
-function instantOf(value: unknown, zone: string): number | null {
-  if (value instanceof Date) return value.getTime()
-  if (typeof value === 'string') return parseInstant(value, zone)
-  const { sec } = fieldsOf(value)
-  return typeof sec === 'number' ? sec * 1000 : null
+  const date = value instanceof Date ? value : dateOf(value, { timeZone: zone, nowMs })
+  if (date === null || Number.isNaN(date.getTime())) throw new RuleError(`${path} must be ${DATES}`)
+  return date.getTime()
 }
 
 /** Below zero, zero, or above: as a is below, equal to or above b. */

@@ -215,7 +215,10 @@ export function regexTest(operand: BSONRegExp): ValueTest {
 }
 
 /** PCRE syntax that JavaScript would take for something else instead of refusing it. */
-const FOREIGN_SYNTAX = /(?<!\\)(?:\\\\)*\\[AZzGQEhHRXKpPaegNlLoU]|\[:/
+const FOREIGN_SYNTAX = /(?<!\\)(?:\\\\)*\\[AZzGQEhHRXKaegNlLoU]|\[:/
+
+/** A property of Unicode, as in `\p{Lu}`: in JavaScript with the flag u only. */
+const PROPERTY = /(?<!\\)(?:\\\\)*\\[pP]/
 
 /**
  * A regular expression of the server (PCRE) as one of JavaScript.
@@ -230,12 +233,14 @@ export function compileRegex({ pattern, options }: BSONRegExp): RegExp {
   }
   if (FOREIGN_SYNTAX.test(pattern)) throw notImplemented(`the regular expression ${pattern}`)
   const flags = options.replace(/u/g, '')
+  // Without the flag `\p{L}` is the text "p{L}" to JavaScript.
+  const hasProperty = PROPERTY.test(pattern)
   // By code points if possible; escapes like `\-` are allowed without the flag only.
   for (const unicode of ['u', '']) {
     try {
       return new RegExp(pattern, flags + unicode)
     } catch (error) {
-      if (unicode !== '') continue
+      if (unicode !== '' && !hasProperty) continue
       throw new CommandError('Location51091', `Regular expression is invalid: ${String(error)}`)
     }
   }

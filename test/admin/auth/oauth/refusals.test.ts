@@ -47,7 +47,11 @@ describe('the token endpoint refuses', () => {
   it('forms that are not complete, not allowed, not right, or nested', async () => {
     await scene.security({ lockout: { attempts: 100 } })
     await scene.client({ name: 'crm' })
-    for (const [form, error] of FORMS) expectRefusal(await scene.ask(form), 400, error, form)
+    for (const [form, error] of FORMS) {
+      const answer = await scene.ask(form)
+      expectRefusal(answer, 400, error, form)
+      expect(answer.headers.get('www-authenticate')).toBeNull()
+    }
   })
 
   it('JSON that is no object of texts', async () => {
@@ -118,8 +122,12 @@ describe('the token endpoint refuses', () => {
     [`Basic ${'A'.repeat(8000)}`],
     ['Bearer abc'],
   ])('a header of %.20s', async (authorization) => {
-    const { http, body } = await scene.ask(GRANT, { authorization })
-    expect([http, body['error']]).toEqual([400, 'invalid_client'])
+    const answers = [await scene.ask(GRANT, { authorization })]
+    answers.push(await scene.revoke({ token: 'x' }, { authorization }))
+    for (const { http, body, headers } of answers) {
+      expect([http, body['error']]).toEqual([401, 'invalid_client'])
+      expect(headers.get('www-authenticate')).toBe('Basic realm="Service", charset="UTF-8"')
+    }
   })
 })
 
@@ -137,7 +145,7 @@ describe('who guesses secrets', () => {
     }
     for (const name of ['crm', 'stranger']) {
       for (let attempt = 0; attempt < 3; attempt += 1) {
-        expect(told(await guess(name, 'wrong'))).toEqual([400, 'invalid_client'])
+        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       const locked = await guess(name, secret)
       expectRefusal(locked, 429, 'temporarily_unavailable')
@@ -146,7 +154,7 @@ describe('who guesses secrets', () => {
       for (const longestS of [100, 200, 300, 300]) {
         const leftS = await waits()
         expect(leftS > longestS - 10 && leftS <= longestS).toBe(true)
-        expect(told(await guess(name, 'wrong'))).toEqual([400, 'invalid_client'])
+        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       await waits()
     }
@@ -202,7 +210,7 @@ describe('while a store is away', () => {
     const before = await scene.redis.client.keys('auth:token:*')
     expectRefusal(await scene.ask(GRANT, basic('crm', secret)), 503, 'temporarily_unavailable')
     expectRefusal(await scene.ask(refresh, basic('crm', secret)), 503, 'temporarily_unavailable')
-    expectRefusal(await scene.ask(GRANT, basic('crm', 'wrong')), 400, 'invalid_client')
+    expectRefusal(await scene.ask(GRANT, basic('crm', 'wrong')), 401, 'invalid_client')
     expect(await scene.check(token)).toMatchObject({ name: 'crm' })
     expect(await scene.redis.client.keys('auth:token:*')).toEqual(before)
     await scene.mongoProxy.restore()

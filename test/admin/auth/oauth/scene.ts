@@ -32,7 +32,13 @@ export interface Answer {
 
 /** A user as the check of tokens sees one. */
 export function userNow(given: Partial<UserNow>): UserNow {
-  const user = { id: 'u1', name: 'ops', roles: ['read'], mustChangePassword: false }
+  const user = {
+    id: 'u1',
+    name: 'ops',
+    roles: ['read'],
+    mustChangePassword: false,
+    mustEnrolTotp: false,
+  }
   return { ...user, hasGeneratedPassword: false, ...given } as UserNow
 }
 
@@ -55,7 +61,7 @@ export interface Scene {
   send(path: string, init: RequestInit): Promise<Answer>
   /** A form to the token endpoint. */
   ask(form: Fields, headers?: Fields): Promise<Answer>
-  revoke(form: Fields): Promise<Answer>
+  revoke(form: Fields, headers?: Fields): Promise<Answer>
   audit(): Promise<{ type: string; key: string; new: unknown; user: unknown }[]>
 }
 
@@ -95,7 +101,7 @@ export function useScene(): Scene {
     const clock = { nowMs: () => scene.nowMs }
     const keys = openExpiringKeys(redis, 'auth')
     const users = new Map<string, UserNow>()
-    const deps: OAuthDeps = {
+    const deps: Omit<OAuthDeps, 'refusals'> = {
       ...{ catalog, keys, clock, log, audit: createAudit(catalog) },
       settings: createCurrentSettings(catalog, clock, 0),
       config: loadConfig({ env: {} }),

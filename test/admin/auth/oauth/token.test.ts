@@ -33,7 +33,7 @@ describe('a token by client credentials', () => {
         ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
       })
       expect(await scene.check(body['access_token'] ?? '')).toEqual({
-        ...{ name: 'crm', roles: ['admin'] },
+        ...{ name: 'crm', roles: [] },
       })
     }
     expect(new Set(answers.map(({ body }) => body['access_token'])).size).toBe(3)
@@ -189,7 +189,7 @@ describe('what is left behind', () => {
     const shared = { source: 'audit', collection: 'oauth', ip: '127.0.0.1' }
     expect(await scene.audit()).toMatchObject([
       { ...shared, type: 'token', key: 'crm', user: crm, new: { ...issued, expires } },
-      { ...shared, type: 'refused', key: '', user: nobody, new: { error: 'invalid_client' } },
+      { ...shared, type: 'refused', key: 'crm', user: nobody, new: { error: 'invalid_client' } },
       { ...shared, type: 'revoke', key: 'crm', user: crm, new: { kind: 'access' } },
     ])
   })

@@ -187,3 +187,28 @@ describe('configured fields', () => {
     ])
   })
 })
+
+describe('a regular expression', () => {
+  it('may name properties of Unicode', async () => {
+    const query = { name: { $regex: '^\\p{Lu}+_A$' } }
+    expect(namesOf(await world.rows('plans', { query }))).toEqual(['READ_A'])
+  })
+
+  // Some are refused before the store is asked.
+  it.each(['\\p{Nope}', '\\pX', '^\\X', '\\p', 'a\\Q.\\E', '[[:alpha:]]', '\\p{Lu}\\-'])(
+    '%s that the store cannot run is the fault of the caller',
+    async ($regex) => {
+      const { http, body } = await world.call('plans', 'get', { query: { name: { $regex } } })
+      expect(body).toMatchObject({ status: 0, code: expect.any(Number) })
+      if (http !== 200) expect([http, body.code]).toEqual([400, 400])
+    },
+  )
+
+  it('\\p{Nope} is answered 400', async () => {
+    const query = { name: { $regex: '\\p{Nope}' } }
+    for (const action of ['get', 'uniqueget']) {
+      const { http, body } = await world.call('plans', action, { query })
+      expect([action, http, body.status, body.code]).toEqual([action, 400, 0, 400])
+    }
+  })
+})

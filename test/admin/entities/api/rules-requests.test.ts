@@ -1,5 +1,6 @@
 /** R1 to R9 of spec/entity-api.md 1.7: what a request must be, and what it may address. */
 import { describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { fresh, make, makeSubscriber, ORDINARY } from './creators.ts'
 import { type Body, displayCode, type Fields, idOf, useWorld } from './world.ts'
 
@@ -73,6 +74,26 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
     },
   )
 
+  it('is named with all others that are missing, configured ones too', async () => {
+    const fields = ['a', 'b'].map((name) => ({ field_name: name, type: 'text', mandatory: true }))
+    await world.configure('plans', { fields })
+    const declared = ['name', 'price', 'recurrence', 'upfront', 'connection_type']
+    const plan = [...declared.map((name) => `update.${name}`), 'a', 'b']
+    await isRefused(['plans', 'create'], { update: {} }, [999_999, allOf(plan)])
+    const { a: _, ...rest } = { a: '', ...ORDINARY['plans']?.(), b: null }
+    await isRefused(['plans', 'create'], { update: rest }, [0, allOf(['a', 'b'])])
+    await world.configure('plans', {})
+    const account = ['firstname', 'lastname', 'email', 'country', 'address', 'zip_code']
+    await isRefused(['accounts', 'create'], { update: {} }, [0, allOf(account)])
+    const subscriber = ['update.aid', 'update.plan', 'firstname', 'lastname', 'address']
+    await isRefused(['subscribers', 'create'], { update: {} }, [999_999, allOf(subscriber)])
+    const many = Array.from({ length: 30 }, (_each, index) => `f${index}`)
+    const mandatory = many.map((name) => ({ field_name: name, type: 'text', mandatory: true }))
+    await world.configure('plans', { fields: mandatory })
+    await isRefused(['plans', 'create'], { update: ORDINARY['plans']?.() }, [0, allOf(many)])
+    await world.configure('plans', {})
+  })
+
   it('of a query: close needs _id, permanentchange needs from', async () => {
     const { name } = (await make(world, 'plans')).entity
     const query = { name, effective_date: '2026-02-01' }
@@ -80,6 +101,8 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
     await isRefused(['plans', 'close'], { update: { to: '2026-03-01' } }, [999_999, 'query._id'])
   })
 })
+
+const allOf = (names: string[]) => names.map((name) => `${name} is mandatory`).join('; ')
 
 describe('R3: a value that does not match its pattern', () => {
   it.each([
@@ -165,6 +188,18 @@ describe('R9: a key that is there', () => {
     const update = { ...ORDINARY['plans']?.(), name, from: '2030-01-01' }
     await isRefused(['plans', 'create'], { update }, [0, 'name', String(name)])
   })
+
+  it.each(['charges', 'discounts', 'plans', 'taxes'])(
+    'of %s: reopen is suggested only where there is such an action',
+    async (collection) => {
+      const { entity } = await make(world, collection)
+      const key = DEFINITIONS.get(collection)?.keyField ?? ''
+      const update = { ...ORDINARY[collection]?.(), [key]: entity[key] }
+      const { message } = await isRefused([collection, 'create'], { update }, [0, 'already'])
+      const hasReopen = DEFINITIONS.get(collection)?.actions.reopen !== undefined
+      expect(message.includes('reopen')).toBe(hasReopen)
+    },
+  )
 
   it('and has ended long ago', async () => {
     const body = await make(world, 'rates', { to: '2026-02-01' })

@@ -8,6 +8,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { createAnswerCheck, DOCUMENT } from '../openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -92,7 +93,8 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   }
   const call: World['call'] = (collection, action, params = {}, way = 'form') => {
     const [query, init] = requestOf(params, way)
-    return send(`/billapi/${collection}/${action}${query}`, init)
+    const answer = send(`/billapi/${collection}/${action}${query}`, init)
+    return checked(answer, { path: `/billapi/${collection}/${action}`, init, params })
   }
   const ok: World['ok'] = async (...request) => {
     const answer = await call(...request)
@@ -165,6 +167,28 @@ function bodyOf(text: string): Body {
   } catch {
     throw new Error(`no JSON: ${text.slice(0, 200)}`)
   }
+}
+
+const check = createAnswerCheck(DOCUMENT)
+
+/** The answer, which must be as the OpenAPI document says. */
+async function checked(
+  answer: Promise<Answer>,
+  { path, init, params }: { path: string; init: RequestInit; params: Fields },
+): Promise<Answer> {
+  const { http: status, contentType, text, body } = await answer
+  const method = init.method === 'GET' ? 'GET' : 'POST'
+  const { project } = params
+  const names = typeof project === 'string' ? [project] : Object.keys(project ?? {})
+  // A part of a compound value may be without what the whole must have.
+  if (names.some((name) => name.includes('.'))) return answer
+  const isJson = contentType.startsWith('application/json')
+  const shown = { method, path, status, contentType, body: isJson ? body : text } as const
+  const problems = check.problems(shown) ?? []
+  if (problems.length > 0) {
+    throw new Error(`${method} ${path} is not as documented: ${problems.join('; ')}: ${text}`)
+  }
+  return answer
 }
 
 /** Texts go as they are, all else as JSON in a text; in a body of JSON nothing is changed. */

@@ -3,7 +3,13 @@ import type { ActionName } from '../../../../src/admin/entities/definition.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { InvalidFieldsError, RuleError } from '../../../../src/admin/entities/errors.ts'
 import type { FieldDefinition } from '../../../../src/admin/entities/field-definition.ts'
-import { checkCustomFields, uniqueValues } from '../../../../src/admin/entities/fields/check.ts'
+import {
+  checkCustomFields,
+  missingFields,
+  uniqueValues,
+} from '../../../../src/admin/entities/fields/check.ts'
+
+const TIME = { timeZone: 'Europe/Berlin', nowMs: Date.UTC(2026, 2, 10, 12) } as const
 
 const definition = (name = 'plans') => {
   const found = DEFINITIONS.get(name)
@@ -19,12 +25,19 @@ interface Case {
 
 function check(field: Partial<FieldDefinition>, update: object, how: Case = {}) {
   const { action = 'create', collection, current } = how
-  const options = { definition: definition(collection), action, timeZone: 'Europe/Berlin' }
+  const options = { definition: definition(collection), action, ...TIME }
   const fields = [{ field_name: 'x', ...field }]
   return checkCustomFields(fields, update as Record<string, unknown>, {
     ...options,
     ...(current && { current }),
   })
+}
+
+function missing(field: Partial<FieldDefinition>, update: object, how: Case = {}) {
+  const { action = 'create', collection } = how
+  const fields = [{ field_name: 'x', ...field }]
+  const where = { definition: definition(collection), action }
+  return missingFields(fields, update as Record<string, unknown>, where)
 }
 
 const later = { action: 'update' } as const
@@ -100,12 +113,27 @@ describe('a value', () => {
     }
   })
 
+  it.each([
+    ['now', '2026-03-10T12:00:00Z'],
+    ['tomorrow', '2026-03-10T23:00:00Z'],
+    ['+1 week', '2026-03-17T12:00:00Z'],
+    [1767225600, '2026-01-01T00:00:00Z'],
+    [{ sec: 1767225600, usec: 0 }, '2026-01-01T00:00:00Z'],
+    ['1815-12-10', '1815-12-09T23:06:32Z'],
+  ])('of a date may be %j, as in all requests', (value, date) => {
+    for (const type of ['date', 'datetime']) {
+      expect(check({ type }, { x: value })).toEqual({ x: new Date(date) })
+    }
+    const range = check({ type: 'daterange' }, { x: { from: value, to: '2030-01-01' } })
+    expect(range).toMatchObject({ x: { from: new Date(date) } })
+  })
+
   it('is told of with all others that cannot be read', () => {
     const fields = [
       { field_name: 'a', type: 'integer' },
       { field_name: 'b', type: 'date' },
     ]
-    const options = { definition: definition(), action: 'create', timeZone: 'UTC' } as const
+    const options = { definition: definition(), action: 'create', ...TIME } as const
     expect(() => checkCustomFields(fields, { a: 'x', b: 'y' }, options)).toThrow(
       'update.a must be an integer below 2^53; update.b must be a date',
     )
@@ -115,17 +143,19 @@ describe('a value', () => {
 describe('a rule', () => {
   it('of a mandatory field is of create only', () => {
     for (const update of [{}, { x: '' }, { x: null }, { x: [] }]) {
-      expect(() => check({ mandatory: true }, update)).toThrow(new RuleError('x is mandatory'))
-      expect(() => check({ mandatory: true }, update, later)).not.toThrow()
+      expect(missing({ mandatory: true }, update)).toEqual(['x'])
+      expect(missing({ mandatory: true }, update, later)).toEqual([])
     }
+    expect(missing({ mandatory: true, default_value: 'd' }, {})).toEqual([])
+    expect(missing({ mandatory: true, generated: true }, {})).toEqual([])
     expect(check({ mandatory: true, default_value: 'd' }, {})).toEqual({ x: 'd' })
     expect(check({ default_value: 'd' }, {}, later)).toEqual({})
   })
 
   it('of a field of some plays is of those only', () => {
     const field = { mandatory: true, plays: ['MOBILE'] }
-    expect(check(field, { play: 'TV' })).toEqual({})
-    expect(() => check(field, { play: 'MOBILE' })).toThrow('x is mandatory')
+    expect(missing(field, { play: 'TV' })).toEqual([])
+    expect(missing(field, { play: 'MOBILE' })).toEqual(['x'])
   })
 
   it('of options is told with all of them', () => {
@@ -166,7 +196,7 @@ describe('a rule', () => {
     const field = { field_name: 'charging_type', select_options: 'postpaid', mandatory: true }
     expect(check(field, { charging_type: 'postpaid' })).toEqual({})
     expect(() => check(field, { charging_type: 'x' })).toThrow('charging_type must be one of')
-    expect(() => check(field, {})).toThrow('charging_type is mandatory')
+    expect(missing(field, {})).toEqual(['charging_type'])
     expect(check({ ...field, default_value: 'postpaid' }, {})).toEqual({
       charging_type: 'postpaid',
     })

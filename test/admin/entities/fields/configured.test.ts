@@ -64,6 +64,8 @@ describe('the fields of a collection', () => {
     expect(fields.find((one) => one.field_name === 'address')).toEqual({
       ...address,
       system: true,
+      // Unless it says so it stays what it is from the start.
+      personal: true,
       type: 'text',
     })
   })

@@ -102,6 +102,11 @@ describe('forms and query strings', () => {
     [`a${'[x]'.repeat(40)}=1`, 'nested deeper than 32'],
     [`${'n'.repeat(2_000)}=1`, 'too long'],
     ['a&'.repeat(10_001), 'more than 10000 parameters'],
+    // Each nests in others of its own: a small text that takes a lot of room.
+    [
+      Array.from({ length: 400 }, (_, i) => `a${i}${'[x]'.repeat(29)}=`).join('&'),
+      'more than 10000 parameters',
+    ],
   ])('refuses %s', async (body, text) => {
     const { status, body: answer } = await form(await listening(), body)
     expect(status).toBe(200)

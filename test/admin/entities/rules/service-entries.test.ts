@@ -108,6 +108,19 @@ describe('a service entry', () => {
     expect(late?.['from']).toEqual(day('2026-04-01'))
   })
 
+  it('takes dates in all forms of requests', async () => {
+    const catalog = await withServices()
+    const target = documentOf({})
+    const forms = ['now', '+2 days', 'tomorrow', NOW_MS / 1000, { sec: NOW_MS / 1000, usec: 0 }]
+    const services = forms.map((from) => ({ name: 'TV', from, to: '+1 month' }))
+    const entries = await entriesOf(catalog, services, { target })
+    const now = new Date(NOW_MS)
+    const [later, midnight] = [new Date('2026-03-12T12:00:00Z'), day('2026-03-11')]
+    expect(entries.map(({ from }) => from)).toEqual([now, later, midnight, now, now])
+    const wrong = entriesOf(catalog, [{ name: 'TV', from: 'soon' }], { target })
+    expect((await refusal(wrong))?.[1]).toContain('services.0.from must be a date such as')
+  })
+
   it('reads dates in the zone of the tenant', async () => {
     const catalog = await withServices()
     const context = contextOf(catalog, { zone: 'Asia/Jerusalem' })

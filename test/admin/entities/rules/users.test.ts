@@ -57,7 +57,7 @@ describe('a user', () => {
       const context = contextOf(await store.open())
       expect(await refusal(prepare('users', { ...ops, password }, context))).toEqual([
         0,
-        'password must have 8 to 256 characters',
+        'password must have 12 to 256 characters',
       ])
     },
   )

@@ -1,6 +1,6 @@
 /** Waits until the recorder has written what the ledger has said so far. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 const POLL_MS = 50
 const POLLS_MAX = 400
@@ -15,6 +15,8 @@ export interface Recording {
    * and from then on for this account. Throws `StoreDownError`.
    */
   reached(aid: number): Promise<boolean>
+  /** Those of the accounts of which it is true. */
+  reachedOf(aids: readonly number[]): Promise<number[]>
 }
 
 /** A stream, and the newest entry that it had when it was looked at. */
@@ -64,20 +66,24 @@ export function watchRecording(ledger: Ledger, pollsMax = POLLS_MAX): Recording 
     return new Set(aids.filter((aid) => !stuck.has(aid)))
   }
 
+  const reachedOf = async (wanted: readonly number[]): Promise<number[]> => {
+    const aids = wanted.filter((aid) => !stuck.has(aid))
+    if (aids.length === 0 || stuck.has(ANYBODY) || waitsInVain >= WAITS_IN_VAIN_MAX) return []
+    // On a single Redis the entry of a call is in the stream of the first of its accounts.
+    const own = new Set(aids.map((aid) => keys.stream(keys.partitionOf(aid))))
+    const marks = await marksOf(redis.isCluster ? [...own] : streams)
+    for (let poll = 0; poll < pollsMax; poll += 1) {
+      const left = await unrecorded(marks, stuck.size === 0 ? 1 : ENTRIES_MAX)
+      if (left.size === 0) return aids
+      await delay(POLL_MS)
+    }
+    waitsInVain += 1
+    for (const left of await unrecorded(marks, ENTRIES_MAX)) stuck.add(left)
+    return stuck.has(ANYBODY) ? [] : aids.filter((aid) => !stuck.has(aid))
+  }
   return {
-    async reached(aid) {
-      if (stuck.has(aid) || stuck.has(ANYBODY) || waitsInVain >= WAITS_IN_VAIN_MAX) return false
-      // On a single Redis the entry of a call is in the stream of the first of its accounts.
-      const marks = await marksOf(redis.isCluster ? [keys.stream(keys.partitionOf(aid))] : streams)
-      for (let poll = 0; poll < pollsMax; poll += 1) {
-        const left = await unrecorded(marks, stuck.size === 0 ? 1 : ENTRIES_MAX)
-        if (left.size === 0) return true
-        await delay(POLL_MS)
-      }
-      waitsInVain += 1
-      for (const left of await unrecorded(marks, ENTRIES_MAX)) stuck.add(left)
-      return !stuck.has(aid) && !stuck.has(ANYBODY)
-    },
+    reachedOf,
+    reached: async (aid) => (await reachedOf([aid])).length > 0,
   }
 }
 

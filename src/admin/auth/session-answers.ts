@@ -1,0 +1,39 @@
+/** Answers of the routes of authentication, and the bodies that they read (spec 5.1). */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readParameters } from '../entities/request/body.ts'
+import type { Source } from './attempts.ts'
+import { deviceCookieOf } from './cookies.ts'
+import type { Devices } from './devices.ts'
+import { credentialIn, type LoginInput } from './login-fields.ts'
+import { AuthRefusal } from './refusal.ts'
+
+export function success(details: unknown, input: LoginInput) {
+  return { status: 1, desc: 'success', details, input }
+}
+
+export function failure(desc: string, input: LoginInput) {
+  return { status: 0, desc, details: false, input }
+}
+
+interface SourceDeps {
+  readonly devices: Devices
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+/** Where a login comes from: a device that is known of the account, or an address. */
+export async function sourceOf(
+  { devices, addressOf }: SourceDeps,
+  request: FastifyRequest,
+  account: string,
+): Promise<Source> {
+  const device = await devices.idOf(deviceCookieOf(request, account), account)
+  return { address: addressOf(request), device }
+}
+
+/** Throws `AuthRefusal` where a credential stands in the address. */
+export async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
+  const credential = credentialIn(request.url)
+  if (credential === null) return readParameters(request, reply)
+  const text = `${credential} must be in the body: addresses are written down`
+  throw new AuthRefusal(text, { httpStatus: 400 })
+}

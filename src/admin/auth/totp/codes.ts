@@ -1,0 +1,26 @@
+/** Codes by time (TOTP, RFC 6238): SHA-1, 6 digits, 30 seconds, as all authenticator apps have. */
+import { generateSecret, generateURI, verifySync } from 'otplib'
+
+export const STEP_SECONDS = 30
+/** One step before and after: clocks of telephones differ, and typing takes time. */
+const TOLERANCE_SECONDS = STEP_SECONDS
+/** A code is accepted for at most so long. */
+export const ACCEPTED_MS = 3 * STEP_SECONDS * 1000
+
+/** 160 random bits in base32. */
+export function newSecret(): string {
+  return generateSecret()
+}
+
+/** `otpauth://totp/...`, which authenticator apps read as a QR code. */
+export function enrolmentUri(secret: string, username: string, issuer: string): string {
+  return generateURI({ secret, label: username, issuer })
+}
+
+/** The time step of a code; null: it is not right now. */
+export function stepOf(secret: string, code: string, nowMs: number): number | null {
+  if (!/^\d{6}$/.test(code)) return null
+  const epoch = Math.floor(nowMs / 1000)
+  const result = verifySync({ secret, token: code, epoch, epochTolerance: TOLERANCE_SECONDS })
+  return result.valid && 'timeStep' in result ? result.timeStep : null
+}

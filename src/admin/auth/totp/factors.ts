@@ -1,0 +1,144 @@
+/** Second factors of users, as they are stored (collection `secondfactors`). */
+import { createHash } from 'node:crypto'
+import type { Sealer } from '../../../catalog/sealing.ts'
+import type { SecondFactorDocument } from '../../../catalog/second-factor.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import { AuthRefusal } from '../refusal.ts'
+import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'
+import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
+
+export interface FactorState {
+  readonly isEnrolled: boolean
+  readonly enrolledMs: number | null
+  readonly recoveryCodesLeft: number
+}
+
+/** How a user has proved the second factor. */
+export type Proof = 'code' | { readonly recoveryCodesLeft: number }
+
+/** `id`: what sessions know the user by. Each rejects where a store is away. */
+export interface SecondFactors {
+  state(id: string): Promise<FactorState>
+  /** A new secret, which is the factor once `confirm` was called with a code of it. */
+  begin(id: string, username: string): Promise<string>
+  /** Gives the recovery codes; null: the code is wrong. `AuthRefusal` before `begin`. */
+  confirm(id: string, code: string): Promise<readonly string[] | null>
+  /** Uses a code or a recovery code up; null: it is wrong, or was used before. */
+  prove(id: string, code: string): Promise<Proof | null>
+  /** Others, in the place of those that there are. */
+  renewRecoveryCodes(id: string): Promise<readonly string[]>
+  /** Of users of that name, here and in directories. */
+  idsOf(username: string): Promise<readonly string[]>
+  /** False: there was none. */
+  remove(id: string): Promise<boolean>
+}
+
+type Deps = Pick<AuthDeps, 'catalog' | 'keys' | 'clock'> & { readonly sealer: Sealer }
+
+const UNREADABLE = 'the second factor cannot be checked: its key is not known to this process'
+
+export function createSecondFactors(deps: Deps): SecondFactors {
+  const { catalog, sealer } = deps
+  const { secondfactors } = catalog
+  return {
+    async state(id) {
+      const found = await find(deps, id)
+      return {
+        isEnrolled: isEnrolled(found),
+        enrolledMs: found?.enrolled_at?.getTime() ?? null,
+        recoveryCodesLeft: found?.recovery.length ?? 0,
+      }
+    },
+
+    async begin(id, username) {
+      const secret = newSecret()
+      const first = { secret: null, enrolled_at: null, recovery: [] }
+      const change = { $set: { username, pending: sealer.seal(secret) }, $setOnInsert: first }
+      await catalog.run('begin a second factor', () =>
+        secondfactors.updateOne({ _id: id }, change, { upsert: true }),
+      )
+      return secret
+    },
+
+    confirm: (id, code) => confirmed(deps, id, code),
+    prove: (id, code) => proved(deps, id, code),
+
+    async renewRecoveryCodes(id) {
+      const codes = newRecoveryCodes()
+      const recovery = codes.map(recoveryHash)
+      await catalog.run('write recovery codes', () =>
+        secondfactors.updateOne({ _id: id }, { $set: { recovery } }),
+      )
+      return codes
+    },
+
+    async idsOf(username) {
+      const found = await catalog.run('find second factors', () =>
+        secondfactors.find({ username }, { projection: { _id: 1 } }).toArray(),
+      )
+      return found.map(({ _id: id }) => id)
+    },
+
+    async remove(id) {
+      const { deletedCount } = await catalog.run('remove a second factor', () =>
+        secondfactors.deleteOne({ _id: id }),
+      )
+      return deletedCount === 1
+    },
+  }
+}
+
+function find({ catalog }: Deps, id: string): Promise<SecondFactorDocument | null> {
+  return catalog.run('find a second factor', () => catalog.secondfactors.findOne({ _id: id }))
+}
+
+async function confirmed(deps: Deps, id: string, code: string): Promise<string[] | null> {
+  const { catalog, clock } = deps
+  const pending = (await find(deps, id))?.pending ?? null
+  if (pending === null) throw new AuthRefusal('begin first: POST /auth/totp/begin')
+  if (!(await useCode(deps, pending, code))) return null
+  const codes = newRecoveryCodes()
+  const recovery = codes.map(recoveryHash)
+  const enrolled_at = new Date(clock.nowMs())
+  const fields = { secret: pending, pending: null, enrolled_at, recovery }
+  // Another enrolment may have begun since.
+  const { matchedCount } = await catalog.run('confirm a second factor', () =>
+    catalog.secondfactors.updateOne({ _id: id, pending }, { $set: fields }),
+  )
+  return matchedCount === 1 ? codes : null
+}
+
+async function proved(deps: Deps, id: string, code: string): Promise<Proof | null> {
+  const { catalog } = deps
+  const found = await find(deps, id)
+  if (found === null || found.secret === null) return null
+  if (await useCode(deps, found.secret, code)) return 'code'
+  const hash = recoveryHash(code)
+  if (!found.recovery.includes(hash)) return null
+  const used = await catalog.run('use a recovery code', () =>
+    catalog.secondfactors.findOneAndUpdate(
+      { _id: id, recovery: hash },
+      { $pull: { recovery: hash } },
+      { returnDocument: 'after' },
+    ),
+  )
+  return used === null ? null : { recoveryCodesLeft: used.recovery.length }
+}
+
+export function isEnrolled(found: Pick<SecondFactorDocument, 'secret'> | null): boolean {
+  return found !== null && found.secret !== null
+}
+
+/** Whether a code is right and was not used before; of several requests with it one gets true. */
+async function useCode(
+  { sealer, clock, keys }: Deps,
+  sealed: string,
+  code: string,
+): Promise<boolean> {
+  const secret = sealer.open(sealed)
+  if (secret === null) throw new AuthRefusal(UNREADABLE, { httpStatus: 503 })
+  const step = stepOf(secret, code.replace(/\s/g, ''), clock.nowMs())
+  if (step === null) return false
+  const used = createHash('sha256').update(`${step} ${secret}`).digest('base64url')
+  return keys.setOnce(`totp:${used}`, '1', 2 * ACCEPTED_MS)
+}

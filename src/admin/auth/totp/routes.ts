@@ -1,0 +1,156 @@
+/** `/auth/totp`: users set up their second factor, and an administrator takes one away. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { SECURITY } from '../../../catalog/security-settings.ts'
+import { dateText } from '../../entities/shown.ts'
+import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
+import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
+import { accountOf, actorOf, record, tried } from '../login.ts'
+import { totpIn, usernameIn } from '../login-fields.ts'
+import { AuthRefusal } from '../refusal.ts'
+import { bodyOf, sourceOf, success } from '../session-answers.ts'
+import type { LoggedIn } from '../session-check.ts'
+import type { Route, RouteDeps } from '../session-routes.ts'
+import { enrolmentUri } from './codes.ts'
+import { WRONG_CODE } from './second-step.ts'
+
+/** Paths below `/auth`. */
+export const TOTP_ROUTES: readonly Route[] = [
+  { method: 'GET', name: 'totp', answer: answerState },
+  { method: 'POST', name: 'totp/begin', answer: answerBegin },
+  { method: 'POST', name: 'totp/confirm', answer: answerConfirm },
+  { method: 'POST', name: 'totp/codes', answer: answerCodes },
+  { method: 'POST', name: 'totp/remove', answer: answerRemove },
+  { method: 'POST', name: 'totp/reset', access: [ADMIN], answer: answerReset },
+]
+
+async function answerState(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { user, session } = await userOf(deps, request, reply)
+  const { isEnrolled, enrolledMs, recoveryCodesLeft } = await deps.factors.state(user.id)
+  const details = {
+    enrolled: isEnrolled,
+    enrolled_at: enrolledMs === null ? null : dateText(enrolledMs, 'UTC'),
+    recovery_codes_left: recoveryCodesLeft,
+    required: await isRequired(deps, user.roles, session.protocol),
+  }
+  return success(details, {})
+}
+
+/** The secret is shown once. Who has a factor already proves it, and keeps it until `confirm`. */
+async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { values } = await bodyOf(request, reply)
+  const who = await userOf(deps, request, reply)
+  const { id, name } = who.user
+  if ((await deps.factors.state(id)).isEnrolled) await prove(deps, request, who, totpIn(values))
+  const secret = await deps.factors.begin(id, name)
+  const { issuer } = (await deps.settings.of(SECURITY)).totp
+  return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
+}
+
+/** From now on each login takes a code; other sessions of the user, which had none, end. */
+async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { values } = await bodyOf(request, reply)
+  const who = await userOf(deps, request, reply)
+  const { id } = who.user
+  // Not counted: the user knows the secret, and a right code would clear the count of wrong ones.
+  const codes = await deps.factors.confirm(id, given(totpIn(values)))
+  if (codes === null) throw new AuthRefusal(WRONG_CODE)
+  deps.users.forget(id)
+  await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
+  await note(deps, request, who, 'totp_enrolled')
+  return success({ recovery_codes: codes }, {})
+}
+
+async function answerCodes(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { values } = await bodyOf(request, reply)
+  const who = await userOf(deps, request, reply)
+  await prove(deps, request, who, totpIn(values))
+  const codes = await deps.factors.renewRecoveryCodes(who.user.id)
+  await note(deps, request, who, 'totp_codes')
+  return success({ recovery_codes: codes }, {})
+}
+
+async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { values } = await bodyOf(request, reply)
+  const who = await userOf(deps, request, reply)
+  if (await isRequired(deps, who.user.roles, who.session.protocol)) {
+    throw new AuthRefusal('the second factor is required by a role of the user: it stays')
+  }
+  await prove(deps, request, who, totpIn(values))
+  await deps.factors.remove(who.user.id)
+  deps.users.forget(who.user.id)
+  await note(deps, request, who, 'totp_removed')
+  return success(true, {})
+}
+
+/** Of any user, by who has role `admin`: the telephone and the recovery codes are lost. */
+async function answerReset(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { caller } = request
+  if (!caller || !mayDo(caller, [])) throw new AuthRefusal(`this takes role ${ADMIN}`)
+  const { values } = await bodyOf(request, reply)
+  const username = usernameIn(values)
+  if (username === null) throw new AuthRefusal('username is missing')
+  const ids = await deps.factors.idsOf(username)
+  if (ids.length === 0) throw new AuthRefusal('there is no second factor of that user')
+  const nowMs = deps.clock.nowMs()
+  const entry = { collection: 'login', type: 'totp_reset', key: `login_${username}` }
+  await deps.audit.record(actorOfCaller(caller), nowMs, entry)
+  for (const id of ids) {
+    await deps.factors.remove(id)
+    deps.users.forget(id)
+    await deps.sessions.endAll(id)
+  }
+  return success(true, { username })
+}
+
+/** Rejects with `AuthRefusal` for nobody, and for who has to change the password first. */
+async function userOf(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<LoggedIn> {
+  const found = await deps.loggedIn(sessionCookieOf(request))
+  if (found === null) throw new AuthRefusal('nobody is logged in')
+  if (found.renewed !== null) setSessionCookie(reply, found.renewed)
+  if (found.user.mustChangePassword) {
+    throw new AuthRefusal('the password must be changed first: POST /auth/password')
+  }
+  if (found.session.protocol === 'saml') {
+    throw new AuthRefusal('the identity provider of this user asks for second factors')
+  }
+  return found
+}
+
+async function isRequired(
+  { settings }: RouteDeps,
+  roles: readonly string[],
+  protocol: string,
+): Promise<boolean> {
+  const { required_roles: asked } = (await settings.of(SECURITY)).totp
+  return protocol !== 'saml' && asked.some((role) => roles.includes(role))
+}
+
+/** Uses a code up; a wrong one counts as a wrong password. Rejects with `AuthRefusal`. */
+async function prove(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  { user, session }: LoggedIn,
+  code: string | null,
+): Promise<void> {
+  const text = given(code)
+  const account = accountOf(session.protocol, user.name)
+  const source = await sourceOf(deps, request, account)
+  const attempt = { ...source, username: user.name, account, reasonOf: () => 'wrong_code' }
+  const proof = await tried(deps, attempt, () => deps.factors.prove(user.id, text))
+  if (proof === null) throw new AuthRefusal(WRONG_CODE)
+}
+
+function given(code: string | null): string {
+  if (code === null) throw new AuthRefusal('totp is missing')
+  return code
+}
+
+async function note(deps: RouteDeps, request: FastifyRequest, { user }: LoggedIn, type: string) {
+  const address = deps.addressOf(request)
+  deps.log.info({ user: user.name, address, type }, 'the second factor was changed')
+  await record(deps, actorOf(user, address), type, user.name)
+}

@@ -1,0 +1,34 @@
+/** The second factor at the login, and wherever else a password opens something. */
+
+import { actorOf, type LoginDeps, record } from '../login.ts'
+import { AuthRefusal } from '../refusal.ts'
+import type { SessionUser } from '../sessions.ts'
+
+/** A password that is right with a code that is not. */
+export const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
+
+const MISSING =
+  'totp is missing: send it with user name and password, a code of the authenticator or a ' +
+  'recovery code'
+
+/**
+ * Whether a user whose password is right has proved the second factor, too; true for who has none.
+ * Rejects with `AuthRefusal` where the code is missing: that is neither a success nor a wrong try.
+ */
+export async function hasSecondFactor(
+  deps: Pick<LoginDeps, 'factors' | 'audit' | 'clock' | 'log'>,
+  user: Pick<SessionUser, 'id' | 'name'>,
+  code: string | null,
+  address: string,
+): Promise<boolean> {
+  const { factors } = deps
+  if (!(await factors.state(user.id)).isEnrolled) return true
+  if (code === null) throw new AuthRefusal(MISSING, { details: { totp_required: true } })
+  const proof = await factors.prove(user.id, code)
+  if (proof !== null && proof !== 'code') {
+    const left = proof.recoveryCodesLeft
+    deps.log.warn({ user: user.name, address, left }, 'a recovery code was used')
+    await record(deps, actorOf(user, address), 'recovery_code', user.name, { left })
+  }
+  return proof !== null
+}

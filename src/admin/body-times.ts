@@ -1,0 +1,85 @@
+/**
+ * In which time the body of a request must have arrived. A sender of a few bytes now and then would
+ * otherwise hold its connection for as long as the upload of a large file may take.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import type { AnswerClientError } from './client-errors.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Takes files and long documents: the time goes by what has arrived. Others are small. */
+    bodies?: 'large'
+  }
+}
+
+export type BodyTimes = Pick<
+  Config['admin'],
+  'bodyTimeoutMs' | 'bodyBytesPerSecondMin' | 'requestTimeoutMs'
+>
+
+const SECOND_MS = 1_000
+/** Between two looks at a body that may take longer, at least. */
+const LOOK_MS_MIN = 100
+
+/** `answer` refuses a request that is late, and ends its connection. */
+export function limitBodyTimes(
+  server: FastifyInstance,
+  times: BodyTimes,
+  answer: AnswerClientError,
+): void {
+  server.addHook('onRequest', async (request, reply) => {
+    if (hasBody(request)) watch(request, reply, times, answer)
+  })
+}
+
+/** Milliseconds that a client may take to read an answer without any progress. */
+export function stalledMsMax({ routeOptions }: FastifyRequest, times: BodyTimes): number {
+  const { requestTimeoutMs, bodyTimeoutMs } = times
+  if (routeOptions.config.bodies === 'large') return requestTimeoutMs
+  return Math.min(bodyTimeoutMs, requestTimeoutMs)
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || Number(length) > 0
+}
+
+function watch(
+  { raw, routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  times: BodyTimes,
+  answer: AnswerClientError,
+): void {
+  const { socket } = raw
+  const isLarge = routeOptions.config.bodies === 'large'
+  const before = socket.bytesRead
+  const allowedMs = () => allowed(isLarge ? socket.bytesRead - before : 0, times)
+  let waitedMs = 0
+  let timer: NodeJS.Timeout
+  const look = (ms: number) => {
+    timer = setTimeout(() => {
+      if (raw.complete) return
+      waitedMs += ms
+      const leftMs = allowedMs() - waitedMs
+      if (leftMs > 0) look(Math.max(leftMs, LOOK_MS_MIN))
+      // A second answer would be taken for that to the next request.
+      else if (reply.sent) socket.destroy()
+      else answer(tooLate(), socket)
+    }, ms)
+    timer.unref()
+  }
+  look(allowedMs())
+  raw.once('close', () => clearTimeout(timer))
+}
+
+function allowed(arrivedBytes: number, times: BodyTimes): number {
+  const { bodyTimeoutMs, bodyBytesPerSecondMin, requestTimeoutMs } = times
+  const byBytesMs = (SECOND_MS * arrivedBytes) / bodyBytesPerSecondMin
+  return Math.min(requestTimeoutMs, bodyTimeoutMs + byBytesMs)
+}
+
+/** As Node's own for the time of a whole request. */
+function tooLate(): NodeJS.ErrnoException {
+  return Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+}

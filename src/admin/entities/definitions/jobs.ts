@@ -1,0 +1,17 @@
+import { collection, dates, read, text, texts } from './params.ts'
+
+/** **Ours**: erasures and retention, and how far they are. The node alone writes them. */
+export const jobs = collection({
+  name: 'jobs',
+  store: 'jobs',
+  keyField: 'subject',
+  duplicate: { fields: [], by: 'all' },
+  hasMinimumDate: false,
+  hidden: ['token', 'holder', 'expires', 'active', 'options', 'actor'],
+  actions: {
+    get: read(
+      { kind: text, subject: texts, state: texts, created: dates },
+      { customFields: false, roles: ['admin'] },
+    ),
+  },
+})

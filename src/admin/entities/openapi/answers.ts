@@ -1,0 +1,97 @@
+/** Answers of the actions that did what was asked: their schemas, and an example of each. */
+import type { ActionName, CollectionDefinition } from '../definition.ts'
+import { NOTHING, readAnswer, writeAnswer } from './components.ts'
+import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import { shownExample, writtenExample } from './examples.ts'
+import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
+import { READS } from './schemas.ts'
+import type { Showing } from './shown-schemas.ts'
+
+/** Name of the component of a document as answers show it. */
+export function entityName(collection: string, showing: Showing): string {
+  return showing === 'read' ? `${collection}.entity` : `${collection}.written`
+}
+
+const REFUSED = {
+  read: ['ruleError', 'fieldsError', 'permissionError', 'loginError'],
+  write: ['ruleError', 'fieldsError', 'permissionError', 'loginError', 'targetError'],
+  file: ['permissionError', 'loginError', 'executionError'],
+} as const
+
+const OWN_STATUS = {
+  '400': 'unreadable',
+  '401': 'badToken',
+  '403': 'forbidden',
+  '413': 'tooLarge',
+  '415': 'badType',
+  '500': 'failed',
+  '503': 'unavailable',
+} as const
+
+/** All responses of an action by GET or POST. */
+export function responsesOf(definition: CollectionDefinition, name: ActionName) {
+  const statuses = Object.entries(OWN_STATUS).map(([status, each]) => [status, response(each)])
+  return { '200': doneOf(definition, name), ...Object.fromEntries(statuses) }
+}
+
+function doneOf(definition: CollectionDefinition, name: ActionName): Schema {
+  const kind = name === 'export' || name === 'import' ? 'file' : READS.has(name) ? 'read' : 'write'
+  const errors = Object.fromEntries(REFUSED[kind].map((each) => [each, ERROR_EXAMPLES[each]]))
+  if (name === 'export') return exported(errors)
+  const { done, example } = successOf(definition, name)
+  const schema = either('Done, or with `status` 0 why not.', ...done, ref('entityError'))
+  const description = 'It was done; or with `status` 0, what the caller can mend.'
+  return { description, ...content(schema, { done: example, ...errors }) }
+}
+
+/** Rows of a file; what is refused before the first one is JSON. */
+function exported(errors: Readonly<Record<string, unknown>>): Schema {
+  const rows = text('The rows, with a line of names.')
+  const csv = { rows: 'key,description\nCALL_LOCAL,Local calls\n' }
+  const lines = { rows: '{"key":"CALL_LOCAL","description":"Local calls"}\n' }
+  const files = [
+    content(rows, csv, 'application/csv'),
+    content(text('A document in each line.'), lines, 'application/x-ndjson'),
+    content(ref('entityError'), errors),
+  ]
+  const parts = files.map(({ content: part }) => part as object)
+  return { description: 'The rows, or why there are none.', content: Object.assign({}, ...parts) }
+}
+
+function successOf(definition: CollectionDefinition, name: ActionName) {
+  const { name: collection } = definition
+  if (READS.has(name)) {
+    const done = [readAnswer(ref(entityName(collection, 'read')))]
+    const details = [shownExample(definition, 'read')]
+    return { done, example: { status: 1, next_page: false, details } }
+  }
+  if (name === 'import') {
+    const details = { 2: true, 3: 'lastname is mandatory' }
+    const warnings = ['1 of 2 rows were not imported']
+    const counts = { total: 2, succeeded: 1, failed: 1, import_id: 'customers-1' }
+    const done = [ref('importAnswer'), ref('importProgress')]
+    return { done, example: { status: 2, details, warnings, ...counts } }
+  }
+  const example = writtenExample(definition, name)
+  return { done: [writeAnswer(entityOf(collection, name), moreOf(collection, name))], example }
+}
+
+/** Of a prepaid group or card it is a list of balances. */
+function entityOf(collection: string, name: ActionName): Schema {
+  const entity = ref(entityName(collection, 'written'))
+  if (collection !== 'balances' || name !== 'update') return entity
+  const several = listOf(entity, 'The balances of a prepaid group or card.')
+  return either('One balance, or those of a group.', entity, several)
+}
+
+function moreOf(collection: string, name: ActionName): Readonly<Record<string, Schema>> {
+  if (name === 'permanentchange') {
+    return {
+      totalUpdated: integer('Revisions that were changed.'),
+      totalCreated: integer('Revisions that were added: 1 where one was cut.'),
+    }
+  }
+  if (collection !== 'balances') return {}
+  const line = ref(entityName('lines', 'written'))
+  return { line: either('The record of the change.', line, NOTHING) }
+}

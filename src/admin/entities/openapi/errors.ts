@@ -1,0 +1,259 @@
+/** Answers that refuse a request, each with its schema and an example (spec/entity-api.md 1.7). */
+import { InvalidTokenError, OAuthError } from '../../auth/oauth/errors.ts'
+import { AuthRefusal } from '../../auth/refusal.ts'
+import { errorBody } from '../../client-errors.ts'
+import {
+  type ApiError,
+  ExecutionError,
+  InvalidFieldsError,
+  NotAllowedError,
+  NotLoggedInError,
+  RequestError,
+  RuleError,
+  TargetError,
+} from '../errors.ts'
+import { anyValue, either, integer, object, ref, type Schema, text } from './schema.ts'
+
+const FAILED: Schema = { type: 'integer', const: 0, description: '0: nothing was done.' }
+const MESSAGE = text('What is wrong, with the field, and what to do.')
+
+const coded = (description: string, code: number, display: Schema): Schema =>
+  object(
+    description,
+    {
+      status: FAILED,
+      code: { type: 'integer', const: code, description: 'Tells this error from others.' },
+      message: MESSAGE,
+      display,
+    },
+    ['status', 'code', 'message', 'display'],
+  )
+
+const located = (description: string): Schema =>
+  object(
+    description,
+    {
+      status: FAILED,
+      code: integer('500, or the HTTP status where that is not 200.'),
+      data: object('The error.', { message: MESSAGE }, ['message']),
+    },
+    ['status', 'code', 'data'],
+  )
+
+/** Components, by the name of the error. */
+export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
+  ruleError: coded(
+    'A rule is violated, or mandatory fields are missing: all of them are named.',
+    17_577,
+    object(
+      'The rule.',
+      {
+        code: integer('Code of the rule.'),
+        desc: text('Always `General error.`'),
+      },
+      ['code', 'desc'],
+    ),
+  ),
+  fieldsError: coded(
+    'Values of a wrong type, or fields that are not known.',
+    17_576,
+    text('Names of the fields, as a text of JSON: `[{"name":"aid","error":3}]`.'),
+  ),
+  permissionError: coded(
+    'The caller may not do this, or the collection has no such action.',
+    17_575,
+    MESSAGE,
+  ),
+  loginError: coded('Nobody has authenticated.', 17_574, MESSAGE),
+  targetError: located('What is addressed is not there, or not one.'),
+  requestError: located('The request cannot be read, or a store is away.'),
+  executionError: object(
+    'An import or export fails as a whole.',
+    { status: FAILED, errorCode: integer('500.'), desc: MESSAGE },
+    ['status', 'errorCode', 'desc'],
+  ),
+  transportError: object(
+    'The request got no further than the server.',
+    { status: FAILED, code: integer('The HTTP status.'), desc: MESSAGE },
+    ['status', 'code', 'desc'],
+  ),
+  tokenError: object(
+    'The access token is unknown, expired or revoked.',
+    {
+      status: FAILED,
+      code: integer('99001.'),
+      error: text('Always `invalid_token`.'),
+      error_description: MESSAGE,
+    },
+    ['status', 'code', 'error', 'error_description'],
+  ),
+  oauthError: object(
+    'A request for a token is refused (RFC 6749, section 5.2).',
+    {
+      status: FAILED,
+      error: text('Code of RFC 6749, such as `invalid_client`.'),
+      error_description: MESSAGE,
+      error_uri: text('Address of a text about it.'),
+    },
+    ['status', 'error', 'error_description'],
+  ),
+  authError: object(
+    'A login, or a change of a password, is refused.',
+    {
+      status: FAILED,
+      code: integer('The HTTP status, where that is not 200.'),
+      desc: MESSAGE,
+      details: { type: 'boolean', const: false, description: 'Always false.' },
+      input: ref('loginInput', 'What was sent, without the password.'),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  loginInput: {
+    ...object('What was sent, without the password.', {
+      username: text('Name of the user.'),
+      protocol: text('Way of the login: `Internal`, `Ldap`, `Saml`.'),
+      provider: text('Name of the provider.'),
+    }),
+    additionalProperties: anyValue('Another parameter.'),
+  },
+  entityError: either(
+    'A failure that the caller can mend; HTTP status 200 and `status` 0.',
+    ...['ruleError', 'fieldsError', 'permissionError', 'loginError'].map((name) => ref(name)),
+    ...['targetError', 'executionError'].map((name) => ref(name)),
+  ),
+}
+
+/** An example of each error, by the name of its component. */
+export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
+  ruleError: new RuleError('firstname is mandatory; lastname is mandatory').body(),
+  fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
+  permissionError: body(
+    new NotAllowedError('No permission: this takes one of the roles write, admin'),
+  ),
+  loginError: body(new NotLoggedInError('No user is logged in: log in (POST /auth/login)')),
+  targetError: body(
+    new TargetError('plans: there is no revision with _id 65f0c0ffee0123456789ffff'),
+  ),
+  requestError: body(new RequestError(503, 'MongoDB is unavailable')),
+  executionError: body(new ExecutionError('the file has no rows')),
+  transportError: errorBody(403, 'pages of other sites may not use the control plane'),
+  tokenError: body(new InvalidTokenError()),
+  oauthError: body(new OAuthError('invalid_client', 'The client credentials are not valid')),
+  authError: {
+    ...body(new AuthRefusal('the user name or the password is wrong')),
+    input: { username: 'ops@example.org', protocol: 'Internal' },
+  },
+}
+
+function body(error: ApiError): object {
+  return error.body()
+}
+
+const EXAMPLES = '#/components/examples/'
+
+/** Components: an example of each error. */
+export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromEntries(
+  Object.entries(ERROR_EXAMPLES).map(([name, value]) => [
+    name,
+    { summary: ERROR_SCHEMAS[name]?.['description'], value },
+  ]),
+)
+
+/** Content of an answer, with examples by name; those of errors are components. */
+export function content(
+  schema: Schema,
+  examples: Readonly<Record<string, unknown>>,
+  type = 'application/json',
+): Schema {
+  const named = Object.entries(examples).map(([name, value]) => [
+    name,
+    ERROR_EXAMPLES[name] === value ? { $ref: `${EXAMPLES}${name}` } : { value },
+  ])
+  return { content: { [type]: { schema, examples: Object.fromEntries(named) } } }
+}
+
+function errorContent(name: string, example = ERROR_EXAMPLES[name]): Schema {
+  return content(ref(name), { [name]: example })
+}
+
+const CHALLENGE = (scheme: string): Schema => ({
+  'WWW-Authenticate': {
+    description: 'How to authenticate.',
+    schema: text(`The scheme, \`${scheme}\`.`),
+  },
+})
+
+const request = (status: number, description: string, message: string): Schema => ({
+  description,
+  ...errorContent('requestError', new RequestError(status, message).body()),
+})
+
+const transport = (status: number, description: string, desc: string): Schema => ({
+  description,
+  ...errorContent('transportError', errorBody(status, desc)),
+})
+
+/** Components: answers with an HTTP status of their own. */
+export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
+  unreadable: request(400, 'The request cannot be read.', 'the body is not UTF-8'),
+  badToken: {
+    description: 'The access token is not good.',
+    headers: CHALLENGE('Bearer'),
+    ...errorContent('tokenError'),
+  },
+  unauthenticated: {
+    description: 'Nobody has authenticated, or the access token is not good.',
+    ...content(either('Why.', ref('loginError'), ref('tokenError')), {
+      loginError: ERROR_EXAMPLES['loginError'],
+      tokenError: ERROR_EXAMPLES['tokenError'],
+    }),
+  },
+  forbidden: transport(
+    403,
+    'A page of another site, or a host name that is not the node’s.',
+    'the control plane is not addressed by this name',
+  ),
+  notAllowed: {
+    description: 'The caller may not, or a page of another site asks.',
+    ...content(either('Why.', ref('permissionError'), ref('transportError')), {
+      permissionError: ERROR_EXAMPLES['permissionError'],
+      transportError: ERROR_EXAMPLES['transportError'],
+    }),
+  },
+  badMethod: request(405, 'Writes are sent by POST.', 'update must be sent by POST'),
+  tooLarge: request(413, 'The body is too large.', 'the body is too large'),
+  badType: request(415, 'The body is of another type.', 'Content-Type must be JSON or a form'),
+  failed: request(500, 'A defect of the node; its log has more.', 'internal error'),
+  unavailable: request(
+    503,
+    'A store is away. A write may have been done all the same.',
+    'MongoDB is unavailable: a write may have been done all the same',
+  ),
+  badOAuth: { description: 'The request is refused.', ...errorContent('oauthError') },
+  badClient: {
+    description: 'The credentials in the header `Authorization` are not good.',
+    headers: CHALLENGE('Basic'),
+    ...errorContent('oauthError'),
+  },
+  badLogin: { description: 'The parameters cannot be used.', ...errorContent('authError') },
+  tooMany: {
+    description: 'Too many attempts; `Retry-After` has the seconds to wait.',
+    headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },
+    ...errorContent(
+      'authError',
+      new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
+    ),
+  },
+  tooManyTokens: {
+    description: 'Too many requests; `Retry-After` has the seconds to wait.',
+    headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },
+    ...errorContent(
+      'oauthError',
+      new OAuthError('temporarily_unavailable', 'Too many requests from this address').body(),
+    ),
+  },
+}
+
+export function response(name: string): Schema {
+  return { $ref: `#/components/responses/${name}` }
+}

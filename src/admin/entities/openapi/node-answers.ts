@@ -1,0 +1,315 @@
+/** Answers of the endpoints beside the entity API: their schemas, and an example of each. */
+import { content } from './errors.ts'
+import {
+  anyValue,
+  choice,
+  either,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  object,
+  ref,
+  type Schema,
+  text,
+} from './schema.ts'
+
+const DONE: Schema = { type: 'integer', const: 1, description: '1: it was done.' }
+const SUCCESS = text('Always `success`.')
+
+const check = (description: string) => text(`${description}; \`ok\`, or what is wrong.`)
+
+/** Components. */
+export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  heartbeat: object(
+    'Whether the stores answer.',
+    {
+      status: { type: 'integer', enum: [0, 1], description: '1: both stores answer.' },
+      message: text('What is away.'),
+      version: text('Version of the interface.'),
+    },
+    ['status', 'message', 'version'],
+  ),
+  liveness: object('Whether it runs.', { status: text('Always `live`.') }, ['status']),
+  readiness: object(
+    'Whether it is ready, and what is not.',
+    {
+      status: choice(['ready', 'unavailable'], 'Whether all of it is ready.'),
+      redis: check('Redis'),
+      mongo: check('MongoDB'),
+      ledger: check('Data of the ledger in Redis'),
+      changes: check('Changes of processes that have died'),
+      users: text('`none`: nobody can log in.'),
+      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
+    },
+    ['status', 'redis', 'mongo', 'ledger', 'changes', 'catalogue'],
+  ),
+  catalogueHealth: object(
+    'Stored entities that charging leaves out.',
+    {
+      status: choice(['ok', 'incomplete', 'unknown'], 'Whether there are any.'),
+      skipped: listOf(
+        mapOf({ type: ['string', 'number'], description: 'Name, path, reason.' }, 'One of them.'),
+        'The first of them.',
+      ),
+    },
+    ['status', 'skipped'],
+  ),
+  apiDescription: {
+    ...object('A document of OpenAPI 3.1.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
+    additionalProperties: anyValue('A part of it.'),
+  },
+  user: object(
+    'Who is logged in.',
+    {
+      user: text('Name of the user.'),
+      permissions: listOf(text('A role.'), 'Roles of the user.'),
+      last_login: { type: ['string', 'null'], description: 'Time of the login before this one.' },
+      must_change_password: flag('True: the password has to be changed first.'),
+      protocol: text('How the user has logged in.'),
+    },
+    ['user', 'permissions', 'last_login'],
+  ),
+  redirect: object('Where the browser has to go to log in.', { redirect: text('The address.') }, [
+    'redirect',
+  ]),
+  loginAnswer: object(
+    'A session was opened: its cookie is in the answer.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: either('The user, or where to go.', ref('user'), ref('redirect')),
+      input: ref('loginInput', 'What was sent, without the password.'),
+    },
+    ['status', 'desc', 'details', 'input'],
+  ),
+  doneAnswer: object(
+    'It was done.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: flag('Always true.'),
+      input: ref('loginInput', 'What was sent, without passwords.'),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  loginOption: object(
+    'A way to log in.',
+    {
+      type: text('As in `protocol` of a login.'),
+      label: text('Its name for people.'),
+      name: text('As in `provider` of a login.'),
+    },
+    ['type', 'label', 'name'],
+  ),
+  loginOptions: object(
+    'Ways to log in beside user name and password.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: object(
+        'The ways.',
+        { protocols: listOf(ref('loginOption'), 'Directories that are configured.') },
+        ['protocols'],
+      ),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  tokenAnswer: object(
+    'A token (RFC 6749, section 5.1).',
+    {
+      access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
+      expires_in: integer('Seconds for which it holds.'),
+      token_type: { type: 'string', const: 'Bearer', description: 'How it is sent.' },
+      scope: { type: ['string', 'null'], description: 'Scope, if one was asked for.' },
+      refresh_token: text('Gives the next one, where that is enabled.'),
+    },
+    ['access_token', 'expires_in', 'token_type', 'scope'],
+  ),
+  revoked: object('The token is good for nothing now.', { status: DONE }, ['status']),
+  settingsInput: object('What was asked for.', {
+    action: text('The action.'),
+    category: text('The category.'),
+    path: text('The path in it.'),
+  }),
+  settingsAnswer: object(
+    'A setting as it is stored, without secrets.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      input: ref('settingsInput', 'What was asked for.'),
+      details: anyValue('The value; of `list` the categories, of `history` the versions.'),
+      effective: anyValue('What holds, with all that is not stored.'),
+      rev: integer('Its version; 0: nothing was stored.'),
+    },
+    ['status', 'desc', 'input', 'details'],
+  ),
+}
+
+const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
+const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const
+
+export interface NodeAnswer {
+  readonly description: string
+  readonly schema: Schema
+  readonly example: unknown
+  /** `application/json` if it is left out. */
+  readonly type?: string
+  /** Names of error components that come with HTTP status 200. */
+  readonly refused?: readonly string[]
+  /** Answers with another status, by their component. */
+  readonly others?: Readonly<Record<string, string>>
+  /** The same schema with HTTP status 503. */
+  readonly away?: unknown
+}
+
+const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
+const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
+const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
+
+const AUTH = { '400': 'badLogin', '403': 'forbidden', '413': 'tooLarge', '503': 'unavailable' }
+const OAUTH = {
+  ...{ '400': 'badOAuth', '401': 'badClient', '403': 'forbidden', '413': 'badOAuth' },
+  ...{ '429': 'tooManyTokens', '500': 'badOAuth', '503': 'badOAuth' },
+}
+
+/** By method and path. */
+export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
+  'GET /api': {
+    description: 'It works.',
+    schema: ref('heartbeat'),
+    example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
+    away: { status: 0, message: 'Redis unavailable', version: '6.0' },
+    others: { '401': 'badToken', '403': 'forbidden' },
+    refused: ['permissionError', 'loginError'],
+  },
+  'GET /metrics': {
+    description: 'Figures in the format of Prometheus.',
+    schema: text('Lines of names and values.'),
+    example: '# TYPE tollgate_debtors gauge\ntollgate_debtors{owner="account"} 0\n',
+    type: 'text/plain',
+    others: ADMITTED,
+  },
+  'GET /health/ready': {
+    description: 'It is ready.',
+    schema: ref('readiness'),
+    example: {
+      ...{ status: 'ready', redis: 'ok', mongo: 'ok', ledger: 'ok', changes: 'ok' },
+      catalogue: 'ok',
+    },
+    away: {
+      ...{ status: 'unavailable', redis: 'unavailable', mongo: 'ok', ledger: 'unavailable' },
+      ...{ changes: 'ok', catalogue: 'unknown' },
+    },
+    others: ADMITTED,
+  },
+  'GET /health/live': {
+    description: 'It runs.',
+    schema: ref('liveness'),
+    example: { status: 'live' },
+    others: ADMITTED,
+  },
+  'GET /health/catalogue': {
+    description: 'Stored entities that charging leaves out.',
+    schema: ref('catalogueHealth'),
+    example: {
+      status: 'incomplete',
+      skipped: [{ node: 'n1', collection: 'rates', name: 'CALL', reason: 'must have a price' }],
+    },
+    away: { status: 'unknown', skipped: [] },
+    others: ADMITTED,
+  },
+  'GET /openapi.json': {
+    description: 'This document.',
+    schema: ref('apiDescription'),
+    example: { openapi: '3.1.0', info: { title: 'Tollgate entity API', version: '6.0' } },
+    others: { ...ADMITTED, '503': 'unavailable' },
+  },
+  'GET /docs': {
+    description: 'This document as a page.',
+    schema: text('A page of HTML.'),
+    example: '<!doctype html>',
+    type: 'text/html',
+    others: { ...ADMITTED, '503': 'unavailable' },
+  },
+  'POST /auth/login': {
+    description: 'A session was opened.',
+    schema: ref('loginAnswer'),
+    example: { status: 1, desc: 'success', details: USER, input: INPUT },
+    refused: ['authError'],
+    others: { ...AUTH, '429': 'tooMany' },
+  },
+  'GET /auth/login': {
+    description: 'Who is logged in.',
+    schema: ref('loginAnswer'),
+    example: {
+      ...{ status: 1, desc: 'success', details: { ...USER, protocol: 'Internal' }, input: {} },
+    },
+    refused: ['authError'],
+    others: { '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
+  },
+  'POST /auth/logout': {
+    description: 'The session has ended.',
+    schema: ref('doneAnswer'),
+    example: { status: 1, desc: 'success', details: true, input: {} },
+    others: { '403': 'forbidden', '503': 'unavailable' },
+  },
+  'GET /auth/options': {
+    description: 'Ways to log in.',
+    schema: ref('loginOptions'),
+    example: {
+      ...{ status: 1, desc: 'success' },
+      details: { protocols: [{ type: 'ldap', label: 'Staff', name: 'corp' }] },
+    },
+    others: { '403': 'forbidden', '503': 'unavailable' },
+  },
+  'POST /auth/password': {
+    description: 'The password was changed.',
+    schema: ref('doneAnswer'),
+    example: { status: 1, desc: 'success', details: true, input: { username: USER.user } },
+    refused: ['authError'],
+    others: { ...AUTH, '429': 'tooMany' },
+  },
+  'POST /oauth2/token': {
+    description: 'A token.',
+    schema: ref('tokenAnswer'),
+    example: {
+      access_token: '2YotnFZFEjr1zCsicMWpAA2YotnFZFEjr1zCsicM',
+      ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
+    },
+    others: OAUTH,
+  },
+  'POST /oauth2/revoke': {
+    description: 'The token is good for nothing now, or never was.',
+    schema: ref('revoked'),
+    example: { status: 1 },
+    others: OAUTH,
+  },
+  'GET /api/settings': {
+    description: 'A setting.',
+    schema: ref('settingsAnswer'),
+    example: {
+      ...{ status: 1, desc: 'success' },
+      input: { action: 'get', category: 'taxation.default', path: '' },
+      ...{ details: 'REDUCED', rev: 42 },
+    },
+    refused: ENTITY_ERRORS,
+    others: { ...SETTINGS, '405': 'badMethod', '503': 'unavailable' },
+  },
+  'POST /api/settings': {
+    description: 'The setting as it is stored now.',
+    schema: ref('settingsAnswer'),
+    example: {
+      ...{ status: 1, desc: 'success' },
+      input: { action: 'set', category: 'taxation.default', path: '' },
+      ...{ details: 'REDUCED', rev: 42 },
+    },
+    refused: ENTITY_ERRORS,
+    others: { ...SETTINGS, '413': 'tooLarge', '415': 'badType', '503': 'unavailable' },
+  },
+}
+
+/** The content of an answer with status 503 that has a schema of its own. */
+export function awayContent({ schema, away }: NodeAnswer): Schema {
+  return { description: 'A store is away.', ...content(schema, { unavailable: away }) }
+}

@@ -1,0 +1,73 @@
+/** The parts that schemas are written with; each has a description. */
+
+export type Schema = { readonly [keyword: string]: unknown }
+
+export const text = (description: string, more: Schema = {}): Schema => ({
+  type: 'string',
+  description,
+  ...more,
+})
+
+export const integer = (description: string, more: Schema = {}): Schema => ({
+  type: 'integer',
+  description,
+  ...more,
+})
+
+export const number = (description: string): Schema => ({ type: 'number', description })
+
+export const flag = (description: string): Schema => ({ type: 'boolean', description })
+
+/** One of these texts. */
+export const choice = (values: readonly string[], description: string): Schema => ({
+  type: 'string',
+  enum: values,
+  description,
+})
+
+export const listOf = (items: Schema, description: string): Schema => ({
+  type: 'array',
+  items,
+  description,
+})
+
+/** An object whose keys are names that the tenant gives. */
+export const mapOf = (values: Schema, description: string): Schema => ({
+  type: 'object',
+  additionalProperties: values,
+  description,
+})
+
+export const object = (
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  required: readonly string[] = [],
+): Schema => ({
+  type: 'object',
+  description,
+  properties,
+  ...(required.length > 0 && { required }),
+})
+
+export const either = (description: string, ...anyOf: readonly Schema[]): Schema => ({
+  description,
+  anyOf,
+})
+
+const SCHEMAS = '#/components/schemas/'
+
+/** A schema of the components, with what it is here. */
+export const ref = (name: string, description?: string): Schema => ({
+  $ref: `${SCHEMAS}${name}`,
+  ...(description !== undefined && { description }),
+})
+
+/** The name of the component that a schema refers to; null: it has its own keywords. */
+export function refName({ $ref: pointer }: Schema): string | null {
+  const isRef = typeof pointer === 'string' && pointer.startsWith(SCHEMAS)
+  return isRef ? pointer.slice(SCHEMAS.length) : null
+}
+
+export const date = (description: string): Schema => ref('dateGiven', description)
+export const amount = (description: string): Schema => ref('amount', description)
+export const anyValue = (description: string): Schema => ref('jsonValue', description)

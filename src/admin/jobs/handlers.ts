@@ -1,0 +1,54 @@
+/** What is done under each kind of job, and the jobs that the settings ask for. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../../runtime/log.ts'
+import type { EntityApi } from '../entities/api.ts'
+import { eraseHandler } from '../privacy/erase.ts'
+import { beginRetention, type RetentionParts, retentionHandler } from '../retention/retention.ts'
+import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/forward.ts'
+import type { JobHandlers } from './runner.ts'
+
+export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
+  Pick<ForwardParts, 'metrics'>
+
+export function jobHandlers(
+  { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
+  { config, metrics }: HandlerParts,
+): JobHandlers {
+  const { catalog, ledger, clock } = stores
+  return {
+    erase: eraseHandler({ stores, fields }),
+    retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
+    syslog: forwardHandler({ catalog, clock, config, metrics }),
+  }
+}
+
+export interface JobStart {
+  stop(): Promise<void>
+}
+
+/** Begins the jobs that never end, as soon as MongoDB answers. */
+export function startStandingJobs(
+  parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
+  retryMs = 5_000,
+): JobStart {
+  const abort = new AbortController()
+  const { signal } = abort
+  const begin = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await beginRetention(parts)
+        return await beginForwarding(parts)
+      } catch (error) {
+        parts.log.warn({ err: error }, 'retention cannot be begun: tried again')
+        await delay(retryMs, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+  const running = begin()
+  return {
+    async stop() {
+      abort.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/** Jobs in MongoDB: begun once, claimed by one process at a time, resumed by any. */
+import { randomUUID } from 'node:crypto'
+import { type Actor, plainActor } from '../../catalog/actor.ts'
+import { ObjectId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { JobDocument } from '../../catalog/job-document.ts'
+import { isDuplicate } from '../../catalog/revisions.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
+
+export interface JobStores {
+  catalog: Catalog
+  clock: Clock
+}
+
+export interface NewJob {
+  kind: JobDocument['kind']
+  subject: string
+  options: Record<string, unknown>
+  actor: Actor
+}
+
+/** A step between two notes of progress takes less. */
+const LEASE_MS = 60_000
+
+/** Another process has taken the job over: this one stops without a further write. */
+export class JobLostError extends Error {
+  override name = 'JobLostError'
+}
+
+/**
+ * Creates the job, or gives the one that is active for the same kind and subject. Rejects with
+ * `CatalogUnavailableError`.
+ */
+export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Promise<JobDocument> {
+  const now = new Date(clock.nowMs())
+  const active = `${job.kind}/${job.subject}`
+  const document: JobDocument = {
+    ...{ _id: new ObjectId(), kind: job.kind, subject: job.subject, active, state: 'queued' },
+    ...{ step: '', counts: {}, options: job.options, actor: plainActor(job.actor), error: '' },
+    ...{ due: now, token: '', holder: null, expires: now, created: now, changed: now, ended: null },
+  }
+  for (;;) {
+    const isNew = await catalog.run('begin a job', async () => {
+      try {
+        await catalog.jobs.insertOne(document)
+        return true
+      } catch (error) {
+        if (isDuplicate(error)) return false
+        throw error
+      }
+    })
+    if (isNew) return document
+    const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }))
+    // Null: it was done meanwhile.
+    if (found !== null) return found
+  }
+}
+
+export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
+  return catalog.run('read a job', () => catalog.jobs.findOne({ _id: id }))
+}
+
+/** Jobs that somebody should work on now, the longest due first. */
+export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocument[]> {
+  const now = new Date(clock.nowMs())
+  const found = await catalog.run('look for jobs', () =>
+    catalog.jobs
+      .find({ state: { $in: ['queued', 'waiting', 'running'] } })
+      .sort({ due: 1 })
+      .toArray(),
+  )
+  return found.filter((job) => {
+    return job.state === 'running' ? isAbandoned(job, now) : job.due.getTime() <= now.getTime()
+  })
+}
+
+function isAbandoned({ expires, holder }: JobDocument, now: Date): boolean {
+  return expires.getTime() <= now.getTime() || (holder !== null && hasEnded(holder))
+}
+
+/** The job as it is worked on by this process. */
+export interface HeldJob {
+  readonly job: JobDocument
+  /** Adds to a count. */
+  count(name: string, added: number): void
+  /** Notes how far it is. Rejects with `JobLostError` or `CatalogUnavailableError`. */
+  note(step: string): Promise<void>
+  /** Ends it, or has it go on at a time. As `note`. */
+  end(again: { atMs: number; error?: string } | null): Promise<void>
+}
+
+/** Null: another process has it, or it needs nobody now. */
+export async function claimJob(stores: JobStores, job: JobDocument): Promise<HeldJob | null> {
+  const { catalog, clock } = stores
+  const nowMs = clock.nowMs()
+  const token = randomUUID()
+  const mine: Partial<JobDocument> = {
+    ...{ state: 'running', token, holder: processIdentity() },
+    ...{ expires: new Date(nowMs + LEASE_MS), changed: new Date(nowMs) },
+  }
+  const claimed = await catalog.run('claim a job', () =>
+    catalog.jobs.findOneAndUpdate(
+      { _id: job._id, token: job.token, state: job.state },
+      { $set: mine },
+      { returnDocument: 'after' },
+    ),
+  )
+  return claimed === null ? null : held(stores, claimed)
+}
+
+function held({ catalog, clock }: JobStores, claimed: JobDocument): HeldJob {
+  const { _id, token } = claimed
+  const job = { ...claimed, counts: { ...claimed.counts } }
+  const write = async (fields: Partial<JobDocument>, isDone = false) => {
+    const nowMs = clock.nowMs()
+    const changed = new Date(nowMs)
+    const expires = new Date(nowMs + LEASE_MS)
+    const { counts } = job
+    const { matchedCount } = await catalog.run('note a job', () =>
+      catalog.jobs.updateOne(
+        { _id, token },
+        {
+          $set: { ...fields, counts, changed, expires },
+          ...(isDone && { $unset: { active: '' as const } }),
+        },
+      ),
+    )
+    if (matchedCount === 0)
+      throw new JobLostError(`job ${_id.toHexString()} is done by another process`)
+    Object.assign(job, fields)
+  }
+  return {
+    job,
+    count(name, added) {
+      if (added !== 0) job.counts[name] = (job.counts[name] ?? 0) + added
+    },
+    note: (step) => write({ step }),
+    end(again) {
+      if (again === null) {
+        const ended = new Date(clock.nowMs())
+        return write({ state: 'done', step: 'done', error: '', ended, holder: null }, true)
+      }
+      const { atMs, error = '' } = again
+      return write({ state: 'waiting', due: new Date(atMs), error, holder: null })
+    },
+  }
+}

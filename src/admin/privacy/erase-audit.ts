@@ -1,0 +1,94 @@
+/** Takes personal data out of audit records; the chain of them holds (catalog/audit/chain.ts). */
+import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
+import { type ChainedRecord, withoutFields } from '../../catalog/audit/chain.ts'
+import type { WithId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { OnBatch } from './erase-records.ts'
+import { withoutNames } from './personal.ts'
+import type { ErasedHolders } from './subject.ts'
+
+const BATCH = 200
+const ATTEMPTS_MAX = 20
+
+/** Records of these are about whom their documents name. */
+const BY_DOCUMENT = ['sessions', 'lines', 'bills', 'autorenew', 'cards'] as const
+
+export interface AuditErasure {
+  /** Id of the erasure, which has a record. */
+  id: string
+  holders: ErasedHolders
+  /** First parts of the paths of personal fields. */
+  fields: ReadonlySet<string>
+  /** In whatever else is recorded. */
+  names: ReadonlySet<string>
+}
+
+/** Throws `CatalogUnavailableError`, or as `onBatch` does. */
+export async function eraseAudit(
+  catalog: Catalog,
+  erasure: AuditErasure,
+  onBatch: OnBatch,
+): Promise<void> {
+  for (const filter of filtersOf(erasure.holders)) {
+    const cursor = catalog.audit.find(filter, { batchSize: BATCH })
+    for (let isMore = true; isMore; ) {
+      let changed = 0
+      for (let index = 0; index < BATCH && isMore; index += 1) {
+        const record = await catalog.run('read the audit', () => cursor.next())
+        isMore = record !== null
+        if (record !== null && (await eraseIn(catalog, record, erasure))) changed += 1
+      }
+      await onBatch(changed)
+    }
+  }
+}
+
+function filtersOf({ entities, owners }: ErasedHolders): Record<string, unknown>[] {
+  const aids = [...new Set(owners.filter(({ sid }) => sid === 0).map(({ aid }) => aid))]
+  const sids = [...new Set(owners.map(({ sid }) => sid))].filter((sid) => sid !== 0)
+  const named = [
+    { 'old.sid': { $in: sids } },
+    { 'new.sid': { $in: sids } },
+    ...(aids.length > 0 ? [{ 'old.aid': { $in: aids } }, { 'new.aid': { $in: aids } }] : []),
+  ]
+  return [
+    ...entities.map(({ collection, key }) => ({ key: String(key), collection })),
+    ...owners.map(({ aid, sid }) => ({ key: `${aid}_${sid}`, collection: 'balances' })),
+    ...BY_DOCUMENT.map((collection) => ({ collection, $or: named })),
+  ]
+}
+
+/** Whether anything was removed. */
+async function eraseIn(
+  catalog: Catalog,
+  found: WithId<AuditDocument>,
+  erasure: AuditErasure,
+): Promise<boolean> {
+  const { _id } = found
+  let record: WithId<AuditDocument> | null = found
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && record !== null; attempt += 1) {
+    const erased = erasedRecord(record, erasure)
+    if (erased === null) return false
+    // Another erasure may be at the same record: that of its account.
+    const same = { _id, 'chain.fields': record.chain?.fields ?? { $exists: false } }
+    const { matchedCount } = await catalog.run('erase in the audit', () =>
+      catalog.audit.replaceOne(same as object, erased),
+    )
+    if (matchedCount === 1) return true
+    record = await catalog.run('read the audit', () => catalog.audit.findOne({ _id }))
+  }
+  return false
+}
+
+function erasedRecord(record: AuditDocument, erasure: AuditErasure): ChainedRecord | null {
+  if (record.chain === undefined) return null
+  const { collection } = record
+  const isEntity = collection === 'accounts' || collection === 'subscribers'
+  return withoutFields(record as ChainedRecord, erasure.id, (field, member, value) => {
+    if (field === 'key') return collection === 'sessions'
+    if (field !== 'old' && field !== 'new') return false
+    if (isEntity && member !== undefined && erasure.fields.has(member)) return true
+    const document = member === undefined ? value : { [member]: value }
+    return !isEntity && withoutNames(document, erasure.names) !== document
+  })
+}

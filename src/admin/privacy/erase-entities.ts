@@ -1,0 +1,32 @@
+/** Takes personal fields out of all revisions of an entity. */
+import { changeChains } from '../../catalog/chains/change.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import { chainOf } from '../entities/actions/revisions.ts'
+import type { EntityStores } from '../entities/entity-request.ts'
+import { withoutPaths } from './personal.ts'
+import { type ErasedEntity, holdersOf } from './subject.ts'
+
+/**
+ * Under the lock of the entity, so that changes under way are finished before, with their records.
+ * Gives how many revisions have changed. Throws what the stores throw.
+ */
+export async function eraseEntity(
+  stores: EntityStores,
+  { collection, key }: ErasedEntity,
+  paths: readonly string[],
+): Promise<number> {
+  const { catalog, clock } = stores
+  const chains = [chainOf({ name: collection }, key)]
+  const { stored } = await changeChains(stores, chains, async () => {
+    const { entities } = await holdersOf(catalog, { collection, key })
+    const found = entities.find((one) => one.collection === collection && one.key === key)
+    const before = (found?.revisions ?? []).filter((one) => withoutPaths(one, paths) !== null)
+    const erased_at = new Date(clock.nowMs())
+    const steps = before.map((revision) => {
+      const document: RawDocument = { ...(withoutPaths(revision, paths) as RawDocument), erased_at }
+      return { mode: 'replace' as const, document, expectedRev: revision.rev ?? 0 }
+    })
+    return { collection: 'subscribers', steps, before, result: null }
+  })
+  return stored.size
+}

@@ -1,0 +1,95 @@
+/** Takes personal data out of lines, bills, invoice documents and rows of imports. */
+import { ERASED } from '../../catalog/audit/chain.ts'
+import type { Collection, WithId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { withoutNames } from './personal.ts'
+
+type Fields = Record<string, unknown>
+
+const BATCH = 500
+/** Shorter texts stand in others by chance. */
+const TEXT_LENGTH_MIN = 4
+
+/** Told after each batch: documents that have changed. */
+export type OnBatch = (changed: number) => Promise<void>
+
+/**
+ * Erases members of these names in all documents that the filter finds. Charging writes lines of
+ * sessions that are known to it again. Throws `CatalogUnavailableError`, or as `onBatch` does.
+ */
+export async function eraseRecords(
+  catalog: Catalog,
+  name: 'lines' | 'bills' | 'billrun',
+  filter: Fields,
+  names: ReadonlySet<string>,
+  onBatch: OnBatch,
+): Promise<void> {
+  const documents = catalog[name] as unknown as Collection<Fields>
+  const cursor = documents.find(filter, { batchSize: BATCH })
+  for (;;) {
+    const batch = await catalog.run(`read ${name}`, () => nextOf(cursor))
+    const operations = batch.flatMap((document) => {
+      const update = changesOf(document, names)
+      return update === null ? [] : [{ updateOne: { filter: { _id: document._id }, update } }]
+    })
+    if (operations.length > 0) {
+      await catalog.run(`erase in ${name}`, () => documents.bulkWrite(operations))
+    }
+    await onBatch(operations.length)
+    if (batch.length < BATCH) return
+  }
+}
+
+async function nextOf<T>(cursor: { next(): Promise<T | null> }): Promise<T[]> {
+  const batch: T[] = []
+  while (batch.length < BATCH) {
+    const document = await cursor.next()
+    if (document === null) break
+    batch.push(document)
+  }
+  return batch
+}
+
+/** Field by field: the recorder may write the others at the same time. */
+function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields | null {
+  const erased = withoutNames(document, names) as Fields
+  if (erased === document) return null
+  const $set: Fields = {}
+  const $unset: Fields = {}
+  for (const [name, value] of Object.entries(document)) {
+    if (!Object.hasOwn(erased, name)) $unset[name] = ''
+    else if (erased[name] !== value) $set[name] = erased[name]
+  }
+  return {
+    ...(Object.keys($set).length > 0 && { $set }),
+    ...(Object.keys($unset).length > 0 && { $unset }),
+  }
+}
+
+/** Failed rows of imports are told with the values that were wrong with them. */
+export async function eraseInImports(
+  catalog: Catalog,
+  texts: readonly string[],
+  onBatch: OnBatch,
+): Promise<void> {
+  const wanted = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
+  if (wanted.length === 0) return
+  const cursor = catalog.imports.find({ kind: 'failures' }, { batchSize: 1 })
+  for (;;) {
+    const found = await catalog.run('read failed rows', () => cursor.next())
+    if (found === null) return
+    if (found.kind !== 'failures') continue
+    const failures = found.failures.map((one) => ({ ...one, text: textWithout(one.text, wanted) }))
+    const changed = failures.filter(({ text }, index) => text !== found.failures[index]?.text)
+    if (changed.length > 0) {
+      await catalog.run('erase in failed rows', () =>
+        catalog.imports.updateOne({ _id: found._id }, { $set: { failures } }),
+      )
+    }
+    await onBatch(changed.length)
+  }
+}
+
+function textWithout(text: string, wanted: readonly string[]): string {
+  return wanted.reduce((left, one) => left.replaceAll(one, ERASED), text)
+}

@@ -1,0 +1,174 @@
+/** The job that erases a subscriber or an account. */
+import { appendRecords } from '../../catalog/audit/append.ts'
+import { auditDocument } from '../../catalog/audit/audit.ts'
+import { openSessionsOf } from '../../ledger/open-sessions.ts'
+import { watchRecording } from '../../ledger/recording.ts'
+import { releaseSession } from '../../ledger/release.ts'
+import { compileIdentification } from '../../rating/identify.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import type { EntityStores } from '../entities/entity-request.ts'
+import type { CurrentFields } from '../entities/fields/current.ts'
+import type { HeldJob } from '../jobs/jobs.ts'
+import type { JobHandler } from '../jobs/runner.ts'
+import { eraseAudit } from './erase-audit.ts'
+import { eraseEntity } from './erase-entities.ts'
+import { eraseInImports, eraseRecords } from './erase-records.ts'
+import { personalNames, personalPaths, textsUnder } from './personal.ts'
+import { recordBegin } from './request.ts'
+import { type ErasedHolders, holdersOf, type Subject } from './subject.ts'
+
+export interface ErasureParts {
+  stores: EntityStores
+  fields: CurrentFields
+}
+
+/** Between two looks whether sessions that have ended are forgotten. */
+const SETTLE_MS = 60_000
+
+/**
+ * Removes what is personal, step by step; each can be repeated. Charging may write lines of
+ * sessions again for as long as it knows these (`ledger.replayMs`): lines are looked at once more
+ * after that.
+ */
+export function eraseHandler(parts: ErasureParts): JobHandler {
+  const { stores } = parts
+  const { catalog, clock } = stores
+  return async (held) => {
+    const { options, _id } = held.job
+    const subject = { collection: options['collection'], key: options['key'] } as Subject
+    const holders = await holdersOf(catalog, subject)
+    const paths = await pathsOf(parts)
+    const all = [...new Set([...paths.accounts, ...paths.subscribers])]
+    const names = personalNames(all)
+    if (held.job.step !== 'settle') {
+      await recordBegin(stores, held.job)
+      if (options['force'] === true) await endSessions(stores, holders, held)
+      await eraseTexts(stores, holders, all, held)
+      for (const entity of holders.entities) {
+        held.count('revisions', await eraseEntity(stores, entity, paths[entity.collection]))
+        await held.note('entities')
+      }
+      const fields = new Set(all.map((path) => path.split('.', 1)[0] ?? path))
+      const count = counter(held, 'audit_records', 'audit')
+      const id = _id.toHexString()
+      await eraseAudit(catalog, { id, holders, fields, names }, count)
+      await eraseBooks(stores, subject, holders, names, held)
+    }
+    const isSettled = await hasSettled(stores, holders)
+    await held.note('settle')
+    if (!isSettled) return clock.nowMs() + SETTLE_MS
+    await eraseLines(stores, subject, holders, names, held)
+    await recordEnd(stores, subject, held)
+    return null
+  }
+}
+
+async function pathsOf({ stores, fields }: ErasureParts) {
+  const { customerIdentification } = stores.config.rating
+  const found = compileIdentification(customerIdentification).targetKeys()
+  const of = async (name: Subject['collection']) => {
+    const definition = DEFINITIONS.get(name)
+    const configured = definition === undefined ? [] : await fields.of(definition)
+    return personalPaths(configured, found)
+  }
+  return { accounts: await of('accounts'), subscribers: await of('subscribers') }
+}
+
+function counter(held: HeldJob, name: string, step: string) {
+  return (changed: number) => {
+    held.count(name, changed)
+    return held.note(step)
+  }
+}
+
+async function endSessions(
+  { ledger, config, clock }: EntityStores,
+  { owners }: ErasedHolders,
+  held: HeldJob,
+): Promise<void> {
+  const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
+  for (const owner of owners.filter(({ sid }) => sid !== 0)) {
+    for await (const found of openSessionsOf(ledger, owner)) {
+      const ended = await releaseSession(ledger, found, { attemptsMax, replayMs }, clock.nowMs())
+      held.count('sessions', ended === null ? 0 : 1)
+    }
+  }
+  await held.note('sessions')
+}
+
+/** Before the entities: they tell what to look for. */
+async function eraseTexts(
+  { catalog }: EntityStores,
+  { entities }: ErasedHolders,
+  paths: readonly string[],
+  held: HeldJob,
+): Promise<void> {
+  const texts = entities.flatMap(({ revisions }) =>
+    revisions.flatMap((revision) => textsUnder(revision, paths)),
+  )
+  await eraseInImports(catalog, texts, counter(held, 'failed_rows', 'imports'))
+}
+
+async function eraseBooks(
+  stores: EntityStores,
+  subject: Subject,
+  holders: ErasedHolders,
+  names: ReadonlySet<string>,
+  held: HeldJob,
+): Promise<void> {
+  const { catalog } = stores
+  if (subject.collection === 'accounts') {
+    for (const name of ['bills', 'billrun'] as const) {
+      await eraseRecords(catalog, name, { aid: subject.key }, names, counter(held, name, name))
+    }
+  }
+  await eraseLines(stores, subject, holders, names, held)
+}
+
+async function eraseLines(
+  { catalog }: EntityStores,
+  { collection, key }: Subject,
+  { owners }: ErasedHolders,
+  names: ReadonlySet<string>,
+  held: HeldJob,
+): Promise<void> {
+  const sids = new Set(owners.map(({ sid }) => sid).filter((sid) => sid !== 0))
+  const filters = [
+    ...(collection === 'accounts' ? [{ aid: key }] : []),
+    ...[...sids].map((sid) => ({ sid })),
+  ]
+  const step = held.job.step === 'settle' ? 'settle' : 'lines'
+  for (const filter of filters) {
+    await eraseRecords(catalog, 'lines', filter, names, counter(held, 'lines', step))
+  }
+}
+
+/** Whether the ledger knows none of their sessions any more, and all it has said is recorded. */
+async function hasSettled({ ledger }: EntityStores, { owners }: ErasedHolders): Promise<boolean> {
+  const { redis, keys } = ledger
+  for (const { aid, sid } of owners) {
+    const names = await redis.guard(redis.client.hkeys(keys.owner(aid, sid)))
+    // The other fields of an owner have names of one letter.
+    if (names.some(({ length }) => length > 1)) return false
+  }
+  const recording = watchRecording(ledger, 1)
+  for (const aid of new Set(owners.map(({ aid: one }) => one))) {
+    if (!(await recording.reached(aid))) return false
+  }
+  return true
+}
+
+async function recordEnd(
+  { catalog, clock }: EntityStores,
+  { collection, key }: Subject,
+  { job }: HeldJob,
+): Promise<void> {
+  const { _id, actor, counts } = job
+  const operationId = _id.toHexString()
+  const entry = {
+    ...{ collection, type: 'erased', key: String(key), operationId },
+    new: { job: operationId, ...counts },
+  }
+  const document = auditDocument(actor, clock.nowMs(), entry, `erased/${operationId}`)
+  await appendRecords(catalog, [document])
+}

@@ -1,0 +1,88 @@
+/** The request for an erasure: whether it may be done, its record, and its job. */
+import type { Actor } from '../../catalog/actor.ts'
+import { appendRecords } from '../../catalog/audit/append.ts'
+import { auditDocument } from '../../catalog/audit/audit.ts'
+import type { JobDocument } from '../../catalog/job-document.ts'
+import { debtOf } from '../../domain/bucket.ts'
+import { decimalText } from '../../domain/money.ts'
+import { openSessionsOf } from '../../ledger/open-sessions.ts'
+import type { EntityStores } from '../entities/entity-request.ts'
+import { DISPLAY, RuleError, TargetError } from '../entities/errors.ts'
+import { dateText } from '../entities/shown.ts'
+import { toOf } from '../entities/timeline/draft.ts'
+import { beginJob } from '../jobs/jobs.ts'
+import { type ErasedHolders, holdersOf, type Subject, subjectText } from './subject.ts'
+
+export type ErasureStores = Pick<EntityStores, 'catalog' | 'ledger' | 'clock' | 'config'>
+
+export interface ErasureRequest {
+  subject: Subject
+  /** Also who is in force, has open sessions, or owes something. */
+  force: boolean
+  actor: Actor
+}
+
+/**
+ * Begins the erasure, or gives the one that is under way. Throws `TargetError` where there is
+ * nobody of this number, `RuleError` with the reason for a refusal, or what the stores throw.
+ */
+export async function requestErasure(
+  stores: ErasureStores,
+  { subject, force, actor }: ErasureRequest,
+): Promise<JobDocument> {
+  const { catalog, clock } = stores
+  const holders = await holdersOf(catalog, subject)
+  if (holders.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
+  if (!force) await refuseIfNeeded(stores, holders)
+  const options = { ...subject, force }
+  const name = `${subject.collection}/${subject.key}`
+  const job = await beginJob({ catalog, clock }, { kind: 'erase', subject: name, options, actor })
+  await recordBegin(stores, job)
+  return job
+}
+
+/** Written before anything is removed, once however often it is called. */
+export async function recordBegin(
+  { catalog }: Pick<ErasureStores, 'catalog'>,
+  job: JobDocument,
+): Promise<void> {
+  const { _id, options, actor, created } = job
+  const operationId = _id.toHexString()
+  const { collection, key, force } = options
+  const entry = {
+    ...{ collection: String(collection), type: 'erase', key: String(key), operationId },
+    new: { force: force === true, job: operationId },
+  }
+  const seed = `erase/${operationId}`
+  await appendRecords(catalog, [auditDocument(actor, created.getTime(), entry, seed)])
+}
+
+async function refuseIfNeeded(
+  { catalog: _, ledger, clock, config }: ErasureStores,
+  { entities, owners }: ErasedHolders,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  for (const { revisions, ...entity } of entities) {
+    const ends = revisions.filter((one) => one['deleted'] !== true).map(toOf)
+    const endMs = Math.max(0, ...ends)
+    if (endMs <= nowMs) continue
+    const until = dateText(endMs, config.rating.timeZone)
+    throw refusal(`${subjectText(entity)} is in force until ${until}: close it first`)
+  }
+  for (const owner of owners) {
+    const who = owner.sid === 0 ? `account ${owner.aid}` : `subscriber ${owner.sid}`
+    if (owner.sid !== 0) {
+      for await (const { session } of openSessionsOf(ledger, owner)) {
+        throw refusal(`${who} has open sessions (${session.origin}): end them first`)
+      }
+    }
+    const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
+    if (loaded instanceof Error) throw loaded
+    const debt = loaded === undefined ? 0 : debtOf(loaded.state)
+    if (debt > 0) throw refusal(`${who} owes ${decimalText(debt)}: settle it first`)
+  }
+}
+
+function refusal(reason: string): RuleError {
+  return new RuleError(`erase: ${reason}, or give force`, DISPLAY.refused)
+}

@@ -1,0 +1,70 @@
+/** Whom an erasure is about: a subscriber, or an account with the subscribers that are in it. */
+
+import type { Collection } from '../../catalog/collections.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { toOf } from '../entities/timeline/draft.ts'
+
+export interface Subject {
+  collection: 'accounts' | 'subscribers'
+  /** `aid` or `sid`. */
+  key: number
+}
+
+/** An entity that is erased, with all its revisions, deleted ones too. */
+export interface ErasedEntity extends Subject {
+  revisions: RawDocument[]
+}
+
+export interface ErasedHolders {
+  entities: ErasedEntity[]
+  /** Owners of balances and sessions, as the revisions say; `sid` 0: what the account shares. */
+  owners: { aid: number; sid: number }[]
+}
+
+export function subjectText({ collection, key }: Subject): string {
+  return `${collection === 'accounts' ? 'account' : 'subscriber'} ${key}`
+}
+
+/** Rejects with `CatalogUnavailableError`. */
+export async function holdersOf(catalog: Catalog, subject: Subject): Promise<ErasedHolders> {
+  const entities = await entitiesOf(catalog, subject)
+  const owners = new Map<string, { aid: number; sid: number }>()
+  for (const { collection, key, revisions } of entities) {
+    const isAccount = collection === 'accounts'
+    for (const one of revisions) {
+      const owner = { aid: Number(one['aid']), sid: isAccount ? 0 : key }
+      owners.set(`${owner.aid} ${owner.sid}`, owner)
+    }
+  }
+  return { entities, owners: [...owners.values()] }
+}
+
+async function entitiesOf(catalog: Catalog, subject: Subject): Promise<ErasedEntity[]> {
+  const { collection, key } = subject
+  if (collection === 'subscribers') {
+    const revisions = await revisionsBy(catalog, { type: 'subscriber', sid: key })
+    return revisions.length === 0 ? [] : [{ ...subject, revisions }]
+  }
+  const account = await revisionsBy(catalog, { type: 'account', aid: key })
+  const members = await revisionsBy(catalog, { type: 'subscriber', aid: key })
+  const sids = [...new Set(members.map((one) => Number(one['sid'])))].sort((a, b) => a - b)
+  const subscribers: ErasedEntity[] = []
+  for (const sid of sids) {
+    const revisions = await revisionsBy(catalog, { type: 'subscriber', sid })
+    const newest = revisions.reduce((a, b) => (toOf(b) > toOf(a) ? b : a))
+    // Who has moved to another account is somebody there.
+    if (newest['aid'] !== key) continue
+    subscribers.push({ collection: 'subscribers', key: sid, revisions })
+  }
+  if (account.length === 0 && subscribers.length === 0) return []
+  return [{ ...subject, revisions: account }, ...subscribers]
+}
+
+/** Deleted ones too: an entity is never removed from the store. */
+function revisionsBy(catalog: Catalog, filter: object): Promise<RawDocument[]> {
+  const stored = catalog.subscribers as unknown as Collection<RawDocument>
+  return catalog.run('read revisions', () => stored.find(filter).toArray()) as Promise<
+    RawDocument[]
+  >
+}

@@ -1,0 +1,56 @@
+/** Seals stored secrets at the start, with the key that seals now. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../catalog/connection.ts'
+import { CatalogUnavailableError, ConfigConflictError } from '../catalog/errors.ts'
+import { resealAll } from '../catalog/reseal.ts'
+import { type SecretSettings, sealerOf } from '../catalog/secret-keys.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+
+export interface ResealOptions {
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly config: SecretSettings
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** The node itself. */
+const NODE = { by: 'node', id: '', name: '', address: '' } as const
+const RETRY_MS = 1000
+
+/** Tries until it was done once: MongoDB may come later than this process. */
+export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
+  const abort = new AbortController()
+  const { signal } = abort
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      if (await resealed(options)) return
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    async stop() {
+      abort.abort()
+      await running
+    },
+  }
+}
+
+/** False: it has to be tried again. */
+async function resealed({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
+  try {
+    const change = { nowMs: clock.nowMs(), actor: NODE }
+    const { sealed, lost } = await resealAll(catalog, sealerOf(config), change)
+    if (sealed > 0) log.info({ sealed }, 'sealed stored secrets with the present key')
+    for (const { kind, name, key } of lost) {
+      log.error({ kind, name, key }, 'a stored secret cannot be opened: its key is not known')
+    }
+    return true
+  } catch (error) {
+    const isPassing =
+      error instanceof CatalogUnavailableError || error instanceof ConfigConflictError
+    if (!isPassing) log.error({ err: error }, 'stored secrets cannot be sealed')
+    return !isPassing
+  }
+}

@@ -1,0 +1,27 @@
+/** Old records of the audit go; the chain of the others holds. */
+import { noteRemoved } from '../../catalog/audit/removed.ts'
+import type { Removal } from './retention.ts'
+
+const BATCH = 500
+
+export async function removeAudit(removal: Removal): Promise<void> {
+  const { catalog, config, beforeMs, signal, onBatch } = removal
+  const before = new Date(beforeMs)
+  while (!signal.aborted) {
+    const found = await catalog.run('look for old records of the audit', () =>
+      catalog.audit
+        .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
+        .sort({ urt: 1, _id: 1 })
+        .limit(BATCH)
+        .toArray(),
+    )
+    if (found.length === 0) return
+    const links = found.flatMap(({ chain }) => chain ?? [])
+    await noteRemoved(catalog, links, config.secrets.key)
+    const ids = found.map(({ _id }) => _id)
+    const { deletedCount } = await catalog.run('delete old records of the audit', () =>
+      catalog.audit.deleteMany({ _id: { $in: ids } }),
+    )
+    await onBatch(deletedCount)
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Lines go when they are older than `retention.linesDays`, and what they come to is carried: the
+ * sums of an owner are one document, which takes a batch in and names its lines as pending in one write.
+ * Who adds up lines adds these sums and leaves pending lines out, so that a crash between the two
+ * changes nothing.
+ */
+import type { LineDocument } from '../../catalog/documents.ts'
+import {
+  addCarried,
+  addLine,
+  type CarriedDocument,
+  carriedId,
+  carriedSums,
+  emptySums,
+} from '../../catalog/line-sums.ts'
+import { isDuplicate } from '../../catalog/revisions.ts'
+import { type Recording, watchRecording } from '../../ledger/recording.ts'
+import type { Removal } from './retention.ts'
+
+const BATCH = 500
+/** Beyond the times for which the ledger knows operations and sessions. */
+const MARGIN_MS = 24 * 3_600_000
+
+interface Owner {
+  aid: number
+  sid: number
+}
+
+interface Candidate extends Owner {
+  stamp: string
+  urt: Date
+}
+
+export async function removeLines(removal: Removal): Promise<void> {
+  const { ledger, clock, config, signal, onBatch } = removal
+  const { operationKeepMs, replayMs } = config.ledger
+  const keptMs = Math.max(operationKeepMs, replayMs) + MARGIN_MS
+  const before = new Date(Math.min(removal.beforeMs, clock.nowMs() - keptMs))
+  const recording = watchRecording(ledger)
+  await finishPending(removal)
+  let behind: Candidate | null = null
+  while (!signal.aborted) {
+    const found: Candidate[] = await candidates(removal, before, behind)
+    const last = found.at(-1)
+    if (last === undefined) return
+    behind = last
+    await onBatch(await removeOf(removal, recording, found, before))
+  }
+}
+
+/** The next lines that are old enough, in the order of subscribers. */
+async function candidates(
+  { catalog }: Removal,
+  before: Date,
+  behind: Candidate | null,
+): Promise<Candidate[]> {
+  const projection = { stamp: 1, aid: 1, sid: 1, urt: 1 }
+  const read = (filter: object, limit: number) =>
+    catalog.run('look for old lines', () =>
+      catalog.lines.find(filter, { projection }).sort({ sid: 1, urt: 1 }).limit(limit).toArray(),
+    ) as Promise<Candidate[]>
+  const rest =
+    behind === null
+      ? []
+      : await read({ sid: behind.sid, urt: { $gt: behind.urt, $lt: before } }, BATCH)
+  if (rest.length === BATCH) return rest
+  const next = await read(
+    { sid: { $gt: behind?.sid ?? -1 }, urt: { $lt: before } },
+    BATCH - rest.length,
+  )
+  return [...rest, ...next]
+}
+
+/** Gives how many lines have gone. */
+async function removeOf(
+  removal: Removal,
+  recording: Recording,
+  found: readonly Candidate[],
+  before: Date,
+): Promise<number> {
+  const owners = new Map<string, Owner & { stamps: string[] }>()
+  for (const { aid, sid, stamp } of found) {
+    const owner = owners.get(carriedId({ aid, sid })) ?? { aid, sid, stamps: [] }
+    owner.stamps.push(stamp)
+    owners.set(carriedId(owner), owner)
+  }
+  // First the sessions that are known, then the wait: what others had said before is recorded.
+  const sessions = await knownSessions(removal, [...owners.values()])
+  const aids = [...new Set([...owners.values()].map(({ aid }) => aid))]
+  const recorded = new Set(await recording.reachedOf(aids))
+  let removed = 0
+  for (const [id, owner] of owners) {
+    if (!recorded.has(owner.aid)) continue
+    const lines = await removal.catalog.run('read old lines', () =>
+      removal.catalog.lines.find({ stamp: { $in: owner.stamps } }).toArray(),
+    )
+    const known = sessions.get(id) ?? new Set()
+    const gone = lines.filter((line) => isFinal(line, known, before))
+    if (gone.length > 0) removed += await carry(removal, owner, gone)
+  }
+  return removed
+}
+
+/** Keys of the sessions of each owner, open or ended: charging may still write their lines. */
+async function knownSessions(
+  { ledger }: Removal,
+  owners: readonly Owner[],
+): Promise<Map<string, Set<string>>> {
+  const { redis, keys } = ledger
+  const pipeline = redis.client.pipeline()
+  for (const { aid, sid } of owners) pipeline.hkeys(keys.owner(aid, sid))
+  const replies = (await redis.guard(pipeline.exec())) ?? []
+  return new Map(
+    owners.map((owner, index) => {
+      const [error, fields] = replies[index] ?? [null, []]
+      if (error !== null) throw error
+      return [carriedId(owner), new Set(fields as string[])]
+    }),
+  )
+}
+
+/** The stamp of a line of usage begins with the key of its session. */
+const SESSION_KEY_LENGTH = 22
+
+function isFinal(line: LineDocument, known: ReadonlySet<string>, before: Date): boolean {
+  if (line.type !== 'realtime') return true
+  if (line.state === 'open' || line.last_urt >= before) return false
+  return !known.has(line.stamp.slice(0, SESSION_KEY_LENGTH))
+}
+
+async function carry(
+  { catalog }: Removal,
+  { aid, sid }: Owner,
+  lines: readonly LineDocument[],
+): Promise<number> {
+  const _id = carriedId({ aid, sid })
+  const found = await catalog.run('read carried sums', () => catalog.carried.findOne({ _id }))
+  if (found !== null && found.pending.length > 0) await dropPending(catalog, found)
+  const [own, shared] = [emptySums(), emptySums()]
+  if (found !== null) addCarried(found, own, shared)
+  // What the account has itself stands in its own sums.
+  for (const line of lines) addLine(line, own, sid === 0 ? own : shared)
+  const rev = found?.rev ?? 0
+  const carried: Omit<CarriedDocument, '_id'> = {
+    ...{ aid, sid, rev: rev + 1, lines: (found?.lines ?? 0) + lines.length },
+    ...{ own: carriedSums(own), shared: carriedSums(shared) },
+    pending: lines.map(({ stamp }) => stamp),
+  }
+  const isCarried = await catalog.run('carry sums of lines', async () => {
+    try {
+      const same = { _id, rev }
+      const { matchedCount, upsertedCount } = await catalog.carried.updateOne(
+        same,
+        { $set: carried },
+        { upsert: rev === 0 },
+      )
+      return matchedCount + upsertedCount === 1
+    } catch (error) {
+      if (isDuplicate(error)) return false
+      throw error
+    }
+  })
+  // Another process is at it: this one has lost its job.
+  if (!isCarried) return 0
+  await dropPending(catalog, { _id, ...carried })
+  return lines.length
+}
+
+async function dropPending(
+  catalog: Removal['catalog'],
+  { _id, rev, pending }: CarriedDocument,
+): Promise<void> {
+  await catalog.run('delete old lines', () => catalog.lines.deleteMany({ stamp: { $in: pending } }))
+  await catalog.run('note carried sums', () =>
+    catalog.carried.updateOne({ _id, rev }, { $set: { pending: [] } }),
+  )
+}
+
+/** What a process that has died had begun. */
+async function finishPending({ catalog }: Removal): Promise<void> {
+  for (;;) {
+    const found = await catalog.run('look for carried sums', () =>
+      catalog.carried.findOne({ 'pending.0': { $exists: true } }),
+    )
+    if (found === null) return
+    await dropPending(catalog, found)
+  }
+}

@@ -1,0 +1,45 @@
+/** Imports and jobs that are done, and that nobody asks for any more. */
+import type { ImportProgressDocument } from '../../catalog/import-document.ts'
+import type { Removal } from './retention.ts'
+
+const BATCH = 100
+
+export async function removeImports(removal: Removal): Promise<void> {
+  const { catalog, beforeMs, signal, onBatch } = removal
+  const filter = { kind: 'progress', state: 'done', changed: { $lt: new Date(beforeMs) } } as const
+  while (!signal.aborted) {
+    const found = await catalog.run('look for old imports', () =>
+      catalog.imports.find(filter).limit(BATCH).toArray(),
+    )
+    if (found.length === 0) return
+    for (const { _id } of found as ImportProgressDocument[]) {
+      // Rows that failed have the id of the import and a slash in front of theirs.
+      const rows = { kind: 'failures', _id: { $gte: `${_id}/`, $lt: `${_id}0` } } as const
+      await catalog.run('delete failed rows', () => catalog.imports.deleteMany(rows))
+    }
+    const ids = found.map(({ _id }) => _id)
+    const { deletedCount } = await catalog.run('delete old imports', () =>
+      catalog.imports.deleteMany({ _id: { $in: ids } }),
+    )
+    await onBatch(deletedCount)
+  }
+}
+
+export async function removeJobs(removal: Removal): Promise<void> {
+  const { catalog, beforeMs, signal, onBatch } = removal
+  const filter = { state: 'done', ended: { $lt: new Date(beforeMs) } } as const
+  while (!signal.aborted) {
+    const found = await catalog.run('look for old jobs', () =>
+      catalog.jobs
+        .find(filter, { projection: { _id: 1 } })
+        .limit(BATCH)
+        .toArray(),
+    )
+    if (found.length === 0) return
+    const ids = found.map(({ _id }) => _id)
+    const { deletedCount } = await catalog.run('delete old jobs', () =>
+      catalog.jobs.deleteMany({ _id: { $in: ids } }),
+    )
+    await onBatch(deletedCount)
+  }
+}

@@ -1,0 +1,100 @@
+/** Jobs that remove what is older than the settings keep it, once an hour. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { type Clock, monotonicMs } from '../../runtime/clock.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import { beginJob } from '../jobs/jobs.ts'
+import type { JobHandler } from '../jobs/runner.ts'
+import { removeAudit } from './audit.ts'
+import { removeLines } from './lines.ts'
+import { removeImports, removeJobs } from './others.ts'
+
+export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger'>
+
+export interface RetentionParts {
+  catalog: Catalog
+  ledger: Ledger
+  clock: Clock
+  config: RetentionConfig
+  metrics: Pick<Metrics, 'retentionRemoved' | 'retentionEnded'>
+}
+
+/** What the removal of one collection works with. */
+export interface Removal extends RetentionParts {
+  /** What is older goes, epoch ms. */
+  beforeMs: number
+  signal: AbortSignal
+  /** After each batch: notes the progress, and rests. Rejects as notes of jobs do. */
+  onBatch(removed: number): Promise<void>
+}
+
+const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs'] as const
+
+type RetainedCollection = (typeof COLLECTIONS)[number]
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const PAUSE_MS_MIN = 20
+
+const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promise<void>>> = {
+  lines: removeLines,
+  audit: removeAudit,
+  imports: removeImports,
+  jobs: removeJobs,
+}
+
+function daysOf({ retention, audit }: RetentionConfig): Record<RetainedCollection, number> {
+  const { linesDays: lines, importsDays: imports, jobsDays: jobs } = retention
+  return { lines, audit: audit.keepDays, imports, jobs }
+}
+
+export function retentionHandler(parts: RetentionParts): JobHandler {
+  const { clock, config, metrics } = parts
+  return async (held, signal) => {
+    const collection = held.job.subject as RetainedCollection
+    const days = daysOf(config)[collection] ?? 0
+    // The settings are others than when it was begun.
+    if (days === 0) return null
+    let beganMs = monotonicMs()
+    await REMOVALS[collection]({
+      ...parts,
+      ...{ beforeMs: clock.nowMs() - days * DAY_MS, signal },
+      async onBatch(removed) {
+        held.count('removed', removed)
+        metrics.retentionRemoved(collection, removed)
+        await held.note('remove')
+        const tookMs = monotonicMs() - beganMs
+        await delay(Math.max(PAUSE_MS_MIN, tookMs), undefined, { signal }).catch(() => undefined)
+        beganMs = monotonicMs()
+      },
+    })
+    // Cut off, it goes on with the next process at once.
+    if (signal.aborted) return clock.nowMs()
+    metrics.retentionEnded(collection, clock.nowMs())
+    return clock.nowMs() + HOUR_MS
+  }
+}
+
+/** Begins the jobs that the settings ask for; those that wait for their hour are due now. */
+export async function beginRetention({
+  catalog,
+  clock,
+  config,
+}: Pick<RetentionParts, 'catalog' | 'clock' | 'config'>): Promise<void> {
+  const actor = { by: 'node', id: '', name: '', address: '' } as const
+  for (const [subject, days] of Object.entries(daysOf(config))) {
+    if (days === 0) continue
+    const job = await beginJob(
+      { catalog, clock },
+      { kind: 'retention', subject, options: {}, actor },
+    )
+    await catalog.run('begin retention', () =>
+      catalog.jobs.updateOne(
+        { _id: job._id, state: 'waiting' },
+        { $set: { due: new Date(clock.nowMs()) } },
+      ),
+    )
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Appends records to the one chain of the installation. The place of a record is decided by the
+ * unique index on its number: of two processes that want the same place one gets it, and the other
+ * reads the new end and tries again. Within a process, records that wait are chained together.
+ */
+import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { MongoBulkWriteError } from 'mongodb'
+import { monotonicMs } from '../../runtime/clock.ts'
+import type { Catalog } from '../connection.ts'
+import { CatalogUnavailableError } from '../errors.ts'
+import { isDuplicate } from '../revisions.ts'
+import type { AuditDocument } from './audit-document.ts'
+import { CHAIN_BEGIN, type ChainEnd, chained } from './chain.ts'
+
+/** Of one write; a record is below 256 KiB. */
+const RECORDS_PER_WRITE = 100
+/** A writer that loses this often has met no normal load. */
+const ATTEMPTS_MAX = 200
+const PAUSE_MS_MAX = 20
+/** An end that is known for longer is read again: what followed it may have been removed since. */
+const KNOWN_MS = 5_000
+
+interface Waiting {
+  documents: readonly AuditDocument[]
+  resolve(): void
+  reject(error: unknown): void
+}
+
+interface Writer {
+  waiting: Waiting[]
+  isRunning: boolean
+  end: ChainEnd | null
+  endReadMs: number
+}
+
+/** By catalogue: what waits there, and the end of the chain as this process knows it. */
+const writers = new WeakMap<Catalog, Writer>()
+
+/**
+ * Writes those records that are not there yet, by their stamps. Rejects with
+ * `CatalogUnavailableError`.
+ */
+export function appendRecords(
+  catalog: Catalog,
+  documents: readonly AuditDocument[],
+): Promise<void> {
+  if (documents.length === 0) return Promise.resolve()
+  const writer = writerOf(catalog)
+  return new Promise((resolve, reject) => {
+    writer.waiting.push({ documents, resolve, reject })
+    if (!writer.isRunning) void work(catalog, writer)
+  })
+}
+
+function writerOf(catalog: Catalog): Writer {
+  const known = writers.get(catalog)
+  if (known !== undefined) return known
+  const writer: Writer = { waiting: [], isRunning: false, end: null, endReadMs: 0 }
+  writers.set(catalog, writer)
+  return writer
+}
+
+async function work(catalog: Catalog, writer: Writer): Promise<void> {
+  writer.isRunning = true
+  while (writer.waiting.length > 0) {
+    const taken = takeSome(writer)
+    try {
+      await append(
+        catalog,
+        writer,
+        taken.flatMap(({ documents }) => documents),
+      )
+      for (const { resolve } of taken) resolve()
+    } catch (error) {
+      await appendEach(catalog, writer, taken, error)
+    }
+  }
+  writer.isRunning = false
+}
+
+/** The first one, and as many more as fit into one write beside it. */
+function takeSome(writer: Writer): Waiting[] {
+  let records = 0
+  const fits = writer.waiting.findIndex(({ documents }, index) => {
+    records += documents.length
+    return index > 0 && records > RECORDS_PER_WRITE
+  })
+  return writer.waiting.splice(0, fits === -1 ? writer.waiting.length : fits)
+}
+
+/** A record that the store refuses must not take others along. */
+async function appendEach(
+  catalog: Catalog,
+  writer: Writer,
+  taken: readonly Waiting[],
+  error: unknown,
+): Promise<void> {
+  if (taken.length === 1 || error instanceof CatalogUnavailableError) {
+    for (const { reject } of taken) reject(error)
+    return
+  }
+  for (const { documents, resolve, reject } of taken) {
+    await append(catalog, writer, documents).then(resolve, reject)
+  }
+}
+
+async function append(
+  catalog: Catalog,
+  writer: Writer,
+  documents: readonly AuditDocument[],
+): Promise<void> {
+  for (let from = 0; from < documents.length; from += RECORDS_PER_WRITE) {
+    await appendPart(catalog, writer, documents.slice(from, from + RECORDS_PER_WRITE))
+  }
+}
+
+async function appendPart(
+  catalog: Catalog,
+  writer: Writer,
+  documents: readonly AuditDocument[],
+): Promise<void> {
+  let left = documents
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt += 1) {
+    const end = await endOf(catalog, writer)
+    const records = chained(left, end)
+    // Whatever becomes of this write, only its success tells the end.
+    writer.end = null
+    if (await insertInOrder(catalog, records)) {
+      const { seq, hash } = records.at(-1)?.chain ?? end
+      writer.end = { seq, hash }
+      writer.endReadMs = monotonicMs()
+      // A head that lags behind is brought up by the next record.
+      await noteHead(catalog, writer.end).catch(() => undefined)
+      return
+    }
+    left = await missing(catalog, left)
+    if (left.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
+  }
+  if (left.length > 0) {
+    throw new CatalogUnavailableError('the audit: too many others write to append a record')
+  }
+}
+
+async function endOf(catalog: Catalog, writer: Writer): Promise<ChainEnd> {
+  const isFresh = monotonicMs() - writer.endReadMs < KNOWN_MS
+  return writer.end !== null && isFresh ? writer.end : readEnd(catalog)
+}
+
+/**
+ * The newest record, or the head on record if that is later: then records were removed from the
+ * end, which the check of the chain shows.
+ */
+async function readEnd(catalog: Catalog): Promise<ChainEnd> {
+  return catalog.run('read the end of the audit', async () => {
+    const [newest, head] = await Promise.all([
+      catalog.audit
+        .find({ 'chain.seq': { $gt: 0 } }, { projection: { chain: 1 } })
+        .sort({ 'chain.seq': -1 })
+        .limit(1)
+        .toArray(),
+      catalog.auditchain.findOne({ _id: 'head' }),
+    ])
+    const known = newest[0]?.chain ?? CHAIN_BEGIN
+    return head !== null && head.seq > known.seq ? head : known
+  })
+}
+
+/** False: a number or a stamp was there already; the records before it are written. */
+function insertInOrder(catalog: Catalog, records: AuditDocument[]): Promise<boolean> {
+  return catalog.run('write the audit', async () => {
+    try {
+      await catalog.audit.insertMany(records, { ordered: true })
+      return true
+    } catch (error) {
+      if (isOnlyDuplicate(error)) return false
+      throw error
+    }
+  })
+}
+
+function isOnlyDuplicate(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError)) return isDuplicate(error)
+  const failures = [error.writeErrors].flat()
+  return failures.length > 0 && failures.every(({ code }) => code === 11_000)
+}
+
+/** Those whose stamps are not on record. */
+async function missing(
+  catalog: Catalog,
+  documents: readonly AuditDocument[],
+): Promise<AuditDocument[]> {
+  const stamps = documents.map(({ stamp }) => stamp)
+  const found = await catalog.run('look for records of the audit', () =>
+    catalog.audit.find({ stamp: { $in: stamps } }, { projection: { stamp: 1 } }).toArray(),
+  )
+  const known = new Set(found.map(({ stamp }) => stamp))
+  // Two in one call may have the same stamp.
+  return documents.filter(({ stamp }) => {
+    const isNew = !known.has(stamp)
+    known.add(stamp)
+    return isNew
+  })
+}
+
+/** The head never goes back. */
+async function noteHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<void> {
+  await catalog.run('note the end of the audit', async () => {
+    try {
+      await catalog.auditchain.updateOne(
+        { _id: 'head', seq: { $lt: seq } },
+        { $set: { seq, hash } },
+        { upsert: true },
+      )
+    } catch (error) {
+      // Another process has noted a later one.
+      if (!isDuplicate(error)) throw error
+    }
+  })
+}

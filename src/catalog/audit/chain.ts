@@ -1,0 +1,157 @@
+/**
+ * The hash chain over audit records. Each record carries its number, the hash of the record before
+ * it and its own. The hash covers one salted commitment per field (`old.firstname`, `user`, `urt`
+ * ...), so that a value can be erased later: its commitment stays, its salt goes, and the hash of
+ * the record is still the same.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { BSON } from 'mongodb'
+import type { AuditDocument } from './audit-document.ts'
+
+/** Where a record stands in the chain. */
+export interface ChainLink {
+  /** 1 for the first record; no number is used twice. */
+  seq: number
+  /** Hash of the record before; 64 zeros for the first one. */
+  prev: string
+  hash: string
+  /** The salts of all fields follow from it. Absent once a field was erased. */
+  salt?: string
+  /** Then, field by field in canonical order: `s:` and its salt, or `c:` and its commitment. */
+  fields?: string[]
+  /** Ids of the erasures that have removed fields. */
+  erased_by?: string[]
+}
+
+export type ChainedRecord = AuditDocument & { chain: ChainLink }
+
+/** What the next record follows. */
+export interface ChainEnd {
+  seq: number
+  hash: string
+}
+
+export const CHAIN_BEGIN: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
+
+/** Stands in a record for a value that was erased. */
+export const ERASED = '(erased)'
+
+const FORMAT = 'tollgate-audit-1'
+const SALT_BYTES = 16
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A value that is committed to by itself: a field, or a member of one of `NESTED`. */
+interface Leaf {
+  readonly path: readonly [field: string, member?: string]
+  readonly value: unknown
+}
+
+/** Fields whose members are committed to one by one. */
+const NESTED: ReadonlySet<string> = new Set(['old', 'new', 'user'])
+
+/** Counts of refusals, which grow after the record is written; the chain does not cover them. */
+const COUNTS: ReadonlySet<string> = new Set(['count', 'reasons', 'last'])
+
+/** Gives the records their places behind `end`, in order. */
+export function chained(documents: readonly AuditDocument[], end: ChainEnd): ChainedRecord[] {
+  let { seq, hash } = end
+  return documents.map((document) => {
+    const salt = randomBytes(SALT_BYTES).toString('base64url')
+    const link = { seq: seq + 1, prev: hash, hash: '', salt }
+    // As the store gives it back: undefined members go, and numbers have one form.
+    const stored = BSON.deserialize(BSON.serialize(document, { ignoreUndefined: true }))
+    const record = { ...(stored as AuditDocument), chain: link }
+    link.hash = hashOf(record)
+    seq = link.seq
+    hash = link.hash
+    return record
+  })
+}
+
+/** The hash that the record should carry, by its content. */
+export function hashOf(record: ChainedRecord): string {
+  const { seq, prev } = record.chain
+  const digest = createHash('sha256').update(`${FORMAT}\n${seq}\n${prev}\n`)
+  for (const commitment of commitmentsOf(record)) digest.update(`${commitment}\n`)
+  return digest.digest('hex')
+}
+
+/** Whether each erased field shows the mark, and nothing else. */
+export function showsErasedAsSuch(record: ChainedRecord): boolean {
+  const fields = record.chain.fields ?? []
+  return leavesOf(record).every(({ value }, index) => {
+    return fields[index]?.startsWith('c:') !== true || value === ERASED
+  })
+}
+
+/**
+ * The record without some of its fields: their values are replaced by `ERASED`. Null if it has none
+ * of them. `isErased` is asked for each field, by its name and that of the member of it.
+ */
+export function withoutFields(
+  record: ChainedRecord,
+  erasure: string,
+  isErased: (field: string, member: string | undefined, value: unknown) => boolean,
+): ChainedRecord | null {
+  const leaves = leavesOf(record)
+  const goes = leaves.map(({ path: [field, member], value }) => {
+    return value !== ERASED && isErased(field, member, value)
+  })
+  if (!goes.includes(true)) return null
+  const commitments = commitmentsOf(record)
+  const fields = leaves.map((_, index) => {
+    if (goes[index] === true) return `c:${commitments[index]}`
+    return record.chain.fields?.[index] ?? `s:${saltOf(record.chain, index)}`
+  })
+  const copy: Record<string, unknown> = { ...record }
+  for (const [index, { path }] of leaves.entries()) {
+    if (goes[index] !== true) continue
+    const [field, member] = path
+    copy[field] = member === undefined ? ERASED : { ...(copy[field] as Fields), [member]: ERASED }
+  }
+  const { salt: _, erased_by: before = [], ...link } = record.chain
+  const erased_by = [...new Set([...before, erasure])]
+  return { ...(copy as unknown as AuditDocument), chain: { ...link, fields, erased_by } }
+}
+
+function commitmentsOf(record: ChainedRecord): string[] {
+  const { chain } = record
+  return leavesOf(record).map(({ path, value }, index) => {
+    const kept = chain.fields?.[index]
+    if (kept?.startsWith('c:') === true) return kept.slice(2)
+    const text = `${JSON.stringify(path)}\n${canonical(value)}`
+    return createHmac('sha256', saltOf(chain, index)).update(text).digest('base64url')
+  })
+}
+
+function saltOf({ salt = '', fields }: ChainLink, index: number): string {
+  if (fields !== undefined) return fields[index]?.slice(2) ?? ''
+  return createHash('sha256').update(`${salt}/${index}`).digest('base64url').slice(0, 22)
+}
+
+/** In an order that does not depend on how the record came to be. */
+function leavesOf(record: ChainedRecord): Leaf[] {
+  const { chain: _, ...content } = record
+  return sortedEntries(content).flatMap(([field, value]): Leaf[] => {
+    if (field === '_id' || COUNTS.has(field)) return []
+    if (!NESTED.has(field) || !isPlain(value)) return [{ path: [field], value }]
+    const members = sortedEntries(value)
+    if (members.length === 0) return [{ path: [field], value }]
+    return members.map(([member, part]) => ({ path: [field, member], value: part }))
+  })
+}
+
+function sortedEntries(value: object): [string, unknown][] {
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** With the types of BSON, so that `1` is not `'1'`, and a date is not its text. */
+function canonical(value: unknown): string {
+  return BSON.EJSON.stringify(value, { relaxed: false })
+}
+
+function isPlain(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return !(value instanceof Date) && !('_bsontype' in value)
+}

@@ -1,0 +1,169 @@
+/** Checks the chain of audit records from its beginning, or from where retention has left it. */
+import type { Catalog } from '../connection.ts'
+import {
+  CHAIN_BEGIN,
+  type ChainEnd,
+  type ChainedRecord,
+  hashOf,
+  showsErasedAsSuch,
+} from './chain.ts'
+import { isSigned, type NotedRun, removedRuns } from './removed.ts'
+
+export interface ChainReport {
+  ok: boolean
+  records: number
+  /** Removed by retention, as noted. */
+  removed: number
+  /** Records with fields that were erased. */
+  erased: number
+  /** The newest record: keep it elsewhere to see later that nothing before it was changed. */
+  end: ChainEnd
+  /** The first ones, in words. */
+  problems: string[]
+  problemsLeftOut: number
+}
+
+export interface ChainExpectations {
+  /** With which notes of retention are signed; empty: they are not. */
+  key: string
+  /** An end that was seen before. */
+  expected?: ChainEnd
+}
+
+const PAGE = 500
+const PROBLEMS_MAX = 1_000
+
+/** Rejects with `CatalogUnavailableError`. Writers may go on meanwhile. */
+export async function verifyChain(
+  catalog: Catalog,
+  expectations: ChainExpectations,
+): Promise<ChainReport> {
+  // What is known to be written now must be found, whatever comes behind it.
+  const head = await catalog.run('read the end of the audit', () =>
+    catalog.auditchain.findOne({ _id: 'head' }),
+  )
+  const check = new ChainCheck(await removedRuns(catalog), expectations, head)
+  for (;;) {
+    const after = check.seq
+    const page = await catalog.run('read the audit', () =>
+      catalog.audit
+        .find({ 'chain.seq': { $gt: after } })
+        .sort({ 'chain.seq': 1 })
+        .limit(PAGE)
+        .toArray(),
+    )
+    for (const record of page) check.add(record as ChainedRecord)
+    if (page.length < PAGE) break
+  }
+  const outside = await catalog.run('count records of the audit', () =>
+    catalog.audit.countDocuments({ 'chain.seq': { $exists: false } }),
+  )
+  return check.report(outside)
+}
+
+class ChainCheck {
+  readonly #runs: readonly NotedRun[]
+  readonly #expectations: ChainExpectations
+  readonly #known: ChainEnd[]
+  readonly #problems: string[] = []
+  /** Erasures that records name, each with the first such record. */
+  readonly #named = new Map<string, number>()
+  readonly #erasures = new Set<string>()
+  #leftOut = 0
+  #records = 0
+  #erased = 0
+  #end: ChainEnd = CHAIN_BEGIN
+
+  constructor(runs: readonly NotedRun[], expectations: ChainExpectations, head: ChainEnd | null) {
+    this.#runs = runs
+    this.#expectations = expectations
+    this.#known = [head, expectations.expected].flatMap((end) => end ?? [])
+    for (const run of runs) {
+      if (isSigned(run, expectations.key)) continue
+      this.#problem(`records ${run.from} to ${run.to}: their removal is not signed by secrets.key`)
+    }
+  }
+
+  get seq(): number {
+    return this.#end.seq
+  }
+
+  add(record: ChainedRecord): void {
+    const { seq, prev, hash, erased_by: erasures = [] } = record.chain
+    this.#records += 1
+    this.#checkPlace(seq, prev)
+    if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content is not what was written`)
+    if (record.chain.fields !== undefined) {
+      this.#erased += 1
+      if (!showsErasedAsSuch(record) || erasures.length === 0) {
+        this.#problem(`record ${seq}: fields were removed, and not by an erasure`)
+      }
+    }
+    for (const erasure of erasures) {
+      if (!this.#named.has(erasure)) this.#named.set(erasure, seq)
+    }
+    if (record.type === 'erase' && record.operation_id !== undefined) {
+      this.#erasures.add(record.operation_id)
+    }
+    this.#checkKnown({ seq, hash })
+    this.#end = { seq, hash }
+  }
+
+  report(outside: number): ChainReport {
+    for (const known of this.#known) {
+      const { seq } = known
+      if (seq > this.#end.seq && this.#runOver(this.#end.seq + 1, seq) === undefined) {
+        this.#problem(`records ${this.#end.seq + 1} to ${seq} are missing`)
+      }
+    }
+    for (const [erasure, seq] of this.#named) {
+      if (this.#erasures.has(erasure)) continue
+      this.#problem(`record ${seq}: fields were removed by ${erasure}, which is not on record`)
+    }
+    if (outside > 0) this.#problem(`${outside} records stand outside the chain`)
+    return {
+      ok: this.#problems.length === 0,
+      records: this.#records,
+      removed: this.#runs.reduce((sum, { from, to }) => sum + to - from + 1, 0),
+      erased: this.#erased,
+      end: this.#end,
+      problems: this.#problems,
+      problemsLeftOut: this.#leftOut,
+    }
+  }
+
+  #checkPlace(seq: number, prev: string): void {
+    const end = this.#end
+    if (seq === end.seq + 1) {
+      if (prev === end.hash) return
+      // A run whose removal was cut off leaves records of which the one before may be gone.
+      if (this.#runs.some(({ from, to }) => from <= seq && seq <= to)) return
+      this.#problem(`record ${seq}: does not follow upon record ${end.seq}`)
+      return
+    }
+    const run = this.#runOver(end.seq + 1, seq - 1)
+    if (run === undefined) {
+      this.#problem(`records ${end.seq + 1} to ${seq - 1} are missing`)
+    } else if (run.to === seq - 1 && run.hash !== prev) {
+      this.#problem(`record ${seq}: does not follow upon what retention has removed`)
+    }
+  }
+
+  #checkKnown({ seq, hash }: ChainEnd): void {
+    const { expected } = this.#expectations
+    for (const known of this.#known) {
+      if (known.seq !== seq || known.hash === hash) continue
+      const where = known === expected ? 'given' : 'noted as the end of the chain'
+      this.#problem(`record ${seq}: is another one than ${where}`)
+    }
+  }
+
+  #runOver(from: number, to: number): NotedRun | undefined {
+    return this.#runs.find((run) => run.from <= from && to <= run.to)
+  }
+
+  #problem(text: string): void {
+    if (this.#problems.length < PROBLEMS_MAX) this.#problems.push(text)
+    else this.#leftOut += 1
+  }
+}

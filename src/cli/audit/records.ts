@@ -1,0 +1,46 @@
+/** `tollgate audit --records`: whether the audit records are those that were written. */
+import type { ChainEnd } from '../../catalog/audit/chain.ts'
+import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
+import { loadConfig } from '../../config/load.ts'
+import { print } from '../../runtime/terminal.ts'
+import { UsageError } from '../errors.ts'
+import { type OptionValues, optionalText } from '../parse.ts'
+import { withCatalog } from '../stores.ts'
+
+/** 0: the chain holds; 1: it does not. Throws `CommandError` or `UsageError`. */
+export async function auditRecords(
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0 | 1> {
+  const other = ['explain', 'mend', 'dry-run'].find((name) => options[name] === true)
+  if (other !== undefined) throw new UsageError(`--records goes without --${other}`)
+  const expected = endOf(optionalText(options, 'expect'))
+  const config = loadConfig(file === undefined ? {} : { file })
+  const { key } = config.secrets
+  const report = await withCatalog(config, (catalog) =>
+    verifyChain(catalog, { key, ...(expected && { expected }) }),
+  )
+  if (options['json'] === true) print(JSON.stringify(report))
+  else for (const line of recordsLines(report)) print(line)
+  return report.ok ? 0 : 1
+}
+
+function endOf(text: string | undefined): ChainEnd | undefined {
+  if (text === undefined) return undefined
+  const [, seq = '', hash = ''] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (hash === '') {
+    throw new UsageError('--expect must be SEQ:HASH, as this command has shown it before')
+  }
+  return { seq: Number(seq), hash }
+}
+
+function recordsLines(report: ChainReport): string[] {
+  const { records, removed, erased, end, problems, problemsLeftOut: left } = report
+  return [
+    `audit records ${records}, removed by retention ${removed}, with erased fields ${erased}`,
+    ...(end.seq === 0 ? [] : [`the chain ends with ${end.seq}:${end.hash}`]),
+    ...problems,
+    ...(left > 0 ? [`and ${left} more`] : []),
+    report.ok ? 'the chain of audit records holds' : 'the chain of audit records is broken',
+  ]
+}

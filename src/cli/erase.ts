@@ -1,0 +1,60 @@
+/** `tollgate erase`: removes personal data, on the stores directly. */
+import { ApiError } from '../admin/entities/errors.ts'
+import { createEntityApi } from '../admin/entity-api.ts'
+import { readJob } from '../admin/jobs/jobs.ts'
+import { runJob } from '../admin/jobs/runner.ts'
+import { eraseHandler } from '../admin/privacy/erase.ts'
+import { requestErasure } from '../admin/privacy/request.ts'
+import { type Subject, subjectText } from '../admin/privacy/subject.ts'
+import type { JobDocument } from '../catalog/job-document.ts'
+import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { countsText, jobJson } from './job-list.ts'
+import { operator } from './operator.ts'
+import { type OptionValues, optionalNumber } from './parse.ts'
+import { LEDGER_LOST, withStores } from './stores.ts'
+
+/** 0: done, or as far as it can be now. Throws `CommandError` with the reason for a refusal. */
+export async function erase(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const subject = subjectOf(options)
+  const config = loadConfig(file === undefined ? {} : { file })
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const clock = systemClock
+  const job = await withStores(config, async ({ catalog, ledger, lost }) => {
+    if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+    const api = createEntityApi({ catalog, ledger, clock, config, log })
+    const request = { subject, force: options['force'] === true, actor: operator() }
+    const begun = await requestErasure(api.stores, request).catch((error: unknown) => {
+      throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
+    })
+    const runner = { catalog, clock, log, handlers: { erase: eraseHandler(api) } }
+    await runJob(runner, begun, new AbortController().signal)
+    return (await readJob({ catalog }, begun._id)) ?? begun
+  })
+  if (options['json'] === true) print(JSON.stringify(jobJson(job)))
+  else print(outcomeText(subject, job))
+  return job.error === '' ? 0 : 1
+}
+
+function subjectOf(options: OptionValues): Subject {
+  const sid = optionalNumber(options, 'sid')
+  const aid = optionalNumber(options, 'aid')
+  if (sid !== undefined && aid === undefined) return { collection: 'subscribers', key: sid }
+  if (aid !== undefined && sid === undefined) return { collection: 'accounts', key: aid }
+  throw new UsageError('give either --sid for a subscriber, or --aid for an account')
+}
+
+function outcomeText(subject: Subject, job: JobDocument): string {
+  const who = subjectText(subject)
+  const counts = countsText(job)
+  if (job.state === 'done') return `erased ${who}: ${counts}`
+  if (job.error !== '') return `erasing ${who} is tried again by the control plane: ${job.error}`
+  if (job.state === 'running') return `${who} is being erased by another process: ${counts}`
+  return (
+    `erased ${who}: ${counts}; sessions that have ended can still be reported late, so the ` +
+    "control plane looks at their lines once more ('tollgate job list')"
+  )
+}

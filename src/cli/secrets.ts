@@ -1,0 +1,77 @@
+/** `tollgate secrets status` and `reseal`: by which keys stored secrets are sealed. */
+import type { Catalog } from '../catalog/connection.ts'
+import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/reseal.ts'
+import { createSealer, keyIdOf, type Sealer } from '../catalog/sealing.ts'
+import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/secret-keys.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError } from './errors.ts'
+import { operator } from './operator.ts'
+import { aligned } from './owners.ts'
+import type { OptionValues } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+const ABOUT: Readonly<Record<StoredSecret['state'], string>> = {
+  sealed: 'sealed',
+  'old key': 'sealed with an old key',
+  clear: 'in clear',
+  lost: 'cannot be opened',
+}
+
+/** 1 where a secret cannot be opened. */
+export async function showSecrets(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const { secrets, keys } = await onSecrets(file, async (catalog, sealer, config) => ({
+    secrets: await readStoredSecrets(catalog, sealer),
+    keys: shownKeys(config),
+  }))
+  const code = secrets.some(({ state }) => state === 'lost') ? 1 : 0
+  if (options['json'] === true) {
+    print(JSON.stringify({ keys, secrets }))
+    return code
+  }
+  const { seals, from, others } = keys
+  print(seals === null ? 'there is no key yet' : `key ${seals} seals (${from})`)
+  for (const id of others) print(`key ${id} opens only`)
+  if (secrets.length === 0) print('no secrets are stored that could be read again')
+  const rows = secrets.map(({ kind, name, state, key }) => [kind, name, ABOUT[state], key ?? '-'])
+  if (rows.length > 0) {
+    for (const line of aligned([['of', 'name', 'state', 'key'], ...rows])) print(line)
+  }
+  return code
+}
+
+export async function resealSecrets(file: string | undefined): Promise<0 | 1> {
+  const { sealed, lost } = await onSecrets(file, (catalog, sealer) =>
+    resealAll(catalog, sealer, { nowMs: systemClock.nowMs(), actor: operator() }),
+  )
+  print(`sealed ${sealed}`)
+  for (const { kind, name, key } of lost) {
+    print(`${kind} ${name} cannot be opened: it needs key ${key ?? '-'} (secrets.oldKeys)`)
+  }
+  return lost.length > 0 ? 1 : 0
+}
+
+function shownKeys(config: Config) {
+  const { seals, others } = keyRingOf(config).known()
+  return {
+    seals: seals === null ? null : keyIdOf(seals),
+    from: config.secrets.key === '' ? keyFileIn(config.data.dir) : 'secrets.key',
+    others: others.map(keyIdOf),
+  }
+}
+
+async function onSecrets<T>(
+  file: string | undefined,
+  act: (catalog: Catalog, sealer: Sealer, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const sealer = createSealer(keyRingOf(config))
+  try {
+    return await withCatalog(config, (catalog) => act(catalog, sealer, config))
+  } catch (error) {
+    if (error instanceof SecretKeyError) throw new CommandError(error.message, { cause: error })
+    throw error
+  }
+}

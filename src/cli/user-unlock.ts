@@ -1,0 +1,44 @@
+/** `tollgate user unlock`: a user may log in again after too many wrong tries. */
+import { unlockAccount } from '../admin/auth/attempts.ts'
+import { accountOf } from '../admin/auth/login.ts'
+import { heldAt } from '../admin/entities/rules/lookups.ts'
+import { loadConfig } from '../config/load.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
+import { CommandError } from './errors.ts'
+import { recordByOperator } from './operator.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { connectStores, outageInWords } from './stores.ts'
+
+const INTERNAL = 'internal'
+
+/** Users of a directory are known to that alone, so that of these any name is taken. */
+export async function unlockUser(
+  username: string,
+  options: OptionValues,
+  file: string | undefined,
+): Promise<0> {
+  const protocol = (optionalText(options, 'protocol') ?? INTERNAL).toLowerCase()
+  const config = loadConfig(file === undefined ? {} : { file })
+  const stores = await connectStores(config)
+  const { catalog, redis } = stores
+  try {
+    if (protocol === INTERNAL) {
+      const filter = { username, ...heldAt(systemClock.nowMs()) }
+      const found = await catalog.run('find a user', () => catalog.users.findOne(filter))
+      if (found === null) throw new CommandError(`there is no user ${username}`)
+    }
+    // Recorded first: nobody is unlocked without it.
+    const entry = { collection: 'users', type: 'unlock', key: username, new: { protocol } }
+    await recordByOperator(catalog, entry)
+    const keys = openExpiringKeys(redis, AUTH_KEYS)
+    await unlockAccount(keys, accountOf(protocol, username))
+  } catch (error) {
+    throw outageInWords(error)
+  } finally {
+    await stores.close()
+  }
+  print(`unlocked ${username}`)
+  return 0
+}

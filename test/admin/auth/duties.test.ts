@@ -1,0 +1,97 @@
+/** What a session may do before the password was changed, or a second factor was set up. */
+import { generateSync } from 'otplib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+
+const PASSWORD = 'a good password'
+const NEXT = 'a better password'
+const BOSS = 'boss@example.org'
+const NEW = 'new@example.org'
+
+let closed: ClosedAdmin
+beforeAll(async () => {
+  closed = await startClosedAdmin({ TOLLGATE_ADMIN_OPEN_PATHS: '' })
+  await closed.addUser(BOSS, PASSWORD, ['admin'])
+})
+afterAll(() => closed?.close())
+
+const get = async (path: string, cookie: string) => {
+  const answer = await fetch(closed.url + path, { headers: { cookie } })
+  return `${answer.status} ${await answer.text()}`
+}
+
+/** What each of the routes behind the gate says to a session. */
+async function refusals(cookie: string): Promise<Record<string, string>> {
+  const paths = [
+    ...['/billapi/plans/get', '/billapi/users/get', '/api/settings?category=security'],
+    ...Object.values(NODE_ENDPOINTS).map(({ path }) => path),
+  ]
+  const told: Record<string, string> = {}
+  for (const path of paths) told[path] = await get(path, cookie)
+  const create = { update: JSON.stringify({ key: 'X', description: 'X', rate: 0.1 }) }
+  told['create'] = JSON.stringify(await closed.post('/billapi/taxes/create', create, cookie))
+  const reset = await closed.post('/auth/totp/reset', { username: BOSS }, cookie)
+  told['reset'] = JSON.stringify(reset)
+  return told
+}
+
+const isToldTo = (told: Record<string, string>, text: string) =>
+  Object.fromEntries(Object.keys(told).map((path) => [path, expect.stringContaining(text)]))
+
+describe('a session whose password somebody else has set', () => {
+  it('changes it or logs out, and is refused all else by a named error', async () => {
+    const boss = await closed.cookieOf(BOSS, PASSWORD)
+    const user = { username: NEW, password: PASSWORD, roles: ['admin'] }
+    const made = await closed.post('/billapi/users/create', { update: JSON.stringify(user) }, boss)
+    expect(made).toMatchObject({ status: 1 })
+    const cookie = await closed.cookieOf(NEW, PASSWORD)
+    const told = await refusals(cookie)
+    expect(told).toEqual(isToldTo(told, 'the password must be changed first'))
+    expect(await closed.post('/auth/logout', {}, cookie)).toMatchObject({ status: 1 })
+    const again = await closed.cookieOf(NEW, PASSWORD)
+    const change = { password: PASSWORD, new_password: NEXT }
+    expect(await closed.post('/auth/password', change, again)).toMatchObject({ status: 1 })
+    const after = await closed.cookieOf(NEW, NEXT)
+    expect(await get('/billapi/plans/get', after)).toContain('"status":1')
+  })
+})
+
+describe('a session of a role that requires a second factor', () => {
+  it('sets one up, and is refused all else; an administrator takes it away again', async () => {
+    const reader = 'reader@example.org'
+    await closed.addUser(reader, PASSWORD, ['read'])
+    await closed.setting('security', { totp: { required_roles: ['read'] } })
+    const cookie = await closed.cookieOf(reader, PASSWORD)
+    const told = await refusals(cookie)
+    expect(told).toEqual(isToldTo(told, 'a second factor must be set up first'))
+    const begun = await closed.post('/auth/totp/begin', {}, cookie)
+    const { secret } = begun['details'] as { secret: string }
+    const totp = generateSync({ secret, epoch: closed.now() / 1000 })
+    expect(await closed.post('/auth/totp/confirm', { totp }, cookie)).toMatchObject({ status: 1 })
+    expect(await get('/billapi/plans/get', cookie)).toContain('"status":1')
+
+    const asReader = await closed.post('/auth/totp/reset', { username: reader }, cookie)
+    expect(asReader).toMatchObject({ status: 0 })
+    expect(JSON.stringify(asReader)).toContain('No permission')
+    const boss = await closed.cookieOf(BOSS, PASSWORD)
+    const reset = await closed.post('/auth/totp/reset', { username: reader }, boss)
+    expect(reset).toMatchObject({ status: 1 })
+    expect(await get('/billapi/plans/get', cookie)).toContain('No user is logged in')
+    const record = await closed.stores.catalog.audit.findOne({ type: 'totp_reset' })
+    expect(record).toMatchObject({ key: `login_${reader}`, user: { name: BOSS } })
+    const nobody = await closed.post('/auth/totp/reset', { username: reader }, boss)
+    expect(nobody).toMatchObject({ status: 0, desc: 'there is no second factor of that user' })
+  })
+})
+
+describe('the routes of the second factor', () => {
+  it('are all listed, and answer nobody', async () => {
+    const listed = AUTH_ENDPOINTS.filter(({ path }) => path.startsWith('/auth/totp'))
+    expect(listed).toHaveLength(6)
+    for (const { method, path } of listed) {
+      const told = method === 'GET' ? await get(path, '') : await closed.post(path, {})
+      expect(JSON.stringify(told)).toMatch(/[Nn]o(?:body| user) is logged in/)
+    }
+  })
+})

@@ -1,0 +1,50 @@
+/** A thousand logins that never end, on an admin as it is started by default. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openSocket } from '../../realtime/http/socket.ts'
+import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+
+const USER = 'ops@example.org'
+const PASSWORD = 'correct horse battery'
+const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n'
+const HEAD = 'Host: 127.0.0.1\r\n'
+const SLOW = `POST /auth/login HTTP/1.1\r\n${HEAD}${FORM}Content-Length: 99\r\n\r\nusername=`
+
+let admin: ClosedAdmin
+let cookie: string
+beforeAll(async () => {
+  admin = await startClosedAdmin()
+  await admin.addUser(USER, PASSWORD, ['read'])
+  cookie = await admin.cookieOf(USER, PASSWORD)
+})
+afterAll(() => admin.close())
+
+/** One request on a connection of its own; the status of its answer. */
+async function ask(text: string, localAddress = '127.0.0.1'): Promise<number | undefined> {
+  const socket = openSocket(admin.port, localAddress)
+  await socket.send(text)
+  const answer = await socket.answer()
+  socket.destroy()
+  return answer?.status
+}
+
+describe('a thousand slow logins from one address', () => {
+  it('leave health and metrics to everybody, and logins to others', async () => {
+    const slow = Array.from({ length: 1_000 }, () => openSocket(admin.port))
+    for (const socket of slow) await socket.send(SLOW)
+    const session = `Cookie: ${cookie}\r\n`
+    for (const from of ['127.0.0.1', '127.0.0.2']) {
+      for (const path of ['/health/live', '/health/ready', '/metrics']) {
+        const status = await ask(`GET ${path} HTTP/1.1\r\n${HEAD}${session}\r\n`, from)
+        expect([from, path, status]).toEqual([from, path, path === '/health/ready' ? status : 200])
+        expect([200, 503]).toContain(status)
+      }
+    }
+    const body = new URLSearchParams({ username: USER, password: PASSWORD }).toString()
+    const head = `POST /auth/login HTTP/1.1\r\n${HEAD}${FORM}`
+    const login = `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+    expect(await ask(login)).toBe(429)
+    expect(await ask(login, '127.0.0.2')).toBe(200)
+    for (const socket of slow) socket.destroy()
+    await expect.poll(() => ask(login)).toBe(200)
+  })
+})

@@ -1,0 +1,319 @@
+/** Erasing people: nothing of them is left in any collection or key, and the books stay. */
+import { BSON } from 'mongodb'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createEntityApi } from '../../../src/admin/entity-api.ts'
+import { readJob } from '../../../src/admin/jobs/jobs.ts'
+import { runJob } from '../../../src/admin/jobs/runner.ts'
+import { eraseHandler } from '../../../src/admin/privacy/erase.ts'
+import { requestErasure } from '../../../src/admin/privacy/request.ts'
+import { verifyChain } from '../../../src/catalog/audit/verify.ts'
+import { repairChains } from '../../../src/catalog/chains/change.ts'
+import { ObjectId } from '../../../src/catalog/collections.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import { openSession, silent, topUp } from '../../recorder/accounts.ts'
+import { make } from '../entities/api/creators.ts'
+import { type Fields, useWorld } from '../entities/api/world.ts'
+
+const world = useWorld()
+
+const ANN = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' } as const
+const SECRETS = [
+  'Annabel',
+  'Quimby',
+  'Wisteria',
+  'annabel@',
+  '4917000',
+  '26201000',
+  'ZZ9',
+  '4930555',
+]
+
+interface Person {
+  aid: number
+  sid: number
+}
+
+let last = 0
+
+/** An account with a subscriber, several revisions of both, who has left. */
+async function person({ hasLeft = true } = {}): Promise<Person> {
+  last += 1
+  const plan = String((await make(world, 'plans')).entity['name'])
+  const account = await make(world, 'accounts', {
+    ...{ ...ANN, email: `annabel@example${last}.org`, zip_code: 'ZZ9' },
+  })
+  const aid = Number(account.entity['aid'])
+  const subscriber = await make(world, 'subscribers', {
+    ...{ ...ANN, aid, plan, msisdn: `4917000${last}`, imsi: [`26201000${last}`] },
+  })
+  const sid = Number(subscriber.entity['sid'])
+  const by = (one: typeof account) => ({ query: { _id: one.entity._id.$id } })
+  await world.ok('subscribers', 'update', { ...by(subscriber), update: { lastname: 'Quimby-Ash' } })
+  const next = await world.ok('subscribers', 'closeandnew', {
+    ...by(subscriber),
+    update: { from: '2026-03-01', address: '9 Wisteria Court' },
+  })
+  if (hasLeft) {
+    await world.ok('subscribers', 'close', { query: by(next).query, update: { to: '2026-05-01' } })
+    await world.ok('accounts', 'close', { query: by(account).query, update: { to: '2026-05-01' } })
+  }
+  await books(aid, sid)
+  return { aid, sid }
+}
+
+/** What charging, billing and imports write of a person. */
+async function books(aid: number, sid: number): Promise<void> {
+  const { catalog } = world.stores()
+  const urt = new Date('2026-04-01')
+  await catalog.lines.insertMany([
+    {
+      ...{ stamp: `r-${sid}`, v: 1, type: 'realtime', aid, sid, usagev: 60, aprice_micros: 5 },
+      ...{ session_id: 'pgw;1;4917000', called_number: '4930555', payments: [], urt },
+    },
+    {
+      ...{ stamp: `b-${sid}`, v: 1, type: 'balance', aid, sid, bucket_id: 1, repaid_micros: 0 },
+      ...{ operation_id: 'top-1', additional: { note: 'for Annabel' }, usagev: -5, urt },
+    },
+  ] as never[])
+  const bill = { type: 'inv', aid, due: 5, amount: 5, urt, invoice_id: sid } as const
+  await catalog.bills.insertOne({ ...bill, payer_name: 'Quimby Annabel', firstname: 'Annabel' })
+  const attributes = { firstname: 'Annabel', fullname: 'Annabel Quimby', invoice_type: 'regular' }
+  await catalog.billrun.insertOne({ aid, billrun_key: '202604', attributes, totals: 5 })
+  const text = `msisdn must be unique: 4917000${last} belongs to sid ${sid}`
+  await catalog.imports.insertOne({
+    ...{ _id: `import-${sid}/0`, kind: 'failures', failures: [{ row: '2', text }] },
+  })
+}
+
+async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
+  const names = ['subscribers', 'lines', 'bills', 'billrun', 'imports', 'audit', 'jobs'] as const
+  const more = [
+    'auditchain',
+    'entitylocks',
+    'confighistory',
+    'config',
+    'balances',
+    'cards',
+  ] as const
+  const found = await Promise.all(
+    [...names, ...more].map(async (name) => {
+      const documents = await (catalog[name] as never as Catalog['jobs']).find().toArray()
+      return [name, BSON.EJSON.stringify(documents)] as const
+    }),
+  )
+  return Object.fromEntries(found)
+}
+
+async function keysOfRedis(): Promise<string> {
+  const { client } = world.stores().ledger.redis
+  const texts: string[] = []
+  for (const key of await client.keys('*')) {
+    texts.push(key)
+    const type = await client.type(key)
+    if (type === 'hash') texts.push(JSON.stringify(await client.hgetall(key)))
+    if (type === 'string') texts.push(String(await client.get(key)))
+    if (type === 'stream') texts.push(JSON.stringify(await client.xrange(key, '-', '+')))
+  }
+  return texts.join('\n')
+}
+
+/** Where anything of a person still stands. */
+async function traces(): Promise<string[]> {
+  const places = { ...(await documentsOf(world.stores().catalog)), redis: await keysOfRedis() }
+  return Object.entries(places).flatMap(([place, text]) =>
+    SECRETS.filter((secret) => text.includes(secret)).map((secret) => `${place}: ${secret}`),
+  )
+}
+
+const erase = (collection: string, query: Fields, update: Fields = {}) =>
+  world.ok(collection, 'erase', { query, update })
+
+async function jobOf(subject: string): Promise<Fields | undefined> {
+  const found = await world.stores().catalog.jobs.find({ subject }).sort({ _id: -1 }).toArray()
+  return found[0] as Fields | undefined
+}
+
+const isDone = (subject: string) =>
+  expect.poll(async () => (await jobOf(subject))?.['state'], { timeout: 60_000 }).toBe('done')
+
+beforeEach(async () => {
+  const { catalog } = world.stores()
+  for (const name of ['lines', 'bills', 'billrun', 'imports', 'jobs'] as const) {
+    await (catalog[name] as never as Catalog['jobs']).deleteMany({})
+  }
+  await catalog.subscribers.deleteMany({})
+})
+
+it('of an account takes away all of it and of its subscribers; the books stay', async () => {
+  const { aid, sid } = await person()
+  expect((await traces()).length).toBeGreaterThan(10)
+  const answer = await erase('accounts', { aid })
+  expect(answer.entity).toMatchObject({ kind: 'erase', subject: `accounts/${aid}` })
+  await isDone(`accounts/${aid}`)
+  expect(await traces()).toEqual([])
+  const { catalog } = world.stores()
+  const revisions = await catalog.subscribers.find({ sid }).toArray()
+  expect(revisions).toHaveLength(2)
+  for (const one of revisions) {
+    expect(one).toMatchObject({ aid, sid, erased_at: expect.any(Date) })
+  }
+  const line = await catalog.lines.findOne({ stamp: `r-${sid}` })
+  expect(line).toMatchObject({ aid, sid, usagev: 60, aprice_micros: 5, called_number: '(erased)' })
+  const top = await catalog.lines.findOne({ stamp: `b-${sid}` })
+  expect(top).toMatchObject({ operation_id: 'top-1', usagev: -5, bucket_id: 1 })
+  expect(await catalog.bills.findOne({ aid })).toMatchObject({ amount: 5, invoice_id: sid })
+  expect(await catalog.billrun.findOne({ aid })).toMatchObject({
+    totals: 5,
+    attributes: { invoice_type: 'regular' },
+  })
+  const report = await verifyChain(catalog, { key: '' })
+  expect(report).toMatchObject({ ok: true, problems: [] })
+  expect(report.erased).toBeGreaterThan(3)
+  const records = await catalog.audit.find({ key: String(aid), collection: 'accounts' }).toArray()
+  expect(records.map(({ type }) => type)).toEqual(expect.arrayContaining(['erase', 'erased']))
+})
+
+it('of a subscriber leaves the account; a second time it finds nothing', async () => {
+  const { aid, sid } = await person()
+  await erase('subscribers', { sid })
+  await isDone(`subscribers/${sid}`)
+  const { catalog } = world.stores()
+  const [account] = await catalog.subscribers.find({ type: 'account', aid }).toArray()
+  expect(account).toMatchObject({ lastname: 'Quimby' })
+  const counts = (await jobOf(`subscribers/${sid}`))?.['counts']
+  expect(counts).toMatchObject({ revisions: 2, lines: 2 })
+  await erase('subscribers', { sid })
+  await expect
+    .poll(async () => (await catalog.jobs.find({ state: 'done' }).toArray()).length, {
+      timeout: 60_000,
+    })
+    .toBe(2)
+  expect((await jobOf(`subscribers/${sid}`))?.['counts']).toEqual({})
+  expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
+  await erase('accounts', { aid })
+  await isDone(`accounts/${aid}`)
+  expect(await traces()).toEqual([])
+})
+
+describe('is refused, unless it is forced', () => {
+  it('of who is in force', async () => {
+    const { aid, sid } = await person({ hasLeft: false })
+    const answer = await world.refused('subscribers', 'erase', { query: { sid } })
+    expect(answer.message).toContain(`subscriber ${sid} is in force until`)
+    const ofAccount = await world.refused('accounts', 'erase', { query: { aid } })
+    expect(ofAccount.message).toContain(`account ${aid} is in force until`)
+    await erase('accounts', { aid }, { force: true })
+    await isDone(`accounts/${aid}`)
+    expect(await traces()).toEqual([])
+  })
+
+  it('of who has an open session, which ends; and its line is looked at again', async () => {
+    const { aid, sid } = await person()
+    const { ledger, catalog } = world.stores()
+    await topUp(ledger, aid, sid, 1000, `top-${sid}`)
+    const sessionId = `4917000-${sid}`
+    await openSession(ledger, { aid, sid, origin: 'http', sessionId }, 100, world.now() + 60_000)
+    const answer = await world.refused('subscribers', 'erase', { query: { sid } })
+    expect(answer.message).toContain('has open sessions (http): end them first, or give force')
+    await erase('subscribers', { sid }, { force: true })
+    await expect
+      .poll(async () => (await jobOf(`subscribers/${sid}`))?.['state'], { timeout: 60_000 })
+      .toBe('waiting')
+    // What is reported late writes the line again; in the end the ledger forgets the session.
+    await catalog.lines.updateOne({ stamp: `r-${sid}` }, { $set: { called_number: '4930555' } })
+    const key = sessionKeyOf('http', sessionId)
+    // Nobody records here: as if all entries were recorded.
+    for (let index = 0; index < ledger.keys.partitions; index += 1) {
+      await ledger.redis.client.del(ledger.keys.stream(index))
+    }
+    await ledger.redis.client.hdel(ledger.keys.owner(aid, sid), key)
+    world.setNow('2026-06-15T12:05:00Z')
+    await isDone(`subscribers/${sid}`)
+    expect(await catalog.lines.findOne({ stamp: `r-${sid}` })).toMatchObject({
+      called_number: '(erased)',
+    })
+    await erase('accounts', { aid })
+    await isDone(`accounts/${aid}`)
+    expect(await traces()).toEqual([])
+  })
+
+  it('of nobody', async () => {
+    const answer = await world.refused('subscribers', 'erase', { query: { sid: 424_242 } })
+    expect(JSON.stringify(answer)).toContain('there is no subscriber 424242')
+    await world.refused('subscribers', 'erase', { query: {} })
+  })
+})
+
+it('goes on where a process has died, before whatever it did next', async () => {
+  const { aid, sid } = await person()
+  const { catalog, ledger } = world.stores()
+  const config = loadConfig({ env: {} })
+  const subject = { collection: 'accounts', key: aid } as const
+  let nowMs = world.now() + 3_600_000
+  const clock = { nowMs: () => nowMs }
+  const runnerOn = (stores: Catalog) => {
+    const api = createEntityApi({ catalog: stores, ledger, clock, config, log: silent })
+    return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
+  }
+  const { api } = runnerOn(catalog)
+  const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
+  const { _id } = await requestErasure(api.stores, { subject, force: false, actor })
+  let deaths = 0
+  for (let operations = 1; operations < 400; operations += 6) {
+    let done = 0
+    const run: Catalog['run'] = (what, operation) => {
+      done += 1
+      if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
+      return catalog.run(what, operation)
+    }
+    const job = await readJob({ catalog }, _id)
+    if (job === null || job.state === 'done') break
+    await runJob(runnerOn({ ...catalog, run }), job, new AbortController().signal)
+    deaths += 1
+    // Later than its lease, and the locks that it has left.
+    nowMs += 120_000
+    await repairChains(runnerOn(catalog).api.stores)
+    expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
+  }
+  expect(deaths).toBeGreaterThan(3)
+  expect(await readJob({ catalog }, _id)).toMatchObject({ state: 'done' })
+  expect(await traces()).toEqual([])
+  const begun = { operation_id: _id.toHexString() }
+  expect(await catalog.audit.countDocuments({ ...begun, type: 'erase' })).toBe(1)
+  expect(await catalog.audit.countDocuments({ ...begun, type: 'erased' })).toBe(1)
+  expect(
+    await catalog.subscribers.countDocuments({ sid, erased_at: { $exists: true } } as object),
+  ).toBe(2)
+})
+
+it('takes configured fields that are marked personal, and leaves those that are not', async () => {
+  await world.configure('subscribers', {
+    subscriber: {
+      fields: [
+        { field_name: 'nick', type: 'text', personal: true },
+        { field_name: 'params.shoe', type: 'integer', personal: true },
+        { field_name: 'colour', type: 'text' },
+        { field_name: 'lastname', type: 'text', personal: false },
+      ],
+    },
+  })
+  const plan = String((await make(world, 'plans')).entity['name'])
+  const account = await make(world, 'accounts')
+  const aid = Number(account.entity['aid'])
+  const made = await make(world, 'subscribers', {
+    ...{ ...ANN, aid, plan, nick: 'Bel', colour: 'red', params: { shoe: 42 } },
+  })
+  const sid = Number(made.entity['sid'])
+  await erase('subscribers', { sid }, { force: true })
+  await isDone(`subscribers/${sid}`)
+  const { catalog } = world.stores()
+  const _id = new ObjectId(made.entity._id.$id)
+  const stored = (await catalog.subscribers.findOne({ _id })) as Fields
+  expect(stored).toMatchObject({ colour: 'red', lastname: 'Quimby' })
+  expect(stored).not.toHaveProperty('nick')
+  expect(stored).not.toHaveProperty('firstname')
+  expect(JSON.stringify(stored)).not.toContain('42')
+})

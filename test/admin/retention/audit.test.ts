@@ -1,0 +1,95 @@
+/** Old records of the audit go, at the clock's time, and the chain of the others holds. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type JobRunner, startJobRunner } from '../../../src/admin/jobs/runner.ts'
+import { beginRetention, retentionHandler } from '../../../src/admin/retention/retention.ts'
+import { appendRecords } from '../../../src/catalog/audit/append.ts'
+import { auditDocument } from '../../../src/catalog/audit/audit.ts'
+import { verifyChain } from '../../../src/catalog/audit/verify.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.UTC(2026, 5, 1)
+const ACTOR = { by: 'node', id: '', name: '', address: '' } as const
+
+let open: TestStores
+let nowMs = NOW_MS
+let next = 0
+beforeAll(async () => {
+  open = await startTestStores()
+})
+afterAll(() => open.close())
+
+/** So many records that are as many days old as their number. */
+async function fill(count: number): Promise<void> {
+  next += 1
+  const documents = Array.from({ length: count }, (_, age) => {
+    const entry = { collection: 'plans', type: 'update', key: String(age) }
+    return auditDocument(ACTOR, nowMs - age * DAY_MS, entry, `${next}/${age}`)
+  })
+  await appendRecords({ ...open.catalog }, documents)
+}
+
+const left = () => open.catalog.audit.countDocuments()
+const clock = { nowMs: () => nowMs }
+const removedOf = new Map<string, number>()
+
+function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
+  const env = { TOLLGATE_AUDIT_KEEP_DAYS: String(keepDays), TOLLGATE_RETENTION_JOBS_DAYS: '1' }
+  const config = loadConfig({ env })
+  const metrics = {
+    retentionRemoved: (name: string, count: number) =>
+      removedOf.set(name, (removedOf.get(name) ?? 0) + count),
+    retentionEnded: () => undefined,
+  }
+  const parts = { catalog, ledger: open.ledger, clock, config, metrics }
+  return startJobRunner({
+    ...{ catalog, clock, log: silent, everyMs: 5 },
+    handlers: { retention: retentionHandler(parts) },
+  })
+}
+
+it('in several batches, by one of several processes, again and again', async () => {
+  await fill(1300)
+  const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
+  await beginRetention({ catalog: open.catalog, clock, config })
+  const runners = [1, 2, 3].map(() => runnerOn({ ...open.catalog }, 10))
+  await expect.poll(left, { timeout: 30_000 }).toBe(11)
+  expect(removedOf.get('audit')).toBe(1289)
+  expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1289 })
+  const ages = (await open.catalog.audit.find().toArray()).map(({ key }) => Number(key))
+  expect(Math.max(...ages)).toBe(10)
+  nowMs += 5 * DAY_MS
+  await expect.poll(left, { timeout: 30_000 }).toBe(6)
+  await Promise.all(runners.map((runner) => runner.stop()))
+  expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1294 })
+})
+
+it('and not with 0; what was begun ends then', async () => {
+  nowMs += 10_000 * DAY_MS
+  const runner = runnerOn({ ...open.catalog }, 0)
+  await expect.poll(() => open.catalog.jobs.countDocuments({ state: 'done' })).toBe(1)
+  await runner.stop()
+  expect(await left()).toBe(6)
+})
+
+it('later where MongoDB is away', async () => {
+  const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
+  await beginRetention({ catalog: open.catalog, clock, config })
+  let isAway = true
+  let tried = 0
+  const run: Catalog['run'] = (what, operation) => {
+    tried += 1
+    if (isAway) return Promise.reject(new CatalogUnavailableError('away'))
+    return open.catalog.run(what, operation)
+  }
+  const runner = runnerOn({ ...open.catalog, run }, 10)
+  await expect.poll(() => tried).toBeGreaterThan(2)
+  expect(await left()).toBe(6)
+  isAway = false
+  await expect.poll(left, { timeout: 30_000 }).toBe(0)
+  await runner.stop()
+  expect((await verifyChain(open.catalog, { key: '' })).problems).toEqual([])
+})

@@ -1,0 +1,131 @@
+/** Old lines go; what they came to is carried, so that the books stay even, whatever dies. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { removeLines } from '../../../src/admin/retention/lines.ts'
+import type { Removal } from '../../../src/admin/retention/retention.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { auditStores } from '../../../src/cli/audit.ts'
+import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import { watchRecording } from '../../../src/ledger/recording.ts'
+import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
+import {
+  lineOf,
+  NOW_MS,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+  use,
+} from '../../recorder/accounts.ts'
+
+const DAY_MS = 86_400_000
+
+let stores: TestStores
+let drain: Drain
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  drain = startDrain({
+    ledger: await stores.connect(),
+    catalog: stores.catalog,
+    log: silent,
+    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
+    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+  })
+  for (const aid of [1, 2, 3]) {
+    await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
+    for (const round of [1, 2]) {
+      await use(stores.ledger, lineOf(aid, aid * 10, `s-${aid}-${round}`), 100)
+    }
+  }
+  await watchRecording(stores.ledger).reached(1)
+  for (const aid of [1, 2, 3]) await forget(aid, aid * 10, `s-${aid}-1`)
+  // As if they had ended: only the second one of each is still known.
+  await stores.catalog.lines.updateMany({ type: 'realtime' }, { $set: { state: 'closed' } })
+})
+afterAll(async () => {
+  await drain.stop(100)
+  await stores.close()
+})
+
+async function forget(aid: number, sid: number, sessionId: string): Promise<void> {
+  const { redis, keys } = stores.ledger
+  await redis.client.hdel(keys.owner(aid, sid), sessionKeyOf('http', sessionId))
+}
+
+const audit = () => {
+  const { ledger, catalog } = stores
+  return auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+}
+
+async function books() {
+  const since = { operationsMs: Number.POSITIVE_INFINITY, countersMs: 0 }
+  const found: unknown[] = []
+  for await (const account of recordedAccounts(stores.catalog, () => true, since)) {
+    found.push(account.restore())
+  }
+  return found
+}
+
+const count = () => stores.catalog.lines.countDocuments()
+
+function remove(catalog: Catalog, days: number, aheadDays = 400): Promise<void> {
+  const nowMs = NOW_MS + aheadDays * DAY_MS
+  const removal: Removal = {
+    ...{ catalog, ledger: stores.ledger, clock: { nowMs: () => nowMs } },
+    config: loadConfig({ env: {} }),
+    metrics: { retentionRemoved: () => undefined, retentionEnded: () => undefined },
+    ...{ beforeMs: nowMs - days * DAY_MS, signal: new AbortController().signal },
+    onBatch: async () => undefined,
+  }
+  return removeLines(removal)
+}
+
+it('not while they are younger, or the ledger could still ask for them', async () => {
+  expect(await count()).toBe(9)
+  await remove(stores.catalog, 500)
+  await remove(stores.catalog, 1, 1)
+  expect(await count()).toBe(9)
+})
+
+it('and the audit finds every unit at any moment, however often a process dies', async () => {
+  const before = await books()
+  expect(await audit()).toMatchObject({ ok: true, lines: 9 })
+  let deaths = 0
+  for (let operations = 1; operations < 60; operations += 1) {
+    let done = 0
+    const run: Catalog['run'] = (what, operation) => {
+      done += 1
+      if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
+      return stores.catalog.run(what, operation)
+    }
+    const died = await remove({ ...stores.catalog, run }, 365).then(
+      () => false,
+      () => true,
+    )
+    const report = await audit()
+    expect(report.differences).toEqual([])
+    expect(await books()).toEqual(before)
+    if (!died) break
+    deaths += 1
+  }
+  expect(deaths).toBeGreaterThan(4)
+  // What is left is of sessions that the ledger knows.
+  expect(await count()).toBe(3)
+  expect((await stores.catalog.carried.find().toArray()).map(({ lines }) => lines)).toEqual([
+    2, 2, 2,
+  ])
+})
+
+it('and later ones are added to what is carried', async () => {
+  for (const aid of [1, 2, 3]) await forget(aid, aid * 10, `s-${aid}-2`)
+  await remove(stores.catalog, 365)
+  expect(await count()).toBe(0)
+  expect(await audit()).toMatchObject({ ok: true, lines: 0 })
+  expect((await stores.catalog.carried.find().toArray()).map(({ lines }) => lines)).toEqual([
+    3, 3, 3,
+  ])
+})
