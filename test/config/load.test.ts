@@ -1,33 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { childEnvironment } from '../../src/config/child-environment.ts'
-import { ConfigError, redactUrl } from '../../src/config/error.ts'
+import { redactUrl } from '../../src/config/error.ts'
 import { DEFAULT_FILE, loadConfig } from '../../src/config/load.ts'
 import { ConfigSchema, leavesOf } from '../../src/config/schema.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-let files = 0
-function fileWith(text: string): string {
-  files += 1
-  const file = join(folder, `${files}.yaml`)
-  writeFileSync(file, text)
-  return file
-}
-
-function problemsOf(options: Parameters<typeof loadConfig>[0]): ConfigError {
-  try {
-    loadConfig({ env: {}, ...options })
-  } catch (error) {
-    if (error instanceof ConfigError) return error
-    throw error
-  }
-  throw new Error('the configuration was accepted')
-}
+import { fileWith, folder, problemsOf } from './files.ts'
 
 describe('default document', () => {
   const text = readFileSync(DEFAULT_FILE, 'utf8')
@@ -234,47 +213,6 @@ describe('what is wrong', () => {
     expect(loadConfig({ file, env: {} }).realtime.listeners).toBe(2)
     const alone = { ...env, TOLLGATE_REALTIME_LISTENERS: '1' }
     expect(loadConfig({ file, env: alone }).realtime.httpServer).toBe('javascript')
-  })
-
-  it('the native server is refused for TLS that it cannot serve', () => {
-    const files = "certFile: c, keyFile: k, clientCaFile: ''"
-    const https = (more: string, realtime = '') =>
-      fileWith(`realtime: { tls: { enabled: true, ${files.replace("''", more)} }${realtime} }`)
-    const why = 'uWebSockets.js cannot serve realtime.tls as it is set: it does not tell whose'
-    const native = problemsOf({ file: https('ca', ', httpServer: native') }).problems
-    expect(native.map(({ key }) => key)).toEqual(['realtime.httpServer'])
-    expect(native[0]?.reason).toContain(why)
-    const several = problemsOf({ file: https('ca', ', listeners: 2') }).problems
-    expect(several.map(({ key }) => key)).toEqual(['realtime.listeners'])
-    expect(several[0]?.reason).toContain(why)
-    for (const more of ["'', minVersion: TLSv1.3", "'', ciphers: [ECDHE-RSA-AES128-SHA]"]) {
-      const { problems } = problemsOf({ file: https(more, ', httpServer: native') })
-      expect(problems.map(({ key }) => key)).toEqual(['realtime.httpServer'])
-    }
-    for (const more of ['', "'', ciphers: [ECDHE-RSA-AES128-GCM-SHA256]"]) {
-      const file = https(more === '' ? "''" : more, ', httpServer: native, listeners: 2')
-      expect(loadConfig({ file, env: {} }).realtime.tls.enabled).toBe(true)
-    }
-    expect(loadConfig({ file: https('ca'), env: {} }).realtime.tls.clientCaFile).toBe('ca')
-  })
-
-  it.each([
-    ['realtime', '[HIGH]'],
-    ['diameter', '[ECDHE-RSA-AES128-GCM-SHA265]'],
-    ['admin', "['!aNULL']"],
-    ['admin', '[PSK-AES128-GCM-SHA256]'],
-    ['admin', '[ecdhe-rsa-aes128-gcm-sha256]'],
-  ])('%s.tls.ciphers %s is refused by name', (section, list) => {
-    const { problems } = problemsOf({ file: fileWith(`${section}: { tls: { ciphers: ${list} } }`) })
-    expect(problems).toMatchObject([{ key: `${section}.tls.ciphers` }])
-    expect(problems[0]?.reason).toContain('cipher suites by their OpenSSL names')
-  })
-
-  it.each(['TLSv1', 'TLSv1.1', 'SSLv3', 'x'])('no version of TLS is %s', (version) => {
-    const file = fileWith(`admin: { tls: { minVersion: ${version} } }`)
-    expect(problemsOf({ file }).problems).toMatchObject([
-      { key: 'admin.tls.minVersion', reason: expect.stringContaining('one of TLSv1.2, TLSv1.3') },
-    ])
   })
 
   it.each([

@@ -1,7 +1,7 @@
 /**
  * Lines go when they are older than `retention.linesDays`, and what they come to is carried: the
- * sums of an owner are one document, which takes a batch in and names its lines as pending in one write.
- * Who adds up lines adds these sums and leaves pending lines out, so that a crash between the two
+ * sums of an owner are one document, which takes a batch in and names its lines as pending in one
+ * write. Who adds up lines adds these sums and leaves pending lines out, so that a crash between the two
  * changes nothing.
  */
 import type { LineDocument } from '../../catalog/documents.ts'
