@@ -29,7 +29,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
   const stores = entityStoresOf(options)
   return {
     stores,
-    fields: createCurrentFields(catalog, clock, config.catalog.pollMs),
+    fields: createCurrentFields(catalog, clock, config),
     own: {
       balances: balanceActions(stores),
       lines: lineActions(stores),

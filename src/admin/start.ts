@@ -55,7 +55,8 @@ const OPEN = 'the control plane is open to the network, and nobody has to authen
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock } = options
   const { isRedisFit = () => true, canRedisWrite = () => true } = options
-  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin' })
+  const { readTimeoutMs } = config.entities
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)

@@ -15,7 +15,12 @@ import {
 import { redactUrl } from '../config/error.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { type Collections, collectionsOf, ensureIndexes } from './collections.ts'
-import { CatalogUnavailableError, CatalogUrlError } from './errors.ts'
+import {
+  CatalogUnavailableError,
+  CatalogUrlError,
+  ReadCancelledError,
+  SlowReadError,
+} from './errors.ts'
 
 export interface CatalogOptions {
   /** mongodb:// or mongodb+srv://; may carry a password. */
@@ -27,6 +32,23 @@ export interface CatalogOptions {
   appName: string
   /** Of a thread that does one thing at a time: 1. */
   connectionsMax?: number
+  /** How long one `read` may take; `timeoutMs` if not given. */
+  readTimeoutMs?: number
+}
+
+/** What ends a read: given to every operation of it. */
+export interface ReadLimits {
+  /** The server stops after this time. */
+  maxTimeMS: number
+  /** Aborted when nobody waits any more: the driver then has the server stop. */
+  signal: AbortSignal
+}
+
+export interface ReadOptions {
+  /** Ends the read, also in the server. */
+  signal?: AbortSignal | undefined
+  /** What is left of the time of a read in several parts; at most `readTimeoutMs`. */
+  leftMs?: number
 }
 
 /** The typed collections of one database, and what keeps their outages in one shape. */
@@ -37,6 +59,16 @@ export interface Catalog extends Collections {
    * pass through.
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
+  /**
+   * Likewise, of reads that may have to look at much, with the time of `readTimeoutMs`. `operation`
+   * gives the limits to each of its operations, so that the server ends its work, too, when the
+   * time is over (`SlowReadError`), or when nobody waits any more (`ReadCancelledError`).
+   */
+  read<T>(
+    what: string,
+    operation: (limits: ReadLimits) => Promise<T>,
+    options?: ReadOptions,
+  ): Promise<T>
   /**
    * Likewise, of several writes that become true together where the server has transactions; else
    * the operation gets no session, and does them one after the other. It may be called again.
@@ -65,11 +97,12 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const client = createClient(options)
   const db = client.db(options.database)
   const link = createLink(client)
-  const run = createRun(link, options.timeoutMs)
+  const { run, read } = createRuns(link, options)
   const collections = collectionsOf(db)
   return {
     ...collections,
     run,
+    read,
     transaction: (what, operation) =>
       run(what, async () => {
         if (!(await hasTransactions(db))) return operation(undefined)
@@ -83,12 +116,14 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
 
 function createClient(options: CatalogOptions): MongoClient {
   const { url, timeoutMs, appName, connectionsMax = CONNECTIONS_MAX } = options
+  const { readTimeoutMs = timeoutMs } = options
   try {
     return new MongoClient(url, {
       appName,
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
-      socketTimeoutMS: timeoutMs,
+      // The server ends a read in time by itself: only one that hangs is cut off.
+      socketTimeoutMS: Math.max(timeoutMs, readTimeoutMs + READ_GRACE_MS),
       waitQueueTimeoutMS: timeoutMs,
       maxPoolSize: connectionsMax,
       ignoreUndefined: true,
@@ -102,6 +137,9 @@ function createClient(options: CatalogOptions): MongoClient {
     throw new CatalogUrlError(`MongoDB URL ${redactUrl(url)} cannot be used${reason}`)
   }
 }
+
+/** How much longer a read is waited for than the server may work on it. */
+const READ_GRACE_MS = 1000
 
 /** Only members of a replica set, and what routes to them, know transactions. */
 async function hasTransactions(db: Db): Promise<boolean> {
@@ -153,14 +191,17 @@ function createLink(client: MongoClient): Link {
 /** After so many times the limit of an operation without any answer the link is made anew. */
 const SILENT_TIMEOUTS = 3
 
-function createRun(link: Link, timeoutMs: number): Catalog['run'] {
+function createRuns(
+  link: Link,
+  { timeoutMs, readTimeoutMs = timeoutMs }: CatalogOptions,
+): Pick<Catalog, 'run' | 'read'> {
   let answeredMs = monotonicMs()
   const late = () => {
     if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
     answeredMs = monotonicMs()
     link.renew()
   }
-  return async (what, operation) => {
+  const within = async <T>(what: string, limitMs: number, operation: () => Promise<T>) => {
     let timer: NodeJS.Timeout | undefined
     let isLate = false
     const deadline = new Promise<never>((_resolve, reject) => {
@@ -168,8 +209,8 @@ function createRun(link: Link, timeoutMs: number): Catalog['run'] {
       timer = setTimeout(() => {
         isLate = true
         late()
-        reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${timeoutMs} ms`))
-      }, timeoutMs)
+        reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${limitMs} ms`))
+      }, limitMs)
     })
     const attempt = async () => {
       await link.ready()
@@ -181,15 +222,46 @@ function createRun(link: Link, timeoutMs: number): Catalog['run'] {
     }
     try {
       return await Promise.race([attempt(), deadline])
-    } catch (error) {
-      if (!isOutage(error)) throw error
-      throw new CatalogUnavailableError(`MongoDB: ${what}: ${(error as Error).message}`, {
-        cause: error,
-      })
     } finally {
       clearTimeout(timer)
     }
   }
+  return {
+    async run(what, operation) {
+      try {
+        return await within(what, timeoutMs, operation)
+      } catch (error) {
+        throw outageOf(error, what) ?? error
+      }
+    },
+    async read(what, operation, { signal: caller, leftMs = readTimeoutMs } = {}) {
+      const maxTimeMS = Math.max(1, Math.min(Math.ceil(leftMs), readTimeoutMs))
+      const ended = new AbortController()
+      const signal = caller ? AbortSignal.any([caller, ended.signal]) : ended.signal
+      try {
+        return await within(what, maxTimeMS + READ_GRACE_MS, () => operation({ maxTimeMS, signal }))
+      } catch (error) {
+        if (caller?.aborted) throw new ReadCancelledError(`MongoDB: ${what}: cancelled`)
+        if (isTimeOver(error)) throw new SlowReadError(what, readTimeoutMs)
+        throw outageOf(error, what) ?? error
+      } finally {
+        // What a deadline has left behind ends, too.
+        ended.abort()
+      }
+    },
+  }
+}
+
+function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
+  if (!isOutage(error)) return null
+  const text = `MongoDB: ${what}: ${(error as Error).message}`
+  return new CatalogUnavailableError(text, { cause: error })
+}
+
+const MAX_TIME_EXPIRED = 50
+
+function isTimeOver(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
 }
 
 /**

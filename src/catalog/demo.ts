@@ -65,6 +65,8 @@ const rate = (key: string, usaget: string, price: object): DemoEntity => ({
     tariff_category: 'retail',
     add_to_retail: true,
     pricing_method: 'tiered',
+    // Nobody has to name a tax before trying it.
+    tax: [{ type: 'vat', taxation: 'no' }],
     rates: { [usaget]: { BASE: price } },
   },
 })

@@ -3,6 +3,22 @@ export class CatalogUnavailableError extends Error {
   override name = 'CatalogUnavailableError'
 }
 
+/** A read took longer in MongoDB than it may, and was stopped there: asking for less would help. */
+export class SlowReadError extends Error {
+  override name = 'SlowReadError'
+  readonly limitMs: number
+
+  constructor(what: string, limitMs: number) {
+    super(`MongoDB: ${what}: stopped after ${limitMs} ms`)
+    this.limitMs = limitMs
+  }
+}
+
+/** Nobody waits for a read any more, and it was stopped. */
+export class ReadCancelledError extends Error {
+  override name = 'ReadCancelledError'
+}
+
 /**
  * The URL of MongoDB cannot be used. Carries no cause: the driver's own error quotes the password.
  */

@@ -9,13 +9,14 @@ import { compileTaxMapping, type TaxPriorities } from '../rating/tax-mapping.ts'
 
 /** Of the node's own configuration: `rating`. */
 export interface InstalledTaxation {
+  /** Empty: none. */
   readonly defaultTax: string
   readonly taxMapping: unknown
 }
 
 export interface Taxation {
-  /** Key. */
-  readonly defaultTax: string
+  /** Key; null: none is named. */
+  readonly defaultTax: string | null
   readonly taxPriorities: TaxPriorities
 }
 
@@ -23,7 +24,7 @@ export interface Taxation {
 export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxation {
   const { mapping } = objectAt(stored, 'taxation', ['default', 'mapping'])
   return {
-    defaultTax: storedDefaultTax(stored) ?? installed.defaultTax,
+    defaultTax: storedDefaultTax(stored) ?? (installed.defaultTax || null),
     taxPriorities:
       mapping === undefined
         ? compileTaxMapping(installed.taxMapping)

@@ -2,7 +2,13 @@
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../domain/catalogue.ts'
 import { ENTITIES, type EntityCollection } from './collections.ts'
-import { type CompileOptions, type RawDocument, revisionOf, WRITTEN } from './compile/document.ts'
+import {
+  type CompileOptions,
+  type RawDocument,
+  revisionOf,
+  STORED,
+  WRITTEN,
+} from './compile/document.ts'
 import { compilePlan, compileService } from './compile/offer.ts'
 import { compilePrepaidInclude } from './compile/prepaid-include.ts'
 import { compileAccount, compileSubscriber } from './compile/profile.ts'
@@ -94,6 +100,11 @@ export function checkedEntityAmong(
   const prepared = compiled(collection, document, options)
   if (prepared['deleted'] !== true) checkReferencesAmong(collection, prepared, known)
   return prepared
+}
+
+/** Throws `CompileError` for a stored document that cannot be used. */
+export function checkStored(collection: EntityCollection, document: RawDocument): void {
+  COMPILERS[collection](document, STORED)
 }
 
 function compiled(

@@ -255,6 +255,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
   },
   {
+    name: 'check',
+    help: 'Check settings and stored entities for what charging cannot use, or would misuse.',
+    options: { json, ...common },
+  },
+  {
     name: 'ledger rebuild',
     help: 'Give back a ledger that Redis has lost, from what is recorded in MongoDB.',
     options: {

@@ -33,7 +33,7 @@ export async function exportFile(
   })
   try {
     await withCatalog(config, async (catalog) => {
-      const fields = createCurrentFields(catalog, systemClock, config.catalog.pollMs)
+      const fields = createCurrentFields(catalog, systemClock, config)
       const request = exportRequestOf(new Map(parameters), {
         definition,
         action: actionOf(definition),

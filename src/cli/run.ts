@@ -46,7 +46,7 @@ export async function runCommandLine(
 }
 
 /** Commands on who may use the control plane, on its settings, and on personal data. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^erase$/
+const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check)$/
 
 /** Each command is loaded when it is asked for: a role does not load what another one needs. */
 async function dispatch(
@@ -124,6 +124,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
   const { NAME = '' } = operands
   const file = optionalText(options, 'config')
   switch (command.name) {
+    case 'check':
+      return (await import('./check.ts')).check(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
     case 'job list':

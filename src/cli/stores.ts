@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
-import { CatalogUnavailableError } from '../catalog/errors.ts'
+import { CatalogUnavailableError, SlowReadError } from '../catalog/errors.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
@@ -72,7 +72,11 @@ export interface Stores extends Connections {
 export async function connectStores(config: Config): Promise<Connections> {
   const resolved = withStoreUrls(config)
   const log: Logger = createLogger({ name: 'cli', level: 'silent' })
-  const catalog = await openCatalog({ ...resolved.mongo, appName: 'tollgate-cli' })
+  const catalog = await openCatalog({
+    ...resolved.mongo,
+    appName: 'tollgate-cli',
+    readTimeoutMs: resolved.entities.readTimeoutMs,
+  })
   const redis = openRedis(resolved.redis, log)
   const close = async () => {
     await Promise.all([redis.close(), catalog.close()])
@@ -108,7 +112,8 @@ export const LEDGER_LOST = "redis has lost the ledger: run 'tollgate ledger rebu
 /** An outage as a `CommandError`, with what helps; anything else as it is. */
 export function outageInWords(error: unknown): unknown {
   if (error instanceof LedgerLostError) return new CommandError(LEDGER_LOST, { cause: error })
-  const isOutage = error instanceof StoreDownError || error instanceof CatalogUnavailableError
+  const outages = [StoreDownError, CatalogUnavailableError, SlowReadError]
+  const isOutage = error instanceof Error && outages.some((kind) => error instanceof kind)
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
@@ -117,8 +122,9 @@ export async function withCatalog<T>(
   config: Config,
   act: (catalog: Catalog) => Promise<T>,
 ): Promise<T> {
-  const { mongo } = withStoreUrls(config)
-  const catalog = await openCatalog({ ...mongo, appName: 'tollgate-cli' })
+  const { mongo, entities } = withStoreUrls(config)
+  const { readTimeoutMs } = entities
+  const catalog = await openCatalog({ ...mongo, appName: 'tollgate-cli', readTimeoutMs })
   try {
     return await act(catalog)
   } catch (error) {

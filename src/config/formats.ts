@@ -59,6 +59,10 @@ export const FORMATS = {
     test: (text) => /^[A-Z0-9_]+$/.test(text),
     expects: 'must be capital letters, digits and _',
   },
+  'default-tax': {
+    test: (text) => /^[A-Z0-9_]*$/.test(text),
+    expects: 'must be capital letters, digits and _, or empty for none',
+  },
   'file-type': {
     test: (text) => /^[a-zA-Z0-9_]{1,64}$/.test(text),
     expects: 'must be the name of a file type: 1 to 64 letters, digits or _',

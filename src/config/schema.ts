@@ -138,6 +138,7 @@ export const ConfigSchema = section({
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),
+    readTimeoutMs: integer(100, 10 * 60 * SECOND_MS),
     closedCycleChanges: Type.Boolean(),
     importRowsMax: integer(1, 100_000_000),
     importBytesMax: integer(1024, 64 * 1024 * 1024 * 1024),
@@ -178,7 +179,7 @@ export const ConfigSchema = section({
     refundUnitsMax: integer(0, 1_000_000_000_000_000),
     freeNumbers: Type.Array(text('free-number'), { maxItems: 1000, uniqueItems: true }),
     currencyCode: integer(1, 999),
-    defaultTax: text('entity-key'),
+    defaultTax: text('default-tax'),
     taxMapping: rules(Type.Array(Type.Unknown()), 'must be an object with a list of priorities'),
     timeZone: text('time-zone'),
     cycleDay: integer(1, 28),

@@ -12,7 +12,7 @@ import type { RatedService } from './program.ts'
 export interface RatingTerms {
   catalogue: Catalogue
   mapTax: TaxMapping
-  defaultTax: string
+  defaultTax: string | null
   zone: string
   profile: SubscriberProfile
   service: ServiceRequest
@@ -22,7 +22,7 @@ export interface RatingTerms {
 
 interface KnownService {
   readonly mapTax: TaxMapping
-  readonly defaultTax: string
+  readonly defaultTax: string | null
   readonly zone: string
   readonly usaget: string
   readonly untaxed: boolean

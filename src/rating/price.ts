@@ -90,8 +90,8 @@ export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | nul
 
 export interface TaxContext {
   taxes: ReadonlyMap<string, readonly TaxRevision[]>
-  /** Key of the tax that holds where nothing else is said. */
-  defaultTax: string
+  /** Key of the tax that holds where nothing else is said; null: then there is none. */
+  defaultTax: string | null
   mapTax: TaxMapping
 }
 
@@ -99,22 +99,25 @@ const GLOBAL: TaxHint = {
   ...{ type: 'vat', taxation: 'global', customTax: '', customLogic: 'override' },
 }
 
+/** No tax is said for it. */
+const UNTAXED = 'untaxed'
+
 /**
- * The taxes of a rate (spec/action-api.md 5.8). Null if one that is needed is missing. An
- * installation without any tax charges none.
+ * The taxes of a rate (spec/action-api.md 5.8). Null if one that is named, by the rate or as the
+ * default, is missing. What has no tax, and no default is named, is not taxed.
  */
 export function chooseTaxes(
   context: TaxContext,
   rate: RateRevision,
   atMs: number,
 ): TaxRule[] | null {
-  if (context.taxes.size === 0) return []
   const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
   const rules: TaxRule[] = []
   for (const hint of hints) {
     if (hint.taxation === 'no') continue
     const tax = taxOf(context, hint, rate, atMs)
     if (tax === null) return null
+    if (tax === UNTAXED) continue
     const { key, description, rate: fraction, isEmbedded } = tax
     rules.push({ key, description, type: hint.type, rate: fraction, isEmbedded })
   }
@@ -126,12 +129,24 @@ function taxOf(
   hint: TaxHint,
   rate: RateRevision,
   atMs: number,
-): TaxRevision | null {
+): TaxRevision | typeof UNTAXED | null {
+  const { defaultTax } = context
   const byKey = (key: string) => revisionAt(context.taxes.get(key), atMs)
-  if (hint.taxation === 'default') return byKey(context.defaultTax)
-  if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byKey(context.defaultTax)
+  const byDefault = () => (defaultTax === null ? UNTAXED : byKey(defaultTax))
+  if (hint.taxation === 'default') return byDefault()
+  if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byDefault()
+  // Where there are no taxes at all no rate is without the one that it names.
+  if (context.taxes.size === 0) return UNTAXED
   const isFallback = hint.customLogic === 'fallback'
   return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
+}
+
+/** Whether nothing says which tax a rate has: it is not taxed, and perhaps nobody meant that. */
+export function hasNoTax(context: TaxContext, rate: RateRevision, atMs: number): boolean {
+  const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
+  return hints.some(
+    (hint) => hint.taxation !== 'no' && taxOf(context, hint, rate, atMs) === UNTAXED,
+  )
 }
 
 /** The instants [sinceMs, untilMs) around this one in which the same taxes are in force. */

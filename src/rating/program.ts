@@ -39,7 +39,7 @@ export interface RatingContext {
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
   /** Zone of the installation, and the day on which `cycleAt` lets cycles begin. */
   calendar: InstallationCalendar
-  defaultTax: string
+  defaultTax: string | null
   mapTax: TaxMapping
   isFreeNumber: (calledNumber: string) => boolean
 }

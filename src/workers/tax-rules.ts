@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/log.ts'
 
 export interface TaxRules {
   /** For one request: both are of the same settings. */
-  now(taxes: Catalogue['taxes']): { defaultTax: string; mapTax: TaxMapping }
+  now(taxes: Catalogue['taxes']): { defaultTax: string | null; mapTax: TaxMapping }
   /** Takes over what is stored; what cannot be used changes nothing. Never throws. */
   follow(stored: unknown): void
 }

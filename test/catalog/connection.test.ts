@@ -144,7 +144,7 @@ describe('ensureIndexes', () => {
     const indexes = await catalog.subscribers.indexes()
     const keys = indexes.map(({ key }) => Object.keys(key).join('+'))
     expect(keys.sort()).toEqual([
-      ...['_id', 'aid+type+from', 'allowances.sid', 'imsi', 'msisdn', 'plan', 'rev'],
+      ...['_id', 'aid+from', 'aid+type+from', 'allowances.sid', 'imsi', 'msisdn', 'plan', 'rev'],
       ...['services.name', 'sid+from'],
     ])
   })

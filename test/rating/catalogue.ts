@@ -100,7 +100,7 @@ export function contextOf(catalogue: Catalogue, calculators: object = {}): Ratin
   const finder = new RateFinder(compileCalculators(calculators), ['{USAGET}'])
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   return {
-    ...{ catalogue, finder, calendar: { zone: 'UTC', cycleDay: 1 }, defaultTax: 'VAT' },
+    ...{ catalogue, finder, calendar: { zone: 'UTC', cycleDay: 1 }, defaultTax: null },
     cycleAt: createCycleFinder('UTC', 1),
     mapTax: () => null,
     isFreeNumber: () => false,

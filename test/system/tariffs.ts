@@ -12,6 +12,7 @@ export const SINGLE = { aid: 9_002, sid: 90_021, msisdn: '4915900002' }
 
 /** Settings that go with it. */
 export const RULES = {
+  TOLLGATE_RATING_DEFAULT_TAX: 'DEFAULT_VAT',
   TOLLGATE_RATING_RATE_CALCULATORS: JSON.stringify({
     retail: {
       call: {

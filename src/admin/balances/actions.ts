@@ -18,8 +18,9 @@ import { updateBalance } from './update.ts'
 /** Writes without an operation id get one of their own: repeating them is another operation. */
 export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
   return {
-    async read({ filter, sort, page, size, project }) {
-      const found = await findBalances(deps, filter, { sort, skip: page * size, limit: size })
+    async read({ filter, sort, page, size, project, signal }) {
+      const at = { sort, skip: page * size, limit: size, signal }
+      const found = await findBalances(deps, filter, at)
       return { rows: found.balances.map((one) => projected(one, project)), hasMore: found.hasMore }
     },
     async write(action, write) {

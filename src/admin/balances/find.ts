@@ -1,5 +1,5 @@
 /** Finds balances by a filter: whose they may be, what these have now, and what of it fits. */
-import type { Catalog } from '../../catalog/connection.ts'
+import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import { type Home, homeText } from '../../ledger/ledger.ts'
 import { RuleError } from '../entities/errors.ts'
 import { type BalanceStores, type LiveBalance, liveBalances, placeOf } from './live.ts'
@@ -10,6 +10,8 @@ export interface BalancePage {
   sort: Readonly<Record<string, 1 | -1>>
   skip: number
   limit: number
+  /** Aborted when nobody waits any more. */
+  signal?: AbortSignal | undefined
 }
 
 export interface FoundBalances {
@@ -159,18 +161,15 @@ async function findByProjection(
   stores: BalanceStores,
   filter: Fields,
   matches: Matcher,
-  { sort, skip, limit }: BalancePage,
+  { sort, skip, limit, signal }: BalancePage,
 ): Promise<FoundBalances> {
   const { catalog } = stores
   // Its own engine might take an expression for ever: here it is tried in bounded time.
   const wanted = JSON.stringify(filter).includes('"$regex"') ? {} : filter
   const order = { ...sort, ...withoutKeys(TIES, sort) }
-  const balances: LiveBalance[] = []
+  const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
-  for (let at = 0; at < ROWS_MAX; at += ROWS_AT_ONCE) {
-    const rows = await catalog.run('page over balances', () =>
-      catalog.balances.find(wanted, { sort: order, skip: at, limit: ROWS_AT_ONCE }).toArray(),
-    )
+  const take = async (rows: readonly Place[]) => {
     const homes = new Map(rows.map(({ aid, sid }) => [homeText({ aid, sid }), { aid, sid }]))
     const live = await liveBalances(stores, [...homes.values()])
     const byPlace = new Map(live.map((one) => [placeText(one), one]))
@@ -178,14 +177,36 @@ async function findByProjection(
       const one = byPlace.get(placeText(row))
       if (one === undefined || !matches({ ...one })) continue
       if (toSkip > 0) toSkip -= 1
-      else if (balances.length < limit) balances.push(one)
-      else return { balances, hasMore: true }
+      else if (found.balances.length < limit) found.balances.push(one)
+      else found.hasMore = true
+      if (found.hasMore) return
     }
-    if (rows.length < ROWS_AT_ONCE) return { balances, hasMore: false }
   }
-  throw new RuleError('query must name aid or sid: there are too many balances to look at')
+  const read = async (limits: ReadLimits) => {
+    const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
+    let looked = 0
+    let rows: Place[] = []
+    for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
+      looked += 1
+      rows.push(row)
+      if (rows.length < ROWS_AT_ONCE) continue
+      await take(rows)
+      if (found.hasMore) return found
+      rows = []
+    }
+    await take(rows)
+    if (looked < ROWS_MAX || found.hasMore) return found
+    throw new RuleError('query must name aid or sid: there are too many balances to look at')
+  }
+  return catalog.read('page over balances', read, { signal })
 }
 
-function placeText(one: { aid: number; sid: number; bucket_id: number }): string {
+interface Place {
+  aid: number
+  sid: number
+  bucket_id: number
+}
+
+function placeText(one: Place): string {
   return `${one.aid}:${one.sid}:${one.bucket_id}`
 }

@@ -7,6 +7,7 @@ import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
 import { minimumDateMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
+import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
@@ -54,6 +55,8 @@ export interface EntityCall {
   caller: Actor
   /** Of `Idempotency-Key`. */
   operationId: string | null
+  /** Aborted when the client has gone: reads end then. */
+  signal?: AbortSignal | undefined
 }
 
 /** Throws `NotAllowedError` for what the interface does not have. */
@@ -100,12 +103,12 @@ export async function contextOf(
 
 async function answerRead(
   { stores, own }: EntityApi,
-  { definition, action, raw, caller }: EntityCall,
+  { definition, action, raw, caller, signal }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
   const { nowMs, timeZone } = context
-  const request = readRequestOf(raw, context)
+  const request = { ...readRequestOf(raw, context), signal }
   const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
   const wantsInfo = wantsRevisionInfo(request)
   const [{ rows, hasMore }, minimumMs] = await Promise.all([
@@ -152,7 +155,9 @@ async function answerWrite(
         : await change(stores, action, request)
   const entity = shownEntity(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
-  const warnings = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  const taxes = await taxWarnings(stores, definition, action, result)
+  const warnings = [...unknown, ...(result.warnings ?? []), ...taxes]
   return writeEnvelope(result.details, entity, {
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),

@@ -43,6 +43,8 @@ export interface ReadRequest {
   project: Readonly<Record<string, 0 | 1>> | null
   /** 0 active, 1 future, 2 expired; of `uniqueget`. */
   states: readonly number[]
+  /** Aborted when nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined
 }
 
 /** Rows as they are stored, with what is told of their revisions. */
@@ -65,6 +67,8 @@ export interface WriteRequest {
   to: Date | null
   /** Configured fields of the collection. */
   fields: readonly FieldDefinition[]
+  /** Whether others may be left without what they need (`force`). */
+  isForced?: boolean
 }
 
 export interface WriteResult {
@@ -73,4 +77,6 @@ export interface WriteResult {
   entity: object | readonly object[] | null
   /** Further members of the answer. */
   more?: Fields
+  /** What was done all the same, and the caller should know. */
+  warnings?: readonly string[]
 }

@@ -50,6 +50,21 @@ export class RuleError extends ApiError {
   }
 }
 
+/** An entity that is to go, or to hold for less time, is needed by others. */
+export class InUseError extends RuleError {
+  override name = 'InUseError'
+  /** Such as `plan GOLD`. */
+  readonly what: string
+  /** Who needs it, and how many they are. */
+  readonly usedBy: string
+
+  constructor(what: string, usedBy: string) {
+    super(`${what} cannot be deleted: in its time it is needed by ${usedBy}`, DISPLAY.refused)
+    this.what = what
+    this.usedBy = usedBy
+  }
+}
+
 export interface InvalidField {
   /** With `query.` or `update.` in front. */
   path: string

@@ -9,6 +9,7 @@ import { DISPLAY, RuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { castField, missingFields } from './fields/check.ts'
 import { castUpdate } from './request/cast.ts'
+import { booleanOf } from './request/cast-value.ts'
 import type { TimeContext } from './request/instant.ts'
 import { type CompoundParameters, compoundParameters } from './request/json-text.ts'
 import { castQuery } from './request/query-language.ts'
@@ -81,10 +82,29 @@ export function writeRequestOf(
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target, changes, raw: update, fields }
+  // Where it stands beside the fields of a change, unless it is one of them.
+  const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
+  const isForced = forcedBy(raw.get('force')) || forcedBy(isField ? null : update['force'])
   return {
-    request: { ...request, from: from as Date | null, to: to as Date | null },
-    ignored: dropped.filter((name) => !isKnown(name, definition, fields)),
+    request: {
+      ...request,
+      isForced: isForced || options.force,
+      from: from as Date | null,
+      to: to as Date | null,
+    },
+    ignored: dropped.filter((name) => name !== 'force' && !isKnown(name, definition, fields)),
   }
+}
+
+function isForce({ field_name: name }: FieldDefinition): boolean {
+  return name === 'force'
+}
+
+function forcedBy(given: unknown): boolean {
+  if (isUnset(given) || given === '') return false
+  const read = booleanOf(given)
+  if (read === null) throw new RuleError('force must be true or false', DISPLAY.request)
+  return read
 }
 
 /** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */

@@ -80,11 +80,23 @@ async function answer(
     }
     const operationId = operationIdOf(request)
     if (isImport) return await answerImport(api, called, parameters)
-    if (called.action === 'export') return await sendExport(api, called, parameters.values, reply)
-    return await answerCall(api, { ...called, raw: parameters.values, operationId })
+    const signal = clientSignal(reply)
+    if (called.action === 'export') {
+      return await sendExport(api, called, parameters.values, reply, signal)
+    }
+    return await answerCall(api, { ...called, raw: parameters.values, operationId, signal })
   } finally {
     await parameters.dispose()
   }
+}
+
+/** Aborted when the client goes before it has its answer. */
+function clientSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort()
+  })
+  return controller.signal
 }
 
 /** The signature of an import is used before its body is read: so it covers the address alone. */

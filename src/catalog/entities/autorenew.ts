@@ -27,6 +27,10 @@ export const AutorenewSchema = Type.Object({
   ),
   immediate: Type.Optional(Type.Boolean({ description: 'true or false' })),
   next_renew: Type.Optional(date()),
+  /** Day of the month that a monthly renewal returns to after a month that does not have it. */
+  anchor_day: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 31, description: 'an integer from 1 to 31' }),
+  ),
   last_renew: Type.Optional(date()),
 })
 

@@ -27,6 +27,7 @@ export const PrepaidIncludeEntity: EntityDefinition = {
   schema: PrepaidIncludeSchema,
   indexes: [
     { key: { external_id: 1, name: 1, from: 1, to: 1, deleted_at: 1 }, unique: true },
+    { key: { name: 1, from: 1 } },
     REV_INDEX,
   ],
   identity: ['external_id'],

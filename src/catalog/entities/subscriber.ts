@@ -31,6 +31,8 @@ export const SubscriberEntity: EntityDefinition = {
   indexes: [
     { key: { sid: 1, from: 1 } },
     { key: { aid: 1, type: 1, from: 1 } },
+    // Lists of accounts, which stand in the same collection, do not walk over their subscribers.
+    { key: { aid: 1, from: 1 }, partialFilterExpression: { type: 'account' } },
     { key: { msisdn: 1 } },
     { key: { imsi: 1 } },
     // Who uses a plan or a service is asked before it is deleted.

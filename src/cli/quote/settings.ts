@@ -14,7 +14,8 @@ export interface QuoteSettings {
   cycleDay: number
   /** Follows from both; made once, as it remembers cycles. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
-  defaultTax: string
+  /** Key; null: what names no tax has none. */
+  defaultTax: string | null
   /** Templates that find a rate where no calculators are configured. */
   rateKeys: readonly string[]
   calculators: Calculators
@@ -37,7 +38,8 @@ export interface RatingConfig {
 export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
-    ...{ timeZone, cycleDay, defaultTax, rateKeys },
+    ...{ timeZone, cycleDay, rateKeys },
+    defaultTax: defaultTax || null,
     cycleAt: createCycleFinder(timeZone, cycleDay),
     calculators: compileCalculators(rating.rateCalculators),
     taxPriorities: compileTaxMapping(rating.taxMapping),
@@ -47,7 +49,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
 
 /** The settings of an installation that changes no default. */
 export const STANDARD: QuoteSettings = settingsOf({
-  ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: 'DEFAULT_VAT' },
+  ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: '' },
   rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
   ...{ rateCalculators: {}, taxMapping: {}, freeNumbers: [] },
 })

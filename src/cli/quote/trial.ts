@@ -74,7 +74,7 @@ export class Trial {
       ...{ catalogue: this.catalogue, finder, settings: SETTINGS },
       calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
       cycleAt: settings.cycleAt,
-      defaultTax: settings.defaultTax,
+      defaultTax: settings.defaultTax ?? usualTax(this.catalogue),
       mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
     }
@@ -220,6 +220,13 @@ export class Trial {
     for (const service of outcome.services) service.granted = 0 - service.granted
     return resultOf(outcome, lines.map(negated), this.unitDigits)
   }
+}
+
+/** Of a case that names no default: with which installations of the existing system begin. */
+const USUAL_TAX = 'DEFAULT_VAT'
+
+function usualTax({ taxes }: Catalogue): string | null {
+  return taxes.has(USUAL_TAX) ? USUAL_TAX : null
 }
 
 function requestOf(

@@ -92,7 +92,7 @@ async function openStore(dataDir: string): Promise<Store> {
 }
 
 async function listen(
-  context: Omit<Context, 'connectionId'>,
+  context: Omit<Context, 'connectionId' | 'isAbandoned'>,
   socketPath: string,
   log: Logger | undefined,
 ): Promise<{ close(): Promise<void> }> {
@@ -100,10 +100,11 @@ async function listen(
   let lastConnectionId = 0
   const server = createServer((socket) => {
     const connectionId = ++lastConnectionId
+    const isAbandoned = () => socket.destroyed
     const onFailure = (err: unknown, command: string) => log?.error({ err, command }, 'failed')
     const connection = new Connection(
       socket,
-      (request) => dispatch({ ...context, connectionId }, request, onFailure),
+      (request) => dispatch({ ...context, connectionId, isAbandoned }, request, onFailure),
       (err) => log?.warn({ err, connectionId }, 'connection broken'),
     )
     connections.add(connection)

@@ -66,7 +66,7 @@ describe('a setting', () => {
     const inside = await office.get('security.lockout.attempts')
     expect([inside.details, inside.effective]).toEqual([null, 5])
     const { effective } = await office.get('taxation')
-    expect(effective).toEqual({ default: 'DEFAULT_VAT', mapping: {} })
+    expect(effective).toEqual({ default: null, mapping: {} })
     const rates = (await office.get('rates')).effective as { fields: Fields[] }
     expect(rates.fields.map(({ field_name: name }) => name)).toContain('tariff_category')
   })

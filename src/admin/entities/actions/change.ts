@@ -12,6 +12,7 @@ import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
 import { audited } from './audited.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
+import { lostTime, lostTimeWarnings } from './lost-time.ts'
 import { minimumDateMs } from './minimum-date.ts'
 import { sequelOf } from './moved-account.ts'
 import { chainOf, revisionsOf } from './revisions.ts'
@@ -34,6 +35,7 @@ interface Edited {
   /** Id of the revision that is shown; null: none. */
   shown: RawDocument | null
   more?: Fields
+  warnings?: readonly string[]
 }
 
 type Change = (work: Work) => Promise<Edited> | Edited
@@ -100,16 +102,27 @@ export async function change(
     const edited = await (CHANGES[action] as Change)(work)
     return audited(await decided(work, edited), request, action, held)
   })
-  const { details, shown, more } = result
+  const { details, shown, more, warnings } = result
   const entity = shown === null ? null : (stored.get(shown._id.toHexString()) ?? shown)
   // As existing clients know it (spec/entity-api.md 2.0).
   const isSilent = definition.name === 'users'
-  return { details: isSilent ? null : details, entity, ...(more && { more }) }
+  const told = { ...(more && { more }), ...(warnings && { warnings }) }
+  return { details: isSilent ? null : details, entity, ...told }
 }
 
 async function decided(work: Work, edited: Edited): Promise<Decision<Edited>> {
-  const { stores, request, draft, context } = work
-  const decision = await decisionOf(stores, request, draft, context, edited)
+  const { stores, request, draft, context, target } = work
+  const { definition, isForced = false } = request
+  const { action } = context
+  // What is deleted has looked for its users by itself: nobody may insist on that.
+  const lost = action === 'delete' ? [] : lostTime(draft)
+  const rules = stores.rules[definition.name]
+  const losing = { definition, action, rules, context, isForced }
+  const warnings = await lostTimeWarnings(lost, losing)
+  const told = warnings.length > 0 ? { ...edited, warnings } : edited
+  const whole = await decisionOf(stores, request, draft, context, told)
+  const users = lost.length > 0 ? usersChains(definition, target[definition.keyField]) : []
+  const decision = { ...whole, needs: [...(whole.needs ?? []), ...users] }
   const sequel = await sequelOf(stores, request.definition, draft, context)
   return sequel === undefined ? decision : { ...decision, sequel }
 }

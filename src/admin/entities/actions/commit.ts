@@ -74,7 +74,7 @@ async function checkDraft(
   for (const { document, stored } of draft.changed()) {
     checkIndexedTexts(definition, document)
     await rules[definition.name]?.check?.(document, stored, context)
-    await checkUniqueFields(catalog, definition, fields, document)
+    await checkUniqueFields(catalog, definition, fields, document, draft.before())
     await checkDocument(stores, definition, document, stored, config.rating.timeZone)
   }
 }

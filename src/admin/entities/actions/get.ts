@@ -1,33 +1,49 @@
 /** `get`: every revision that fits, a page at a time (spec/entity-api.md 2.2). */
-import type { Catalog } from '../../../catalog/connection.ts'
-import { isRecord } from '../definition.ts'
+import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
+import { type CollectionDefinition, isRecord } from '../definition.ts'
 import type { ReadRequest, ReadResult } from '../entity-request.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
 
 export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {
-  const { definition, page, size } = request
-  const filter = filterOf(request)
-  const found = await catalog.run(`read ${definition.name}`, () =>
+  const { definition, page, size, sort, signal } = request
+  const [first] = Object.keys(sort)
+  const filter = filterOf(request, first === definition.keyField ? keyBounds(definition) : [])
+  const read = (limits: ReadLimits) =>
     documentsOf(catalog, definition)
       .find(filter as object, {
+        ...limits,
         ...projectionOf(request),
         sort: sortOf(request),
         skip: page * size,
         limit: size + 1,
+        allowDiskUse: true,
       })
-      .toArray(),
-  )
+      .toArray()
+  const found = await catalog.read(`read ${definition.name}`, read, { signal })
   return { rows: found.slice(0, size), hasMore: found.length > size }
 }
 
-/** What is never deleted has no mark, and asking for it would keep an index from being enough. */
-export function filterOf({ definition, filter }: ReadRequest): Fields {
+/**
+ * What is never deleted has no mark, and asking for it would keep an index from being enough. The
+ * fixed fields stand on top, where a partial index is known by them. `more`: further conditions.
+ */
+export function filterOf(
+  { definition, filter }: ReadRequest,
+  more: readonly Fields[] = [],
+): Fields {
   const { fixed } = definition
   const present = isRecord(definition) ? [] : [NOT_DELETED]
-  const wanted = Object.keys(filter).length === 0 ? [] : [filter]
-  const parts = [fixed, ...wanted, ...present].filter((part) => Object.keys(part).length > 0)
-  return parts.length === 1 ? (parts[0] as Fields) : parts.length === 0 ? {} : { $and: parts }
+  const parts = [filter, ...more, ...present].filter((part) => Object.keys(part).length > 0)
+  if (parts.length === 0) return fixed
+  const [only] = parts
+  if (parts.length === 1 && Object.keys(fixed).length === 0) return only as Fields
+  return { ...fixed, $and: parts }
+}
+
+/** Accounts stand beside subscribers in the store, and have no `sid`: an index has them first. */
+export function keyBounds({ name, keyField }: CollectionDefinition): Fields[] {
+  return name === 'subscribers' ? [{ [keyField]: { $gte: 0 } }] : []
 }
 
 /**

@@ -5,8 +5,8 @@ import { type CollectionDefinition, isRecord } from '../definition.ts'
 import type { ReadRequest } from '../entity-request.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
+import { STATE, stateAt } from './representatives.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
-import { STATE, stateAt } from './uniqueget.ts'
 
 const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expired]: 'expired' }
 

@@ -1,63 +1,242 @@
 /**
- * `uniqueget`: of each entity the revision that represents it (spec/entity-api.md 2.3). Of those
- * that fit the query: the active one, else the last future one, else the last expired one.
+ * `uniqueget`: of each entity the revision that represents it (spec/entity-api.md 2.3), of those
+ * that fit the query. In the order of the keys one walk along their index decides about all: the
+ * revisions of an entity stand together. In another order each candidate is compared with the other
+ * revisions of its entity. Either way each revision is looked at a bounded number of times.
  */
-import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { Catalog } from '../../../catalog/connection.ts'
+import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { ReadRequest, ReadResult } from '../entity-request.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
-import { filterOf, projectionOf, sortOf } from './get.ts'
+import type { Fields } from '../timeline/draft.ts'
+import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
+import {
+  decidingOn,
+  inStates,
+  representativeOf,
+  representativesOf,
+  stateAt,
+} from './representatives.ts'
 import { documentsOf } from './revisions.ts'
 
-export const STATE = { active: 0, future: 1, expired: 2 } as const
-
-/** Candidates that are looked at together. */
+/** Candidates whose entities are looked at together. */
 const BATCH_MAX = 500
+/** Read beyond a page: revisions of the last entity, and what the states leave out. */
+const SPARE = 8
+/**
+ * A walk is bounded so that a store that has to sort keeps few rows. One that was not enough goes
+ * on with so many times as much: all walks together cost a few times the last one.
+ */
+const GROWTH = 8
+const WALK_MAX = 1_000_000_000
 
-export function stateAt(revision: Fields, nowMs: number): 0 | 1 | 2 {
-  if (toOf(revision) <= nowMs) return STATE.expired
-  return fromOf(revision) > nowMs ? STATE.future : STATE.active
-}
-
-/** Enough of a revision to choose by. */
+/** Enough of a revision to choose by, or all that is shown of it. */
 type Candidate = Pick<RawDocument, '_id'> & Fields
 
-export async function uniqueget(
-  catalog: Catalog,
-  request: ReadRequest,
-  nowMs: number,
-): Promise<ReadResult> {
-  const { page, size } = request
-  // Nearly every revision of the first page is shown: it is read whole at once.
-  if (page === 0) return firstPage(catalog, request, nowMs)
-  const chosen = await representatives(catalog, request, nowMs, page * size + size + 1)
-  const shown = chosen.slice(page * size, page * size + size)
-  const rows = await read(
-    catalog,
-    request,
-    shown.map(({ _id: id }) => id),
-  )
-  return { rows, hasMore: chosen.length > (page + 1) * size }
+interface Reading {
+  catalog: Catalog
+  request: ReadRequest
+  nowMs: number
+  limits: ReadLimits
 }
 
-async function firstPage(
+export function uniqueget(
   catalog: Catalog,
   request: ReadRequest,
   nowMs: number,
 ): Promise<ReadResult> {
-  const { size, definition, project } = request
+  const { definition, signal } = request
+  const read = (limits: ReadLimits) => pageOf({ catalog, request, nowMs, limits })
+  return catalog.read(`read ${definition.name}`, read, { signal })
+}
+
+async function pageOf(reading: Reading): Promise<ReadResult> {
+  const { page, size, sort, definition } = reading.request
+  const chosen = new Chosen(page * size, size)
+  const [first = definition.keyField] = Object.keys(sort)
+  await (first === definition.keyField ? byKey(reading, chosen) : bySort(reading, chosen))
+  return { rows: await shownRows(reading, chosen.rows), hasMore: chosen.isFull }
+}
+
+interface ChosenRow {
+  row: Candidate
+  /** Whether it has all that is shown. */
+  isWhole: boolean
+}
+
+/** The representatives of a page; those before it are only counted. */
+class Chosen {
+  readonly rows: ChosenRow[] = []
+  /** How many there have to be until it is known that there are more. */
+  readonly wanted: number
+  private readonly skipped: number
+  private count = 0
+
+  constructor(skipped: number, size: number) {
+    this.skipped = skipped
+    this.wanted = skipped + size + 1
+  }
+
+  get isFull(): boolean {
+    return this.count >= this.wanted
+  }
+
+  add(row: Candidate, isWhole: boolean): void {
+    this.count += 1
+    if (this.count > this.skipped && this.count < this.wanted) this.rows.push({ row, isWhole })
+  }
+}
+
+async function byKey(reading: Reading, chosen: Chosen): Promise<void> {
+  const { request, nowMs } = reading
+  const { definition, states } = request
   const { keyField } = definition
+  const direction = request.sort[keyField] ?? 1
+  const choose = (revisions: readonly Candidate[], isWhole: boolean) => {
+    if (revisions.length === 0) return
+    const best = representativeOf(revisions, nowMs)
+    if (states.includes(stateAt(best, nowMs))) chosen.add(best, isWhole)
+  }
+  const deciding = decidingOn(states, nowMs)
+  const sort = { [keyField]: direction, from: direction }
+  let bounds = keyBounds(definition)
+  for (let limit = firstLimit(chosen); ; limit = Math.min(limit * GROWTH, WALK_MAX)) {
+    let count = 0
+    let entity: Candidate[] = []
+    const { rows, isWhole } = walk(reading, [...deciding, ...bounds], chosen, { sort, limit })
+    for await (const one of rows) {
+      count += 1
+      if (entity.length > 0 && entity[0]?.[keyField] !== one[keyField]) {
+        choose(entity, isWhole)
+        if (chosen.isFull) return
+        entity = []
+      }
+      entity.push(one)
+    }
+    if (count < limit) return choose(entity, isWhole)
+    // The last entity may have further revisions: it is looked at again.
+    bounds = [{ [keyField]: { [direction === 1 ? '$gte' : '$lte']: entity[0]?.[keyField] } }]
+    if (direction === -1) bounds.push(...keyBounds(definition))
+  }
+}
+
+async function bySort(reading: Reading, chosen: Chosen): Promise<void> {
+  const { request, nowMs } = reading
+  const candidates = inStates(request.states, nowMs)
+  const sort = sortOf(request)
+  let skip = 0
+  for (let limit = firstLimit(chosen); ; limit = Math.min(limit * GROWTH, WALK_MAX)) {
+    let count = 0
+    let batch: Candidate[] = []
+    const { rows, isWhole } = walk(reading, candidates, chosen, { sort, limit, skip })
+    for await (const one of rows) {
+      count += 1
+      batch.push(one)
+      if (batch.length < BATCH_MAX) continue
+      await chooseOf(reading, batch, chosen, isWhole)
+      if (chosen.isFull) return
+      batch = []
+    }
+    await chooseOf(reading, batch, chosen, isWhole)
+    if (chosen.isFull || count < limit) return
+    skip += count
+  }
+}
+
+/** Those of a batch that represent their entities. */
+async function chooseOf(
+  reading: Reading,
+  batch: readonly Candidate[],
+  chosen: Chosen,
+  isWhole: boolean,
+): Promise<void> {
+  const { nowMs, request } = reading
+  const { keyField } = request.definition
+  // Nothing comes before what is active: an entity has one active revision at most.
+  const others = batch.filter((one) => stateAt(one, nowMs) !== 0)
+  const best = representativesOf(await siblingsOf(reading, others), keyField, nowMs)
+  for (const one of batch) {
+    const isBest = stateAt(one, nowMs) === 0 || best.get(one[keyField])?._id.equals(one._id)
+    if (isBest) chosen.add(one, isWhole)
+    if (chosen.isFull) return
+  }
+}
+
+function firstLimit({ wanted }: Chosen): number {
+  return Math.min(wanted + SPARE, WALK_MAX)
+}
+
+/** Revisions in the order that is asked for. */
+function walk(
+  { catalog, request, limits }: Reading,
+  parts: readonly Fields[],
+  chosen: Chosen,
+  { sort, limit, skip = 0 }: { sort: Record<string, 1 | -1>; limit: number; skip?: number },
+): { rows: AsyncIterable<Candidate>; isWhole: boolean } {
+  const { page, definition } = request
+  // Nearly every revision of a first page is shown: it is read whole at once.
+  const isWhole = page === 0 && limit <= firstLimit(chosen)
+  const rows = documentsOf(catalog, definition).find(filterOf(request, parts) as object, {
+    ...limits,
+    projection: isWhole ? wholeProjection(request) : chosenBy(request),
+    ...{ sort, skip, limit, batchSize: Math.min(limit, 1000), allowDiskUse: true },
+  })
+  return { rows: rows as AsyncIterable<Candidate>, isWhole }
+}
+
+/** All that is shown, with what is chosen by; empty: everything. */
+function wholeProjection(request: ReadRequest): Record<string, 0 | 1> {
   const { projection } = projectionOf(request)
-  // What is chosen by has to be read, too; an exclusion that leaves it out is done here.
-  const isListed = Object.values(projection ?? {}).includes(1)
-  const always = new Set([keyField, 'from', 'to', '_id'])
-  const left = Object.entries(projection ?? {}).filter(([name]) => !always.has(name))
-  const chosenBy = { [keyField]: 1, from: 1, to: 1, _id: 1 } as const
-  const needed = isListed ? { ...projection, ...chosenBy } : Object.fromEntries(left)
-  const chosen = await representatives(catalog, request, nowMs, size + 1, needed)
-  const rows = chosen.slice(0, size).map((row) => projected(row, projection, project !== null))
-  return { rows, hasMore: chosen.length > size }
+  const needed = { ...chosenBy(request), _id: 1 } as const
+  // An exclusion that leaves out what is needed is done later.
+  if (!Object.values(projection ?? {}).includes(1)) {
+    const left = Object.entries(projection ?? {}).filter(([name]) => !Object.hasOwn(needed, name))
+    return Object.fromEntries(left)
+  }
+  return { ...projection, ...needed }
+}
+
+function chosenBy({ definition }: ReadRequest): Record<string, 1> {
+  return { [definition.keyField]: 1, from: 1, to: 1 }
+}
+
+/** All revisions of the same entities that fit the query. */
+async function siblingsOf(
+  { catalog, request, limits }: Reading,
+  batch: readonly Candidate[],
+): Promise<Candidate[]> {
+  const { definition } = request
+  const keys = [...new Set(batch.map((one) => one[definition.keyField]))]
+  if (keys.length === 0) return []
+  const filter = filterOf(request, [{ [definition.keyField]: { $in: keys } }])
+  const found = documentsOf(catalog, definition).find(filter as object, {
+    ...limits,
+    projection: chosenBy(request),
+  })
+  return found.toArray() as Promise<Candidate[]>
+}
+
+async function shownRows(reading: Reading, chosen: readonly ChosenRow[]): Promise<Fields[]> {
+  const { request } = reading
+  const { projection } = projectionOf(request)
+  const isProjected = request.project !== null
+  const read = await readRest(reading, chosen)
+  return chosen.flatMap(({ row, isWhole }) => {
+    const one = isWhole ? row : read.get(row._id.toHexString())
+    return one === undefined ? [] : [projected(one, projection, isProjected)]
+  })
+}
+
+/** What was only read in part, by id. */
+async function readRest(
+  { catalog, request, limits }: Reading,
+  chosen: readonly ChosenRow[],
+): Promise<ReadonlyMap<string, Candidate>> {
+  const ids = chosen.flatMap(({ row, isWhole }) => (isWhole ? [] : [row._id]))
+  if (ids.length === 0) return new Map()
+  const found = await documentsOf(catalog, request.definition)
+    .find({ _id: { $in: ids } } as object, { ...limits, projection: wholeProjection(request) })
+    .toArray()
+  return new Map(found.map((one) => [one._id.toHexString(), one]))
 }
 
 function projected(
@@ -73,117 +252,4 @@ function projected(
     return isListed ? roots.has(name) : projection[name] !== 0
   }
   return Object.fromEntries(Object.entries(row).filter(([name]) => isShown(name)))
-}
-
-/**
- * In the order that is asked for, so many at most. `projection`: of what is read of them, which
- * holds the key, the period and the id; empty for all.
- */
-async function representatives(
-  catalog: Catalog,
-  request: ReadRequest,
-  nowMs: number,
-  wanted: number,
-  projection: Readonly<Record<string, 0 | 1>> = chosenBy(request),
-): Promise<Candidate[]> {
-  const { definition, states } = request
-  const filter = { $and: [filterOf(request), ...periodOf(states, nowMs)] }
-  const chosen: Candidate[] = []
-  const atOnce = Math.min(BATCH_MAX, wanted)
-  for (let skip = 0; ; skip += atOnce) {
-    const batch = (await catalog.run(`read ${definition.name}`, () =>
-      documentsOf(catalog, definition)
-        .find(filter as object, {
-          projection: { ...projection },
-          sort: sortOf(request),
-          skip,
-          limit: atOnce,
-        })
-        .toArray(),
-    )) as Candidate[]
-    const isAll = skip === 0 && batch.length < atOnce && !states.includes(STATE.expired)
-    const others = isAll ? batch : await siblingsOf(catalog, request, batch)
-    const best = bestByKey(others, definition.keyField, nowMs)
-    for (const one of batch) {
-      const isBest = best.get(one[definition.keyField])?._id.equals(one._id) === true
-      if (isBest && states.includes(stateAt(one, nowMs))) chosen.push(one)
-      if (chosen.length === wanted) return chosen
-    }
-    if (batch.length < atOnce) return chosen
-  }
-}
-
-function chosenBy({ definition }: ReadRequest): Record<string, 1> {
-  return { [definition.keyField]: 1, from: 1, to: 1 }
-}
-
-/** What can be in none of the states need not be looked at. */
-function periodOf(states: readonly number[], nowMs: number): Fields[] {
-  const now = new Date(nowMs)
-  if (states.includes(STATE.expired)) return []
-  const open = [{ to: { $gt: now } }]
-  return states.includes(STATE.future) ? open : [...open, { from: { $lte: now } }]
-}
-
-/** All revisions of the same entities that fit the query. */
-async function siblingsOf(
-  catalog: Catalog,
-  request: ReadRequest,
-  batch: readonly Candidate[],
-): Promise<Candidate[]> {
-  const { definition } = request
-  const keys = [...new Set(batch.map((one) => one[definition.keyField]))]
-  if (keys.length === 0) return []
-  const filter = { $and: [{ [definition.keyField]: { $in: keys } }, filterOf(request)] }
-  const projection = chosenBy(request)
-  return catalog.run(`read ${definition.name}`, () =>
-    documentsOf(catalog, definition)
-      .find(filter as object, { projection })
-      .toArray(),
-  ) as Promise<Candidate[]>
-}
-
-function bestByKey(
-  revisions: readonly Candidate[],
-  keyField: string,
-  nowMs: number,
-): ReadonlyMap<unknown, Candidate> {
-  const best = new Map<unknown, Candidate>()
-  for (const one of revisions) {
-    const other = best.get(one[keyField])
-    if (other === undefined || isBefore(one, other, nowMs)) best.set(one[keyField], one)
-  }
-  return best
-}
-
-function isBefore(one: Candidate, other: Candidate, nowMs: number): boolean {
-  const difference = stateAt(one, nowMs) - stateAt(other, nowMs)
-  return difference === 0 ? toOf(one) > toOf(other) : difference < 0
-}
-
-async function read(
-  catalog: Catalog,
-  request: ReadRequest,
-  ids: readonly ObjectId[],
-): Promise<Fields[]> {
-  const { definition } = request
-  if (ids.length === 0) return []
-  const found = await catalog.run(`read ${definition.name}`, () =>
-    documentsOf(catalog, definition)
-      .find({ _id: { $in: [...ids] } } as object, withId(projectionOf(request)))
-      .toArray(),
-  )
-  const byId = new Map(found.map((one) => [one._id.toHexString(), one]))
-  const isIdShown = request.project?.['_id'] !== 0
-  return ids.flatMap((id) => {
-    const one = byId.get(id.toHexString())
-    if (one === undefined) return []
-    const { _id, ...rest } = one
-    return [isIdShown ? one : rest]
-  })
-}
-
-/** Rows are put in order by it. */
-function withId({ projection }: ReturnType<typeof projectionOf>) {
-  return projection === undefined ? {} : { projection: { ...projection, _id: 1 as const } }
 }

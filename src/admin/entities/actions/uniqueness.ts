@@ -3,25 +3,24 @@ import type { Catalog } from '../../../catalog/connection.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import { RuleError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
+import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
-import { valueAt } from '../timeline/set-fields.ts'
+import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
 import { useChains } from './uses.ts'
 
 /** Names of the locks under which the values stay free until they are written. */
 export function valueChains(
-  { name, duplicate, keyField }: CollectionDefinition,
+  definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   document: Fields,
 ): string[] {
-  const names = new Set([
-    ...duplicate.fields.filter((field) => field !== keyField && field !== 'type'),
-    ...uniqueFields(fields, keyField),
-  ])
-  const values = [...names].flatMap((field) =>
-    valuesAt(document, field).map((value) => `${name}.${field}/${String(value)}`),
-  )
-  return [...values, ...sharedChains(name, document)]
+  const { name, duplicate, keyField } = definition
+  const others = duplicate.fields.filter((field) => field !== keyField && field !== 'type')
+  const also = others.map((field): FieldDefinition => ({ field_name: field, unique: true }))
+  const values = uniqueValues([...also, ...ownFields(definition, fields)], document)
+  const chains = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
+  return [...new Set(chains), ...sharedChains(name, document)]
 }
 
 /** A document as it will be stored, and as it was; null: it is new. */
@@ -85,43 +84,88 @@ export async function checkDuplicate(
   throw new RuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 
-/** R22: two may have the same value at different times. `key`: of the entity itself. */
+/**
+ * R22: two may have the same value at different times. `before`: the entity as it was; where it had
+ * the value then, nothing new is asked, so that what is stored twice can still be changed.
+ */
 export async function checkUniqueFields(
   catalog: Catalog,
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   document: Fields,
+  before: readonly Fields[],
 ): Promise<void> {
   const { keyField, fixed, name } = definition
-  for (const field of uniqueFields(fields, keyField)) {
-    const values = valuesAt(document, field)
-    if (values.length === 0) continue
-    const filter = {
-      ...fixed,
-      [field]: { $in: values },
-      [keyField]: { $ne: document[keyField] },
-      from: { $lt: new Date(toOf(document)) },
-      to: { $gt: new Date(fromOf(document)) },
-      ...NOT_DELETED,
-    }
-    const found = await catalog.run(`read ${name}`, () =>
-      documentsOf(catalog, definition).findOne(filter as object),
-    )
-    if (found === null) continue
-    const taken = values.find((value) => valuesAt(found, field).includes(value))
-    const whose = `${keyField} ${String((found as Fields)[keyField])}`
-    throw new RuleError(`${field} must be unique: ${String(taken)} belongs to ${whose}`)
+  const claims = claimsOf(ownFields(definition, fields), document, before)
+  if (claims.length === 0) return
+  const filter = {
+    ...fixed,
+    $or: claims.map(({ field, value }) => ({ [field]: { $in: formsOf(value) } })),
+    [keyField]: { $ne: document[keyField] },
+    from: { $lt: new Date(toOf(document)) },
+    to: { $gt: new Date(fromOf(document)) },
+    ...NOT_DELETED,
+  }
+  const found = (await catalog.read(`read ${name}`, (limits) =>
+    documentsOf(catalog, definition)
+      .find(filter as object, { ...limits, limit: HOLDERS_MAX })
+      .toArray(),
+  )) as Fields[]
+  for (const { field, value, spans } of claims) {
+    const taken = found.find((other) => {
+      const isSame = valuesAt(other, field).some((one) => isOneValue(one, value))
+      return isSame && spans.some((span) => overlap(span, spanOf(other)))
+    })
+    if (taken === undefined) continue
+    const whose = `${keyField} ${String(taken[keyField])}`
+    throw new RuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
   }
 }
 
-function uniqueFields(fields: readonly FieldDefinition[], keyField: string): string[] {
-  return fields
-    .filter((field) => field.unique === true && field.field_name !== keyField)
-    .map((field) => field.field_name)
+/** Revisions with the values of one document: where there are so many the first tell enough. */
+const HOLDERS_MAX = 1000
+
+interface Claim extends UniqueValue {
+  /** When the entity has the value and had it not before. */
+  spans: readonly Span[]
+}
+
+function claimsOf(
+  fields: readonly FieldDefinition[],
+  document: Fields,
+  before: readonly Fields[],
+): Claim[] {
+  return uniqueValues(fields, document).flatMap(({ field, value }) => {
+    const had = before.filter((one) => valuesAt(one, field).some((each) => isOneValue(each, value)))
+    const spans = uncovered(spanOf(document), had.map(spanOf))
+    return spans.length === 0 ? [] : [{ field, value, spans }]
+  })
+}
+
+/** The key has a check of its own. */
+function ownFields(
+  { keyField }: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): readonly FieldDefinition[] {
+  return fields.filter(({ field_name: name }) => name !== keyField)
+}
+
+/** As a value may be stored: requests find a number by its text, too. */
+export function formsOf(value: unknown): unknown[] {
+  if (typeof value === 'number') return [value, String(value)]
+  const number = typeof value === 'string' ? Number(value) : Number.NaN
+  return Number.isSafeInteger(number) && String(number) === value ? [value, number] : [value]
+}
+
+/** A name of the value in which all its forms are one. */
+export function valueName(value: unknown): string {
+  return String(value)
+}
+
+function isOneValue(one: unknown, other: unknown): boolean {
+  return valueName(one) === valueName(other)
 }
 
 function valuesAt(document: Fields, field: string): unknown[] {
-  const value = valueAt(document, field.split('.'))
-  const values = Array.isArray(value) ? value : [value]
-  return values.filter((one) => one !== undefined && one !== null && one !== '')
+  return [fieldValue(document, field)].flat()
 }

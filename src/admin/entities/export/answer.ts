@@ -13,8 +13,9 @@ export async function sendExport(
   called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
   raw: RawParameters,
   reply: FastifyReply,
+  signal: AbortSignal,
 ): Promise<FastifyReply> {
-  const request = exportRequestOf(raw, await contextOf(api, called))
+  const request = { ...exportRequestOf(raw, await contextOf(api, called)), signal }
   const done = { ...called, filter: request.filter, rows: null }
   await recordRead(api.stores, called.caller, done)
   const pages = exportRows(api.stores.catalog, request)

@@ -30,6 +30,8 @@ export interface ExportRequest {
   /** IANA zone of the dates. */
   timeZone: string
   nowMs: number
+  /** Aborted when nobody waits any more. */
+  signal?: AbortSignal | undefined
 }
 
 /** Texts to be sent one after the other; the first one is there when MongoDB has answered. */

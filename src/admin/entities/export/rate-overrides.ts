@@ -1,8 +1,8 @@
 /** Prices of rates in plans and services, for a page of rates at a time. */
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
+import { stateAt } from '../actions/representatives.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
-import { stateAt } from '../actions/uniqueget.ts'
 import { type Fields, toOf } from '../timeline/draft.ts'
 import { type RateOverride, SERVICE } from './rate-rows.ts'
 

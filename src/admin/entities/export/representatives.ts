@@ -4,20 +4,24 @@
  * as long as it likes.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { Catalog } from '../../../catalog/connection.ts'
+import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
+import { representativesOf, stateAt } from '../actions/representatives.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
-import { stateAt } from '../actions/uniqueget.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { type Fields, toOf } from '../timeline/draft.ts'
+import type { Fields } from '../timeline/draft.ts'
 
 export interface RepresentativesOptions {
   definition: CollectionDefinition
   filter: Fields
   states: readonly number[]
   nowMs: number
+  /** Aborted when nobody waits any more. */
+  signal?: AbortSignal | undefined
 }
 
-const PAGE_MAX = 500
+const PAGE_MIN = 500
+/** Pages grow up to it: a store without an index for the query looks at everything for each. */
+const PAGE_MAX = 8000
 /** Revisions of one entity; more are no page any more. */
 const REVISIONS_MAX = 100_000
 
@@ -28,7 +32,7 @@ export async function* representatives(
 ): AsyncGenerator<RawDocument[]> {
   const { keyField } = options.definition
   let last: unknown
-  let size = PAGE_MAX
+  let size = PAGE_MIN
   for (;;) {
     const found = await readPage(catalog, options, last, size)
     const isEnd = found.length < size
@@ -43,44 +47,32 @@ export async function* representatives(
     if (chosen.length > 0) yield chosen
     if (isEnd) return
     last = (whole.at(-1) ?? found.at(-1))?.[keyField]
-    size = PAGE_MAX
+    size = Math.min(size * 2, PAGE_MAX)
   }
 }
 
 function readPage(
   catalog: Catalog,
-  { definition, filter }: RepresentativesOptions,
+  { definition, filter, signal }: RepresentativesOptions,
   last: unknown,
   size: number,
 ): Promise<RawDocument[]> {
   const { keyField, fixed, name } = definition
-  const wanted = [fixed, filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
+  const wanted = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
   const behind = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
-  return catalog.run(`read ${name}`, () =>
+  const read = (limits: ReadLimits) =>
     documentsOf(catalog, definition)
-      .find({ $and: [...wanted, ...behind] } as object)
+      .find({ ...fixed, $and: [...wanted, ...behind] } as object, limits)
       .sort({ [keyField]: 1, from: 1 })
       .limit(size)
-      .toArray(),
-  ) as Promise<RawDocument[]>
+      .toArray()
+  return catalog.read(`read ${name}`, read, { signal })
 }
 
 function chosenOf(
   documents: readonly RawDocument[],
   { definition: { keyField }, states, nowMs }: RepresentativesOptions,
 ): RawDocument[] {
-  const best = new Map<unknown, RawDocument>()
-  for (const document of documents) {
-    const other = best.get(document[keyField])
-    if (other === undefined || isBefore(document, other, nowMs)) {
-      best.set(document[keyField], document)
-    }
-  }
+  const best = representativesOf(documents, keyField, nowMs)
   return [...best.values()].filter((document) => states.includes(stateAt(document, nowMs)))
-}
-
-/** Active before future before expired; of those the one that lasts longest. */
-function isBefore(one: Fields, other: Fields, nowMs: number): boolean {
-  const difference = stateAt(one, nowMs) - stateAt(other, nowMs)
-  return difference === 0 ? toOf(one) > toOf(other) : difference < 0
 }

@@ -185,10 +185,11 @@ function overDefault(
     const is = fromStart[key] ?? 'not set'
     throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
   }
-  const { type, multiple, generated, personal } = fromStart
+  const { type, multiple, generated, personal, unique } = fromStart
   return {
-    // Only who says so makes a personal field another one.
+    // Only who says so makes a personal or a unique field another one.
     ...(personal !== undefined && { personal }),
+    ...(unique !== undefined && { unique }),
     ...field,
     system: true,
     ...(type !== undefined && { type }),

@@ -71,8 +71,8 @@ const SUBSCRIBER: readonly FieldDefinition[] = [
   free('services', { multiple: true, title: 'Services' }),
   text('play', { title: 'Play', searchable: true }),
   text('former_plan', { generated: true, title: 'Plan before' }),
-  text('msisdn', { ...personal, searchable: true, title: 'Phone number' }),
-  text('imsi', { ...personal, multiple: true, searchable: true, title: 'SIM cards' }),
+  text('msisdn', { ...personal, unique: true, searchable: true, title: 'Phone number' }),
+  text('imsi', { ...personal, unique: true, multiple: true, searchable: true, title: 'SIM cards' }),
   typed('barred', 'boolean', {
     searchable: true,
     title: 'Barred',

@@ -1,9 +1,9 @@
 /** Values that rows of an import want for themselves: the store does not have them yet. */
+import { valueName } from '../actions/uniqueness.ts'
+import { overlap, type Span } from '../timeline/spans.ts'
 
-export interface Claim {
+export interface Claim extends Span {
   label: string
-  fromMs: number
-  toMs: number
 }
 
 export class Claims {
@@ -23,13 +23,6 @@ export class Claims {
   }
 }
 
-export function overlap(
-  a: Pick<Claim, 'fromMs' | 'toMs'>,
-  b: Pick<Claim, 'fromMs' | 'toMs'>,
-): boolean {
-  return a.fromMs < b.toMs && b.fromMs < a.toMs
-}
-
 function nameOf(field: string, value: unknown): string {
-  return JSON.stringify([field, value])
+  return JSON.stringify([field, valueName(value)])
 }

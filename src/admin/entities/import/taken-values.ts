@@ -1,11 +1,13 @@
 /** Whether somebody else has what must be one's own (R9, R22), asked once for many documents. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
+import { formsOf, valueName } from '../actions/uniqueness.ts'
 import { RuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { uniqueValues } from '../fields/check.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
-import { type Claim, type Claims, overlap } from './claims.ts'
+import { overlap } from '../timeline/spans.ts'
+import type { Claim, Claims } from './claims.ts'
 import type { ImportJob, NewRow } from './job.ts'
 import { hasNumbers } from './numbers.ts'
 import type { GoodUnit } from './unit.ts'
@@ -42,7 +44,7 @@ export async function takenValues(
   function keyOf(document: Fields) {
     return hasKey ? [{ field: keyField, value: document[keyField] }] : []
   }
-  const holders = new Map<string, Map<unknown, Holder[]>>()
+  const holders = new Map<string, Map<string, Holder[]>>()
   for (const [field, values] of wanted) holders.set(field, await holdersOf(job, field, values))
 
   // A predefined import of rates has revisions of one rate (spec/entity-api.md 2.4).
@@ -51,7 +53,7 @@ export async function takenValues(
     check(document, unit) {
       const claim = claimOf(document, unit)
       for (const { value } of keyOf(document)) {
-        const others = holders.get(keyField)?.get(value) ?? []
+        const others = holders.get(keyField)?.get(valueName(value)) ?? []
         const isTaken = others.some((other) => !isByTime || overlap(other, claim))
         const row = claims.holderOf(keyField, value, claim, !isByTime)
         if (isTaken) throw new RuleError(`create: ${name} has ${keyField} ${value} already`)
@@ -59,7 +61,7 @@ export async function takenValues(
           throw new RuleError(`create: row ${row} has ${keyField} ${value} too`)
       }
       for (const { field, value } of valuesOf(document)) {
-        const others = holders.get(field)?.get(value) ?? []
+        const others = holders.get(field)?.get(valueName(value)) ?? []
         const other = others.find((each) => overlap(each, claim) && !isSame(each, document))
         const row = claims.holderOf(field, value, claim)
         const whose = other === undefined ? `row ${row}` : `${keyField} ${other.key}`
@@ -87,20 +89,21 @@ async function holdersOf(
   { stores: { catalog }, definition }: ImportJob,
   field: string,
   values: ReadonlySet<unknown>,
-): Promise<Map<unknown, Holder[]>> {
+): Promise<Map<string, Holder[]>> {
   const { fixed, keyField, name } = definition
-  const filter = { ...fixed, [field]: { $in: [...values] }, ...NOT_DELETED }
+  const filter = { ...fixed, [field]: { $in: [...values].flatMap(formsOf) }, ...NOT_DELETED }
   const projection = { [field]: 1, [keyField]: 1, from: 1, to: 1 }
   const found = (await catalog.run(`read ${name}`, () =>
     documentsOf(catalog, definition)
       .find(filter as object, { projection })
       .toArray(),
   )) as Fields[]
-  const holders = new Map<unknown, Holder[]>()
+  const holders = new Map<string, Holder[]>()
   for (const one of found) {
     const holder = { label: '', key: one[keyField], fromMs: fromOf(one), toMs: toOf(one) }
     for (const value of [valueIn(one, field)].flat()) {
-      holders.set(value, [...(holders.get(value) ?? []), holder])
+      const of = valueName(value)
+      holders.set(of, [...(holders.get(of) ?? []), holder])
     }
   }
   return holders

@@ -78,6 +78,7 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
 
 /** Of a prepaid group or card it is a list of balances. */
 function entityOf(collection: string, name: ActionName): Schema {
+  if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that does it.')
   const entity = ref(entityName(collection, 'written'))
   if (collection !== 'balances' || name !== 'update') return entity
   const several = listOf(entity, 'The balances of a prepaid group or card.')

@@ -60,8 +60,11 @@ const HELD: Fields = {
   deactivation_date: date('When it ceases to exist; follows from the revisions.'),
 }
 
+const FORCE = flag('Whether it is done although something speaks against it.')
+
 const ACCOUNTS: Fields = {
   ...HELD,
+  force: FORCE,
   aid: integer('Number of the account; given by the node.'),
   sid: integer('Number of a subscriber; accounts have none.'),
   type: choice(['account'], 'Always `account`.'),
@@ -78,6 +81,7 @@ const ACCOUNTS: Fields = {
 
 const SUBSCRIBERS: Fields = {
   ...HELD,
+  force: FORCE,
   sid: integer('Number of the subscriber; given by the node.'),
   aid: integer('Number of the account that it belongs to.'),
   type: choice(['subscriber'], 'Always `subscriber`.'),

@@ -100,6 +100,12 @@ const FOUND: Readonly<Record<string, Values>> = {
   audit: { collection: 'plans', urt: { $gte: '2026-03-01' } },
 }
 
+/** Whose personal data are removed. */
+const ERASED: Readonly<Record<string, Values>> = {
+  accounts: { aid: 1 },
+  subscribers: { sid: 2 },
+}
+
 const ID = { _id: '65f0c0ffee0123456789abcd' } as const
 
 const CHANGED: Readonly<Record<string, Values>> = {
@@ -136,6 +142,8 @@ export function exampleOf(collection: string, action: ActionName): Values {
       return { query: ID, update: { ...from, ...changed } }
     case 'delete':
       return { query: ID }
+    case 'erase':
+      return { query: ERASED[collection] ?? {}, update: { force: false } }
     case 'export':
       return { query: from, states: [0, 1], format: 'csv' }
     default:
@@ -273,13 +281,32 @@ function shownValue(
   return parts.length === 0 ? [] : Object.fromEntries(parts)
 }
 
+/** A job that has not begun. */
+function jobExample({ name }: CollectionDefinition): Values {
+  const now = { sec: BEGIN_S, usec: 0 }
+  return {
+    ...{
+      _id: { $id: HEX },
+      kind: 'erase',
+      subject: name === 'accounts' ? 'accounts/1' : 'subscribers/2',
+    },
+    ...{ state: 'queued', step: 'begin', counts: [], error: '' },
+    ...{ due: now, created: now, changed: now, ended: null },
+  }
+}
+
 /** The answer of a write that was done. */
 export function writtenExample(definition: CollectionDefinition, action: ActionName): Values {
   const { name } = definition
   const isSilent =
     (action === 'create' && (name === 'subscribers' || name === 'autorenew')) ||
     (name === 'users' && action !== 'create')
-  const entity = action === 'delete' ? null : shownExample(definition, 'written')
+  const entity =
+    action === 'erase'
+      ? jobExample(definition)
+      : action === 'delete'
+        ? null
+        : shownExample(definition, 'written')
   const done = { status: 1, details: isSilent ? null : true, entity }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
   if (name !== 'balances') return done

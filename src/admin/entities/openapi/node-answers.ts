@@ -19,6 +19,19 @@ const SUCCESS = text('Always `success`.')
 
 const check = (description: string) => text(`${description}; \`ok\`, or what is wrong.`)
 
+/** An answer with these details, all of which are there. */
+const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
+  object(
+    description,
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: object('The details.', details, Object.keys(details)),
+      input: ref('loginInput', 'What was sent, without secrets.'),
+    },
+    ['status', 'desc', 'details', 'input'],
+  )
+
 /** Components. */
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
   heartbeat: object(
@@ -66,6 +79,7 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
       permissions: listOf(text('A role.'), 'Roles of the user.'),
       last_login: { type: ['string', 'null'], description: 'Time of the login before this one.' },
       must_change_password: flag('True: the password has to be changed first.'),
+      must_enrol_totp: flag('True: a second factor has to be set up first.'),
       protocol: text('How the user has logged in.'),
     },
     ['user', 'permissions', 'last_login'],
@@ -93,6 +107,19 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['status', 'desc', 'details'],
   ),
+  totpState: succeeded('The own second factor.', {
+    enrolled: flag('Whether there is one.'),
+    enrolled_at: { type: ['string', 'null'], description: 'When it was set up.' },
+    recovery_codes_left: integer('Recovery codes that are not used.'),
+    required: flag('Whether a role of the user requires one.'),
+  }),
+  totpSecret: succeeded('A second factor that waits for its confirmation.', {
+    secret: text('The secret, in base 32; shown once.'),
+    uri: text('The same as an address for authenticator apps.'),
+  }),
+  recoveryCodes: succeeded('Codes that stand in for the second factor, each once.', {
+    recovery_codes: listOf(text('A code.'), 'The codes; shown once.'),
+  }),
   loginOption: object(
     'A way to log in.',
     {
@@ -173,8 +200,60 @@ const OAUTH = {
   ...{ '429': 'tooManyTokens', '500': 'badOAuth', '503': 'badOAuth' },
 }
 
+const LOGGED_IN = { refused: ['authError'], others: { ...AUTH, '429': 'tooMany' } } as const
+
+const CODES: NodeAnswer = {
+  description: 'The recovery codes.',
+  schema: ref('recoveryCodes'),
+  example: {
+    ...{ status: 1, desc: 'success', details: { recovery_codes: ['7k2m-9qxd'] }, input: {} },
+  },
+  ...LOGGED_IN,
+}
+
+const REMOVED: NodeAnswer = {
+  description: 'There is no second factor now.',
+  schema: ref('doneAnswer'),
+  example: { status: 1, desc: 'success', details: true, input: {} },
+  ...LOGGED_IN,
+}
+
+const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
+  'GET /auth/totp': {
+    description: 'The own second factor.',
+    schema: ref('totpState'),
+    example: {
+      ...{ status: 1, desc: 'success', input: {} },
+      details: { enrolled: false, enrolled_at: null, recovery_codes_left: 0, required: true },
+    },
+    refused: ['authError'],
+    others: { '403': 'forbidden', '503': 'unavailable' },
+  },
+  'POST /auth/totp/begin': {
+    description: 'The secret of a second factor.',
+    schema: ref('totpSecret'),
+    example: {
+      ...{ status: 1, desc: 'success', input: {} },
+      details: {
+        secret: 'JBSWY3DPEHPK3PXP',
+        uri: 'otpauth://totp/Tollgate:ops?secret=JBSWY3DPEHPK3PXP',
+      },
+    },
+    ...LOGGED_IN,
+  },
+  'POST /auth/totp/confirm': CODES,
+  'POST /auth/totp/codes': CODES,
+  'POST /auth/totp/remove': REMOVED,
+  'POST /auth/totp/reset': {
+    ...REMOVED,
+    refused: ['authError', 'permissionError', 'loginError'],
+    others: { ...AUTH, '401': 'badToken' },
+  },
+}
+
 /** By method and path. */
 export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
+  ...TOTP_ANSWERS,
   'GET /api': {
     description: 'It works.',
     schema: ref('heartbeat'),

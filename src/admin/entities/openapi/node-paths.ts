@@ -67,6 +67,16 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
     example: { password: 'correct-horse-battery', new_password: 'staple-battery-horse' },
     credentials: ['-b cookies', '-c cookies'],
   },
+  'GET /auth/totp': { parameters: {}, example: {}, credentials: ['-b cookies'] },
+  'POST /auth/totp/begin': totpRequest('Code of the factor that there is, or a recovery code.'),
+  'POST /auth/totp/confirm': totpRequest('Code of the new factor.', ['totp']),
+  'POST /auth/totp/codes': totpRequest('Code of the factor, or a recovery code.', ['totp']),
+  'POST /auth/totp/remove': totpRequest('Code of the factor, or a recovery code.', ['totp']),
+  'POST /auth/totp/reset': {
+    parameters: { username: text('Name of the user.') },
+    required: ['username'],
+    example: { username: 'ops@example.org' },
+  },
   'POST /oauth2/token': {
     parameters: {
       grant_type: text('`client_credentials`; `password`, `refresh_token` where enabled.'),
@@ -102,6 +112,11 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
     },
     example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
   },
+}
+
+function totpRequest(description: string, required: readonly string[] = []): NodeRequest {
+  const parameters = { totp: text(description) }
+  return { parameters, required, example: { totp: '287082' }, credentials: ['-b cookies'] }
 }
 
 const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }

@@ -77,6 +77,8 @@ export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
   }),
 }
 
+const NOT_YET: Schema = { type: 'null', description: 'It is not done.' }
+
 const BALANCE: Readonly<Record<string, Schema>> = {
   aid: integer('Number of the account.'),
   sid: integer('Number of the subscriber; 0: shared by the account.'),
@@ -201,11 +203,25 @@ const AUDIT: Readonly<Record<string, Schema>> = {
   stamp: text('Tells records apart.'),
 }
 
+const JOBS: Readonly<Record<string, Schema>> = {
+  kind: text('`erase`, `retention` or `syslog`.'),
+  subject: text('What it is about: `subscribers/17`, `lines`.'),
+  state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: goes on by itself.'),
+  step: text('What it does now, or did last.'),
+  counts: mapOf(integer('Documents.'), 'Documents by what was done to them.'),
+  error: text('Why the last attempt failed; empty: it did not.'),
+  due: date('When it is done, or goes on.'),
+  created: date('When it was asked for.'),
+  changed: date('When it came this far.'),
+  ended: { description: 'When it was done.', anyOf: [date('The time.'), NOT_YET] },
+}
+
 /** By collection, the fields beside the declared ones. */
 export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   balances: BALANCE,
   lines: LINE,
   audit: AUDIT,
+  jobs: JOBS,
   bills: {
     due: number('What the customer owes by it; negative: is owed.'),
     amount: number('Money, positive.'),

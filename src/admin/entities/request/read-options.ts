@@ -35,6 +35,8 @@ export interface RequestOptions {
   readonly headers: boolean
   /** Of an export; null: none is named. */
   readonly delimiter: string | null
+  /** Of a write: whether others may be left without what they need. */
+  readonly force: boolean
 }
 
 export interface ReadOptions {
@@ -138,7 +140,7 @@ function statesOf(states: readonly unknown[] | undefined, problems: Problems): r
   return [...new Set(read)]
 }
 
-const OPTIONS = ['or_fields', 'push_fields', 'pull_fields', 'headers', 'delimiter']
+const OPTIONS = ['or_fields', 'push_fields', 'pull_fields', 'headers', 'delimiter', 'force']
 
 function requestOptions(options: Fields = {}, problems: Problems): RequestOptions {
   for (const name of Object.keys(options).filter((key) => !OPTIONS.includes(key))) {
@@ -147,18 +149,21 @@ function requestOptions(options: Fields = {}, problems: Problems): RequestOption
     const hint = meant === undefined ? '' : `, '${meant}' is`
     problems.invalid(`options.${name}`, `is not known${hint}`)
   }
-  const { or_fields: orFields = [], headers, delimiter } = options
+  const { or_fields: orFields = [], headers, delimiter, force } = options
   const names = Array.isArray(orFields) ? orFields : [orFields]
   const bad = names.find((name) => typeof name !== 'string' || badFieldName(name) !== null)
   if (bad !== undefined) problems.invalid('options.or_fields', 'must be a list of names of fields')
   const shown = headers === undefined || headers === '' ? true : booleanOf(headers)
   if (shown === null) problems.invalid('options.headers', 'must be true or false')
+  const forced = force === undefined || force === '' ? false : booleanOf(force)
+  if (forced === null) problems.invalid('options.force', 'must be true or false')
   return {
     orFields: bad === undefined ? names : [],
     push: changesOf(options['push_fields'], 'options.push_fields', problems),
     pull: changesOf(options['pull_fields'], 'options.pull_fields', problems),
     headers: shown ?? true,
     delimiter: delimiterOf(delimiter, problems),
+    force: forced ?? false,
   }
 }
 

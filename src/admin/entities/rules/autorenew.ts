@@ -6,10 +6,12 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset } from '../../../catalog/field.ts'
 import type { ServicePeriod } from '../../../domain/catalogue.ts'
+import { instantOf, localTime } from '../../../domain/time.ts'
 import { endOf } from '../../../rating/periods.ts'
 import { RuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { type Fields, fromOf } from '../timeline/draft.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
 import { exists, heldAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { instantAt, isChanged } from './values.ts'
@@ -18,13 +20,15 @@ type Zoned = Pick<RuleContext, 'nowMs' | 'zone'>
 
 export const AUTORENEW_RULES: CollectionRules = {
   async prepare(changes, target, context) {
-    if (target !== null) return changes
+    if (target !== null) return withMovedAnchor(changes, target, context)
     const { interval: given, next_renew: next, immediate, cycles } = changes.set
+    const { nowMs, zone } = context
     const interval = isUnset(given) ? 'month' : String(given)
-    const baseMs = immediate === true ? tomorrow(context) : context.nowMs
-    const nextMs =
-      instantAt(next, 'next_renew', context) ?? nextRenewMs(interval, baseMs, context.zone)
-    const added = { interval, next_renew: new Date(nextMs), cycles_remaining: cycles }
+    const givenMs = instantAt(next, 'next_renew', context)
+    const baseMs = immediate === true ? tomorrow(context) : nowMs
+    const nextMs = givenMs ?? nextRenewMs(interval, baseMs, zone)
+    const anchor = anchorOf(interval, immediate === true ? nowMs : (givenMs ?? nowMs), zone)
+    const added = { interval, next_renew: new Date(nextMs), cycles_remaining: cycles, ...anchor }
     return { ...changes, set: { ...changes.set, ...added } }
   },
 
@@ -48,24 +52,65 @@ const PERIODS: Readonly<Record<string, ServicePeriod>> = {
 
 /**
  * Midnight of the day that lies one interval after that of `baseMs`; of a month that is too short
- * for it, the last one. Throws `RuleError` for an interval that there is not.
+ * for it, the last one. `anchorDay`: day of the month that a monthly renewal returns to after a
+ * short month; that of `baseMs` if not given. Throws `RuleError` for an interval that there is not.
  */
-export function nextRenewMs(interval: string, baseMs: number, zone: string): number {
+export function nextRenewMs(
+  interval: string,
+  baseMs: number,
+  zone: string,
+  anchorDay?: number,
+): number {
   const period = Object.hasOwn(PERIODS, interval) ? PERIODS[interval] : undefined
   if (period === undefined) {
     throw new RuleError(`interval must be one of ${Object.keys(PERIODS).join(', ')}`)
   }
-  return endOf(period, baseMs, zone)
+  const nextMs = endOf(period, baseMs, zone)
+  if (interval !== 'month' || anchorDay === undefined) return nextMs
+  const { year, month } = localTime(zone, nextMs)
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate()
+  const day = Math.min(anchorDay, lastDay)
+  return instantOf(zone, { year, month, day, hour: 0, minute: 0, second: 0 })
 }
 
-/** What changes of it when it has been charged, at once or by a later run. */
+/**
+ * What changes of it when it has been charged, at once or by a later run. The dates are counted
+ * from the one that was due, however late it is charged; those that have passed are left out.
+ */
 export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
   const interval = String(renewal['interval'] ?? 'month')
+  const dueMs = instantAt(renewal['next_renew'], 'next_renew', { nowMs, zone }) ?? nowMs
+  // One that is charged before it is due begins now.
+  const baseMs = Math.min(dueMs, nowMs)
+  const day = Number(renewal['anchor_day'] ?? localTime(zone, baseMs).day)
+  let nextMs = baseMs
+  do nextMs = nextRenewMs(interval, nextMs, zone, day)
+  while (nextMs <= nowMs)
   return {
     cycles_remaining: Number(renewal['cycles_remaining']) - 1,
     last_renew: new Date(nowMs),
-    next_renew: new Date(nextRenewMs(interval, nowMs, zone)),
+    next_renew: new Date(nextMs),
+    ...(interval === 'month' && day > SHORTEST_MONTH && { anchor_day: day }),
   }
+}
+
+/** Days that every month has: no date on one of them is ever moved. */
+const SHORTEST_MONTH = 28
+
+/** The day to return to after a short month, where there may be one. */
+function anchorOf(interval: string, atMs: number, zone: string): { anchor_day?: number } {
+  const { day } = localTime(zone, atMs)
+  return interval === 'month' && day > SHORTEST_MONTH ? { anchor_day: day } : {}
+}
+
+/** Another date is another anchor; clients also send back the date that they have read. */
+function withMovedAnchor(changes: FieldChanges, target: RawDocument, context: Zoned): FieldChanges {
+  const { zone } = context
+  const { set } = changes
+  const nextMs = instantAt(set['next_renew'], 'next_renew', context)
+  if (nextMs === null || !isChanged({ ...target, ...set }, target, 'next_renew')) return changes
+  const interval = String(set['interval'] ?? target['interval'] ?? 'month')
+  return { ...changes, set: { ...set, anchor_day: undefined, ...anchorOf(interval, nextMs, zone) } }
 }
 
 function tomorrow({ nowMs, zone }: Zoned): number {

@@ -1,6 +1,6 @@
 /** What rules read of other entities. Deleted revisions are never found. */
 import type { Collection } from '../../../catalog/collections.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { InUseError } from '../errors.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import type { RuleContext } from './rule.ts'
 
@@ -48,8 +48,11 @@ export function findAll(
 ): Promise<Fields[]> {
   const documents = catalog[collection] as unknown as Collection<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
-  return catalog.run(`look into ${collection}`, () =>
-    documents.find(filter, { projection }).limit(max).toArray(),
+  return catalog.read(`look into ${collection}`, (limits) =>
+    documents
+      .find(filter, { ...limits, projection })
+      .limit(max)
+      .toArray(),
   )
 }
 
@@ -62,8 +65,8 @@ export function findFirst(
 ): Promise<Fields | null> {
   const documents = catalog[collection] as unknown as Collection<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
-  return catalog.run(`look into ${collection}`, async () => {
-    for await (const document of documents.find(filter, { projection })) {
+  return catalog.read(`look into ${collection}`, async (limits) => {
+    for await (const document of documents.find(filter, { ...limits, projection })) {
       if (matches(document)) return document
     }
     return null
@@ -130,11 +133,7 @@ function distinct(found: readonly Fields[], type: string, field: string): number
   return [...new Set(ids)].sort((a, b) => a - b)
 }
 
-/** Refuses to delete what somebody needs; null: nobody does. */
+/** Throws `InUseError` for what somebody needs; null: nobody does. */
 export function refuseUsed(what: string, usedBy: string | null): void {
-  if (usedBy === null) return
-  throw new RuleError(
-    `${what} cannot be deleted: in its time it is needed by ${usedBy}`,
-    DISPLAY.refused,
-  )
+  if (usedBy !== null) throw new InUseError(what, usedBy)
 }

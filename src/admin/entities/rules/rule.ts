@@ -39,8 +39,9 @@ export interface CollectionRules {
    */
   check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
   /**
-   * Refuses to delete a revision whose time no other one takes over, if somebody needs it then;
-   * says who. Throws `RuleError`, or `TargetError` where an operator would lock all out.
+   * Refuses that an entity does not hold in the time of the revision any more, if somebody needs it
+   * then. Throws `InUseError`, which says who, or `TargetError` where an operator would lock all
+   * out.
    */
   checkUnused?(document: RawDocument, context: RuleContext): Promise<void>
 }

@@ -14,6 +14,8 @@ export type Context = {
   readonly cursors: Cursors
   readonly clock: Clock
   readonly connectionId: number
+  /** Whether the client has gone: nobody waits for the answer. */
+  readonly isAbandoned: () => boolean
 }
 
 /** The fields of an answer (`ok` is added), or a batch of documents. */

@@ -2,6 +2,7 @@ import { Long } from 'bson'
 import { CommandError } from '../errors.ts'
 import type { Results } from '../query/run-query.ts'
 import type { Batch } from '../wire/batch.ts'
+import type { WorkLimit } from './work-limit.ts'
 
 /** How long a cursor lives without being asked, in milliseconds: the server's own ten minutes. */
 const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
@@ -24,6 +25,9 @@ type Cursor = {
   remaining: number
   usedMs: number
   isBusy: boolean
+  isKilled: boolean
+  /** Of the time that the query may take in all; undefined: no limit. */
+  leftMs: number | undefined
 }
 
 export type CursorOptions = {
@@ -37,6 +41,8 @@ export type CursorOptions = {
   readonly noTimeout?: boolean
   /** Whether the collection that it reads is still there. */
   readonly isAlive: () => boolean
+  /** Of the first batch; what it leaves of the time is for the others. */
+  readonly work: WorkLimit
 }
 
 /** Results that a client takes batch by batch, over any of its connections. */
@@ -53,7 +59,7 @@ export class Cursors {
 
   async open(results: Results<Uint8Array>, options: CursorOptions): Promise<Batch> {
     const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
-    const { noTimeout = false, isAlive } = options
+    const { noTimeout = false, isAlive, work } = options
     const cursor: Cursor = {
       ns,
       results,
@@ -63,25 +69,39 @@ export class Cursors {
       remaining: limit,
       usedMs: this.#nowMs(),
       isBusy: true,
+      isKilled: false,
+      leftMs: undefined,
     }
-    const { docs, isDone } = await this.#fill(cursor, batchSize)
+    const { docs, isDone } = await this.#fill(cursor, batchSize, work)
     if (isDone || singleBatch) {
       results.return(undefined)
       return { field: 'firstBatch', docs, id: Long.ZERO, ns }
     }
     const id = ++this.#lastId
     this.#cursors.set(String(id), cursor)
+    cursor.leftMs = work.leftMs()
     cursor.isBusy = false
     return { field: 'firstBatch', docs, id: Long.fromBigInt(id), ns }
   }
 
-  /** @throws CommandError (CursorNotFound; Unauthorized, CursorInUse, QueryPlanKilled) */
-  async more(id: Long, ns: string, batchSize: number | undefined): Promise<Batch> {
+  /**
+   * `workFor`: the limit of one batch, by what the query has left of its time.
+   * @throws CommandError (CursorNotFound; Unauthorized, CursorInUse, QueryPlanKilled, CursorKilled;
+   *   MaxTimeMSExpired, ClientDisconnect)
+   */
+  async more(
+    id: Long,
+    ns: string,
+    batchSize: number | undefined,
+    workFor: (leftMs: number | undefined) => WorkLimit,
+  ): Promise<Batch> {
     this.expire()
     const cursor = this.#usable(id, ns)
     cursor.isBusy = true
+    const work = workFor(cursor.leftMs)
     try {
-      const { docs, isDone } = await this.#fill(cursor, batchSize ?? Number.POSITIVE_INFINITY)
+      const size = batchSize ?? Number.POSITIVE_INFINITY
+      const { docs, isDone } = await this.#fill(cursor, size, work)
       if (isDone) this.kill(id)
       return { field: 'nextBatch', docs, id: isDone ? Long.ZERO : id, ns }
     } catch (error) {
@@ -89,6 +109,7 @@ export class Cursors {
       throw error
     } finally {
       cursor.isBusy = false
+      cursor.leftMs = work.leftMs()
       cursor.usedMs = this.#nowMs()
     }
   }
@@ -114,7 +135,10 @@ export class Cursors {
   /** Whether there was such a cursor. */
   kill(id: Long): boolean {
     const cursor = this.#cursors.get(id.toString())
-    cursor?.results.return(undefined)
+    if (cursor) {
+      cursor.isKilled = true
+      cursor.results.return(undefined)
+    }
     return this.#cursors.delete(id.toString())
   }
 
@@ -132,7 +156,11 @@ export class Cursors {
     return this.#cursors.size
   }
 
-  async #fill(cursor: Cursor, batchSize: number): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
+  async #fill(
+    cursor: Cursor,
+    batchSize: number,
+    work: WorkLimit,
+  ): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
     const docs: Uint8Array[] = []
     let bytes = 0
     let steps = 0
@@ -142,6 +170,8 @@ export class Cursors {
       if (doc === null) {
         // A long search lets other clients in.
         if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
+        if (cursor.isKilled) throw new CommandError('CursorKilled', 'the cursor was killed')
+        work.check()
         continue
       }
       if (docs.length > 0 && bytes + doc.length > BATCH_BYTES_MAX) {

@@ -41,6 +41,20 @@ const buildInfo: Command = (_context, args) => {
   }
 }
 
+/** Of what the server has there, what is counted here: under the same names. */
+const serverStatus: Command = ({ clock, cursors, records }) => {
+  const { keys, documents } = records.examined
+  return {
+    version: SERVER_VERSION.slice(0, 3).join('.'),
+    pid: process.pid,
+    localTime: new Date(clock.nowMs()),
+    metrics: {
+      cursor: { open: { total: cursors.size } },
+      queryExecutor: { scanned: keys, scannedObjects: documents },
+    },
+  }
+}
+
 /** Sessions hold nothing here. */
 const endSessions: Command = (_context, args) => {
   args.allow([])
@@ -54,5 +68,6 @@ export const handshakeCommands: Commands = {
   ping,
   buildInfo,
   buildinfo: buildInfo,
+  serverStatus,
   endSessions,
 }

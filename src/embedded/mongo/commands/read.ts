@@ -10,7 +10,8 @@ import { type Doc, encode, isArray, isDoc, type Value } from '../values/document
 import { keyText } from '../values/key-encoding.ts'
 import { visitPath } from '../values/path.ts'
 import { type Args, countIn, missingField } from './args.ts'
-import type { Answer, Command, Commands } from './command.ts'
+import type { Answer, Command, Commands, Context } from './command.ts'
+import { type WorkLimit, workLimit } from './work-limit.ts'
 
 const FIND_UNSUPPORTED = [
   'hint',
@@ -24,7 +25,8 @@ const FIND_UNSUPPORTED = [
   'awaitData',
 ]
 
-const find: Command = async ({ catalog, records, cursors }, args) => {
+const find: Command = async (context, args) => {
+  const { catalog, records, cursors } = context
   args.allow(
     [
       'filter',
@@ -57,8 +59,14 @@ const find: Command = async ({ catalog, records, cursors }, args) => {
     singleBatch: args.boolean('singleBatch'),
     noTimeout: args.boolean('noCursorTimeout'),
     isAlive: () => catalog.find(ns)?.id === collection?.id,
+    work: workOf(context, args),
   }
   return { batch: await cursors.open(projected(rows, args.doc('projection')), options) }
+}
+
+/** A read ends with its time, and with its client. */
+function workOf({ clock, isAbandoned }: Context, args: Args): WorkLimit {
+  return workLimit(clock, args.count('maxTimeMS'), isAbandoned)
 }
 
 function projected(rows: Results<Row>, projection: Doc): Results<Uint8Array> {
@@ -73,12 +81,13 @@ function* bytesOf(
   for (const row of rows) yield row && (project ? encode(project(row.doc)) : row.bytes)
 }
 
-const getMore: Command = async ({ cursors }, args) => {
+const getMore: Command = async ({ cursors, clock, isAbandoned }, args) => {
   args.allow(['collection', 'batchSize', 'term', 'lastKnownCommittedOpTime'])
   const id = args.cursorId(args.value('getMore'))
   // The server reads a size of zero as none given, so that a batch always goes on.
   const batchSize = args.count('batchSize') || undefined
-  return { batch: await cursors.more(id, args.namespace('collection'), batchSize) }
+  const workFor = (leftMs: number | undefined) => workLimit(clock, leftMs, isAbandoned)
+  return { batch: await cursors.more(id, args.namespace('collection'), batchSize, workFor) }
 }
 
 const killCursors: Command = ({ cursors }, args) => {
@@ -98,7 +107,8 @@ const killCursors: Command = ({ cursors }, args) => {
   }
 }
 
-const aggregate: Command = async ({ catalog, records, cursors }, args) => {
+const aggregate: Command = async (context, args) => {
+  const { catalog, records, cursors } = context
   args.allow(
     ['pipeline', 'cursor', 'allowDiskUse'],
     ['explain', 'collation', 'hint', 'let', 'bypassDocumentValidation'],
@@ -117,11 +127,13 @@ const aggregate: Command = async ({ catalog, records, cursors }, args) => {
       limit: Number.POSITIVE_INFINITY,
       singleBatch: false,
       isAlive: () => catalog.find(ns)?.id === collection?.id,
+      work: workOf(context, args),
     }),
   }
 }
 
-const count: Command = async ({ catalog, records }, args) => {
+const count: Command = async (context, args) => {
+  const { catalog, records } = context
   args.allow(['query', 'limit', 'skip', 'fields'], ['hint', 'collation'])
   const collection = catalog.find(args.namespace())
   const filter = args.doc('query')
@@ -132,13 +144,14 @@ const count: Command = async ({ catalog, records }, args) => {
     return { n: countValue(Math.min(Math.max(0, all - skip), limit)) }
   }
   let n = 0
-  await drain(runQuery(records, collection, { filter, skip, limit }), () => {
+  await drain(runQuery(records, collection, { filter, skip, limit }), workOf(context, args), () => {
     n += 1
   })
   return { n: countValue(n) }
 }
 
-const distinct: Command = async ({ catalog, records }, args) => {
+const distinct: Command = async (context, args) => {
+  const { catalog, records } = context
   args.allow(['key', 'query'], ['collation', 'hint'])
   const key = requiredString(args, 'key')
   const parts = key.split('.')
@@ -147,7 +160,7 @@ const distinct: Command = async ({ catalog, records }, args) => {
     if (value !== undefined) found.set(keyText(value), value)
   }
   const rows = runQuery(records, catalog.find(args.namespace()), { filter: args.doc('query') })
-  await drain(rows, ({ doc }) => {
+  await drain(rows, workOf(context, args), ({ doc }) => {
     visitPath(doc, parts, (value) => {
       if (isArray(value)) value.forEach(add)
       else add(value)
@@ -164,10 +177,17 @@ function requiredString(args: Args, field: string): string {
 }
 
 /** Takes all results, and lets other clients in now and then. */
-async function drain<T>(results: Results<T>, use: (result: T) => void): Promise<void> {
+async function drain<T>(
+  results: Results<T>,
+  work: WorkLimit,
+  use: (result: T) => void,
+): Promise<void> {
   for (const result of results) {
-    if (result === null) await new Promise(setImmediate)
-    else use(result)
+    if (result !== null) use(result)
+    else {
+      await new Promise(setImmediate)
+      work.check()
+    }
   }
 }
 

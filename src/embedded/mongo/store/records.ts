@@ -56,6 +56,8 @@ type DocIndexKeys = readonly (readonly [Index, DocKeys])[]
 export class Records {
   readonly storage: Storage
   readonly catalog: Catalog
+  /** What queries have looked at since the start: index entries, and documents. */
+  readonly examined = { keys: 0, documents: 0 }
   /** The record that the next document of a collection gets; never one that was given before. */
   readonly #next = new Map<number, number>()
 
@@ -66,12 +68,14 @@ export class Records {
 
   get(collection: Collection, record: number): Row | undefined {
     const bytes = this.storage.docs.get(docKey(collection.id, record))
+    this.examined.documents += 1
     return bytes && new Row(record, bytes)
   }
 
   /** Documents in the order of their insertion; null now and then, so that others may run. */
   *scan(collection: Collection): Generator<Row | null> {
     for (const entry of this.storage.walk(this.storage.docs, docsOf(collection.id))) {
+      if (entry) this.examined.documents += 1
       yield entry && new Row(recordOf(entry.key), entry.value)
     }
   }
@@ -79,6 +83,7 @@ export class Records {
   /** Records of index entries in their order; null now and then. */
   *scanIndex(range: Range, reverse: boolean): Generator<number | null> {
     for (const entry of this.storage.walk(this.storage.entries, range, reverse)) {
+      if (entry) this.examined.keys += 1
       yield entry && recordOf(entry.value)
     }
   }

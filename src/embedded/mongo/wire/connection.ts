@@ -30,7 +30,7 @@ export class Connection {
         fail(error)
       }
     })
-    // A client that is gone needs no answers; what it has asked for is done all the same.
+    // Writes of a client that is gone are done all the same; reads end (`Context.isAbandoned`).
     socket.on('error', () => socket.destroy())
   }
 

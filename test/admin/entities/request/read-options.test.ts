@@ -20,7 +20,7 @@ describe('reading', () => {
       sort: null,
       projection: null,
       states: [0, 1],
-      options: { orFields: [], push: [], pull: [], headers: true, delimiter: null },
+      options: { orFields: [], push: [], pull: [], headers: true, delimiter: null, force: false },
     })
   })
 

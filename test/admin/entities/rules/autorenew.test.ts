@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { afterCharge, nextRenewMs } from '../../../../src/admin/entities/rules/autorenew.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
+import { instantOf } from '../../../../src/domain/time.ts'
 import { insertEntity, useStore } from '../../../catalog/store.ts'
 import { check, contextOf, day, documentOf, NOW_MS, prepare, refusal } from './context.ts'
+
+const MIDNIGHT = { hour: 0, minute: 0, second: 0 }
+
+function dateOf(text: string) {
+  const [year = 0, month = 0, date = 0] = text.split('-').map(Number)
+  return { year, month, day: date }
+}
 
 const store = useStore()
 const renewal = { aid: 17, sid: 18, bucket_group: 'TOPUP20', cycles: 12 }
@@ -83,6 +91,60 @@ describe('R33: a renewal', () => {
 
   it('in a month that is too short is due on its last day', () => {
     expect(nextRenewMs('month', Date.UTC(2026, 0, 31, 8), 'UTC')).toBe(Date.UTC(2026, 1, 28))
+  })
+
+  it.each([
+    ['month', '2026-01-31', ['2026-02-28', '2026-03-31', '2026-04-30', '2026-05-31']],
+    ['month', '2028-01-30', ['2028-02-29', '2028-03-30', '2028-04-30', '2028-05-30']],
+    ['month', '2027-12-31', ['2028-01-31', '2028-02-29', '2028-03-31', '2028-04-30']],
+    ['month', '2026-02-28', ['2026-03-28', '2026-04-28', '2026-05-28', '2026-06-28']],
+    ['week', '2026-01-31', ['2026-02-07', '2026-02-14', '2026-02-21', '2026-02-28']],
+    ['day', '2026-02-27', ['2026-02-28', '2026-03-01', '2026-03-02', '2026-03-03']],
+  ])('by the %s from %s is due on %j, also if it is charged late', (interval, first, dates) => {
+    for (const zone of ['UTC', 'America/New_York']) {
+      for (const lateMs of interval === 'day' ? [0, 3_600_000] : [0, 3_600_000, 3 * 86_400_000]) {
+        const midnight = (text: string) => instantOf(zone, { ...dateOf(text), ...MIDNIGHT })
+        const due = new Date(midnight(first))
+        let document = documentOf({ interval, next_renew: due, cycles_remaining: 12 })
+        const found: number[] = []
+        for (const _ of dates) {
+          const nowMs = (document['next_renew'] as Date).getTime() + lateMs
+          document = { ...document, ...afterCharge(document, { nowMs, zone }) }
+          found.push((document['next_renew'] as Date).getTime())
+        }
+        expect(found).toEqual(dates.map(midnight))
+      }
+    }
+  })
+
+  it('that was not charged for months is due on its next day', () => {
+    const document = documentOf({ next_renew: day('2026-01-31'), cycles_remaining: 3 })
+    const after = afterCharge(document, { nowMs: Date.UTC(2026, 3, 2), zone: 'UTC' })
+    expect(after).toMatchObject({ cycles_remaining: 2, next_renew: day('2026-04-30') })
+  })
+
+  it('that is created at the end of a month returns to that day', async () => {
+    const catalog = await withGroup()
+    const nowMs = Date.UTC(2026, 0, 31, 12)
+    const context = contextOf(catalog, { nowMs })
+    const created = (await prepare('autorenew', renewal, context)).set
+    expect(created).toMatchObject({ next_renew: day('2026-02-28'), anchor_day: 31 })
+    const late = { nowMs: Date.UTC(2026, 2, 1, 3), zone: 'UTC' }
+    expect(afterCharge(created, late)).toMatchObject({ next_renew: day('2026-03-31') })
+    const atOnce = (await prepare('autorenew', { ...renewal, immediate: true }, context)).set
+    const charged = afterCharge(atOnce, { nowMs, zone: 'UTC' })
+    expect(charged).toMatchObject({ next_renew: day('2026-02-28'), anchor_day: 31 })
+  })
+
+  it('returns to the day of another date that it is given, not of the same', async () => {
+    const catalog = await withGroup()
+    const stored = documentOf({ ...renewal, next_renew: day('2026-02-28'), anchor_day: 31 })
+    const change = async (set: Record<string, unknown>) =>
+      (await prepare('autorenew', set, contextOf(catalog), stored)).set
+    const same = { next_renew: day('2026-02-28'), cycles_remaining: 3 }
+    expect(await change(same)).toEqual(same)
+    expect(await change({ next_renew: day('2026-04-05') })).toHaveProperty('anchor_day', undefined)
+    expect(await change({ next_renew: day('2026-05-30') })).toMatchObject({ anchor_day: 30 })
   })
 
   it('that was charged is due again', () => {

@@ -1,0 +1,46 @@
+/** What a caller should know of the taxes of what was written. */
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import { isUntaxed, readTaxContext } from '../../../catalog/stored-taxes.ts'
+import { RuleError } from '../../../rating/rule-error.ts'
+import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { EntityStores, WriteResult } from '../entity-request.ts'
+
+const WRITES: ReadonlySet<ActionName> = new Set([
+  ...(['create', 'update', 'closeandnew', 'reopen', 'permanentchange'] as const),
+])
+
+const HELP =
+  "name a default with 'tollgate settings set taxation', or give the rate a tax, or taxation 'no'"
+
+/** Once for an answer, however many revisions were written. */
+export async function taxWarnings(
+  { catalog, config, clock }: EntityStores,
+  { name }: CollectionDefinition,
+  action: ActionName,
+  { entity }: WriteResult,
+): Promise<string[]> {
+  const isTax = name === 'taxes' && action === 'create'
+  const isRate = name === 'rates' && WRITES.has(action)
+  if ((!isTax && !isRate) || entity === null || Array.isArray(entity)) return []
+  try {
+    const context = await readTaxContext(catalog, config.rating)
+    if (isTax) return context.defaultTax === null ? [noDefault(entity)] : []
+    if (!isUntaxed(context, entity as RawDocument, clock.nowMs())) return []
+    return [`rate ${keyOf(entity)} has no tax, and no default is named: it is not taxed; ${HELP}`]
+  } catch (error) {
+    if (error instanceof RuleError) return [`stored: ${error.message}`]
+    throw error
+  }
+}
+
+function noDefault(entity: object): string {
+  const how = "it is named with 'tollgate settings set taxation'"
+  return (
+    `no tax is the default: rates that name none are not taxed; ${keyOf(entity)} is the ` +
+    `default once ${how}`
+  )
+}
+
+function keyOf(entity: object): string {
+  return String((entity as { key?: unknown }).key)
+}

@@ -1,0 +1,29 @@
+/** Times [fromMs, toMs), and what of them others leave uncovered. Pure. */
+import { type Fields, fromOf, toOf } from './draft.ts'
+
+export interface Span {
+  fromMs: number
+  toMs: number
+}
+
+export function spanOf(revision: Fields): Span {
+  return { fromMs: fromOf(revision), toMs: toOf(revision) }
+}
+
+export function overlap(a: Span, b: Span): boolean {
+  return a.fromMs < b.toMs && b.fromMs < a.toMs
+}
+
+/** The parts of a span in which none of the others holds, by begin. */
+export function uncovered(span: Span, others: readonly Span[]): Span[] {
+  let left = [span]
+  for (const other of others) {
+    left = left.flatMap(({ fromMs, toMs }) =>
+      [
+        { fromMs, toMs: Math.min(toMs, other.fromMs) },
+        { fromMs: Math.max(fromMs, other.toMs), toMs },
+      ].filter((part) => part.fromMs < part.toMs),
+    )
+  }
+  return left.sort((a, b) => a.fromMs - b.fromMs)
+}

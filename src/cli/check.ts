@@ -1,0 +1,77 @@
+/** `tollgate check`: settings and stored entities that charging cannot use, or would misuse. */
+import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
+import { fieldsOf } from '../admin/entities/fields/configured.ts'
+import { withUnique } from '../admin/entities/fields/current.ts'
+import { createCategories } from '../admin/settings/categories.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { CompileError } from '../catalog/errors.ts'
+import { identifyingFields } from '../catalog/identifying-fields.ts'
+import { readCategory, readFieldSettings } from '../catalog/stored-config.ts'
+import { readTaxContext } from '../catalog/stored-taxes.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { TaxContext } from '../rating/price.ts'
+import { RuleError } from '../rating/rule-error.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { checkDefaultTax, checkEntities } from './check/entities.ts'
+import { checkIdentifiers } from './check/identifiers.ts'
+import { Problems } from './check/problem.ts'
+import type { OptionValues } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+/** 1 if anything is wrong. Reads only. */
+export async function check(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const problems = new Problems()
+  await withCatalog(config, (catalog) => examine(catalog, config, problems))
+  const { listed, counts, total } = problems
+  if (options['json'] === true) {
+    print(JSON.stringify({ ok: total === 0, problems: listed, counts }))
+  } else {
+    for (const { text } of listed) print(text)
+    const left = total - listed.length
+    if (left > 0) print(`and ${left} more`)
+    print(total === 0 ? 'ok: nothing is wrong' : `${total} problem${total === 1 ? '' : 's'}`)
+  }
+  return total === 0 ? 0 : 1
+}
+
+async function examine(catalog: Catalog, config: Config, problems: Problems): Promise<void> {
+  const nowMs = systemClock.nowMs()
+  await checkSettings(catalog, config, problems)
+  const taxes = await readTaxContext(catalog, config.rating).catch((error: unknown) => {
+    // Told with the settings.
+    if (error instanceof RuleError) return null
+    throw error
+  })
+  if (taxes !== null) checkDefaultTax(taxes as TaxContext, nowMs, problems)
+  await checkEntities(catalog, taxes, nowMs, problems)
+  await checkIdentifiers(catalog, await uniqueIdentifiers(catalog, config), problems)
+}
+
+async function checkSettings(catalog: Catalog, config: Config, problems: Problems): Promise<void> {
+  for (const [name, category] of createCategories(config).stored) {
+    const { value, rev } = await readCategory(catalog, category.name)
+    if (rev === 0) continue
+    try {
+      category.check(value, value)
+    } catch (error) {
+      if (!(error instanceof CompileError || error instanceof RuleError)) throw error
+      const text = `settings ${name}: ${error.message}`
+      problems.add({ kind: 'settings', collection: 'config', key: name, text })
+    }
+  }
+}
+
+/** Fields that identify subscribers, but for those that an operator has said are not unique. */
+async function uniqueIdentifiers(catalog: Catalog, config: Config): Promise<string[]> {
+  const fileTypes = await readCategory(catalog, 'file_types')
+  const identifying = identifyingFields(fileTypes.value, config)
+  const definition = DEFINITIONS.get('subscribers')
+  if (definition === undefined) return [...identifying]
+  const fields = withUnique(fieldsOf(definition, await readFieldSettings(catalog)), identifying)
+  const shared = fields.filter(({ unique }) => unique === false)
+  const names = new Set(shared.map(({ field_name: name }) => name))
+  return identifying.filter((name) => !names.has(name))
+}

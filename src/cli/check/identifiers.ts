@@ -1,0 +1,115 @@
+/**
+ * Values by which requests find subscribers, and that two of them have at the same time. Two walks
+ * over all revisions in the order of subscribers: the first marks, in a table of fixed size, which
+ * values several subscribers may have, the second looks at these exactly.
+ */
+import { overlap, type Span, spanOf } from '../../admin/entities/timeline/spans.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { identifiersIn } from '../../catalog/identifiers.ts'
+import type { Problems } from './problem.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface Holder extends Span {
+  sid: number
+}
+
+/** A value and what a subscriber has of it, while its revisions pass by. */
+type Values = ReadonlyMap<string, readonly Holder[]>
+
+/** Marks of the first walk: two bits would do, a byte is simpler. */
+const MARKS = 1 << 24
+const BATCH = 1000
+
+export async function checkIdentifiers(
+  catalog: Catalog,
+  fields: readonly string[],
+  problems: Problems,
+): Promise<void> {
+  const marks = new Uint8Array(MARKS)
+  for await (const values of subscribers(catalog, fields)) {
+    for (const name of values.keys()) {
+      const at = hashOf(name)
+      marks[at] = Math.min(2, (marks[at] ?? 0) + 1)
+    }
+  }
+  const holders = new Map<string, Holder[]>()
+  for await (const values of subscribers(catalog, fields)) {
+    for (const [name, spans] of values) {
+      if (marks[hashOf(name)] !== 2) continue
+      const others = holders.get(name) ?? []
+      holders.set(name, [...others, ...spans])
+    }
+  }
+  for (const [name, spans] of holders) report(name, spans, problems)
+}
+
+function report(name: string, holders: readonly Holder[], problems: Problems): void {
+  const sids = new Set<number>()
+  const sorted = [...holders].sort((a, b) => a.fromMs - b.fromMs)
+  for (const [index, one] of sorted.entries()) {
+    for (const other of sorted.slice(index + 1)) {
+      if (other.fromMs >= one.toMs) break
+      if (other.sid === one.sid || !overlap(one, other)) continue
+      sids.add(one.sid).add(other.sid)
+    }
+  }
+  if (sids.size === 0) return
+  const [field = '', value = ''] = JSON.parse(name) as string[]
+  const whose = [...sids].sort((a, b) => a - b).join(', ')
+  const text = `${field} ${value} belongs to several subscribers at the same time: sid ${whose}`
+  problems.add({ kind: 'duplicate_identifier', collection: 'subscribers', key: value, text })
+}
+
+/** The values of each subscriber, with the times in which it has them. */
+async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncGenerator<Values> {
+  const projection = Object.fromEntries(fields.map((field) => [field, 1]))
+  let sid = 0
+  let values = new Map<string, Holder[]>()
+  for await (const revision of revisions(catalog, { ...projection, sid: 1, from: 1, to: 1 })) {
+    if (revision['sid'] !== sid) {
+      yield values
+      values = new Map()
+      sid = Number(revision['sid'])
+    }
+    for (const field of fields) {
+      for (const value of identifiersIn(revision, field)) {
+        const name = JSON.stringify([field, value])
+        values.set(name, [...(values.get(name) ?? []), { sid, ...spanOf(revision) }])
+      }
+    }
+  }
+  yield values
+}
+
+/** In the order of their index; each page goes on where the one before ended. */
+async function* revisions(catalog: Catalog, projection: Record<string, 1>): AsyncGenerator<Fields> {
+  let sid = 0
+  for (let size = BATCH; ; ) {
+    const filter = { sid: { $gt: sid }, type: 'subscriber', deleted: { $ne: true } } as const
+    const page = (await catalog.read('read subscribers', (limits) =>
+      catalog.subscribers
+        .find(filter as object, { ...limits, projection })
+        .sort({ sid: 1, from: 1 })
+        .limit(size)
+        .toArray(),
+    )) as Fields[]
+    const isEnd = page.length < size
+    const last = page.at(-1)?.['sid']
+    // The last one may have further revisions on the next page.
+    const whole = isEnd ? page : page.filter((one) => one['sid'] !== last)
+    yield* whole
+    if (isEnd) return
+    if (whole.length === 0) size *= 2
+    else sid = Number(whole.at(-1)?.['sid'])
+  }
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  }
+  return (hash >>> 0) % MARKS
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../../../runtime/clock.ts'
+import { CommandError } from '../errors.ts'
+
+/** Ends the work of a command that takes too long, or whose client has gone. */
+export type WorkLimit = {
+  /**
+   * To be called where the work may be interrupted.
+   * @throws CommandError (MaxTimeMSExpired, ClientDisconnect)
+   */
+  check(): void
+  /** Milliseconds that are left; undefined: no limit. */
+  leftMs(): number | undefined
+}
+
+/** `maxTimeMs`: 0 or undefined is no limit, as in the protocol. */
+export function workLimit(
+  clock: Clock,
+  maxTimeMs: number | undefined,
+  isAbandoned: () => boolean,
+): WorkLimit {
+  const endMs = maxTimeMs ? clock.nowMs() + maxTimeMs : undefined
+  return {
+    check() {
+      if (isAbandoned()) throw new CommandError('ClientDisconnect', 'the client has disconnected')
+      if (endMs === undefined || clock.nowMs() < endMs) return
+      throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+    },
+    leftMs: () => (endMs === undefined ? undefined : Math.max(1, endMs - clock.nowMs())),
+  }
+}

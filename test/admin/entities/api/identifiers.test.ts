@@ -1,0 +1,138 @@
+/** What requests find subscribers by is nobody else's at the same time. */
+import { describe, expect, it } from 'vitest'
+import { fresh, makeSubscriber } from './creators.ts'
+import { type Body, type Fields, idOf, requestOf, sendTo, useWorld } from './world.ts'
+
+const IDENTIFICATION = { '*': [{ src_key: 'device', target_key: 'device_id' }] }
+const env = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: JSON.stringify(IDENTIFICATION) }
+const world = useWorld({ admins: 2, env })
+
+let last = 447_700_100_000
+
+function number(): string {
+  last += 1
+  return String(last)
+}
+
+async function isTaken(call: Promise<Body>, field: string, value: string, sid: unknown) {
+  const text = `${field} must be unique: ${value} belongs to sid ${String(sid)}`
+  expect((await call).message).toContain(text)
+}
+
+async function creation(fields: Fields): Promise<Fields> {
+  const { aid, plan } = (await makeSubscriber(world)).entity
+  const person = { firstname: 'A', lastname: 'B', address: 'C' }
+  return { update: { from: '2026-01-01', aid, plan, ...person, ...fields } }
+}
+
+describe.each(['msisdn', 'imsi'])('%s', (field) => {
+  it('of another is refused on create, at the same time only', async () => {
+    const value = number()
+    const { sid } = (await makeSubscriber(world, { [field]: value, to: '2026-03-01' })).entity
+    const again = await creation({ [field]: value, from: '2026-02-28' })
+    await isTaken(world.refused('subscribers', 'create', again), field, value, sid)
+    await makeSubscriber(world, { [field]: value, from: '2026-03-01' })
+  })
+
+  it('is refused in update, closeandnew, permanentchange and reopen', async () => {
+    const value = number()
+    const { sid } = (await makeSubscriber(world, { [field]: value })).entity
+    const other = await makeSubscriber(world)
+    const query = { _id: idOf(other) }
+    const change = { query, update: { from: '2026-08-01', [field]: value } }
+    for (const action of ['update', 'closeandnew', 'permanentchange']) {
+      await isTaken(world.refused('subscribers', action, change), field, value, sid)
+    }
+    await world.ok('subscribers', 'close', { query, update: { to: '2026-07-01' } })
+    await isTaken(world.refused('subscribers', 'reopen', change), field, value, sid)
+  })
+
+  it('is refused where a move, a longer end or a deletion would bring it back', async () => {
+    const value = number()
+    const first = await makeSubscriber(world, { [field]: value, to: '2026-03-01' })
+    const { sid } = (await makeSubscriber(world, { [field]: value, from: '2026-03-01' })).entity
+    const query = { _id: idOf(first) }
+    const later = { query, update: { to: '2026-04-01' } }
+    await isTaken(world.refused('subscribers', 'move', later), field, value, sid)
+    await isTaken(world.refused('subscribers', 'close', later), field, value, sid)
+    const reopen = { query, update: { from: '2026-04-01' } }
+    await isTaken(world.refused('subscribers', 'reopen', reopen), field, value, sid)
+  })
+
+  it('of many who want it at once, by two processes, one gets it', async () => {
+    const value = number()
+    const params = await creation({ [field]: value })
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => {
+        const [query, init] = requestOf(params, 'json')
+        return sendTo(`${world.urls[index % 2]}/billapi/subscribers/create${query}`, init)
+      }),
+    )
+    expect(answers.filter(({ body }) => body.status === 1)).toHaveLength(1)
+    const holders = await world.rows('subscribers', { query: { [field]: value } })
+    expect(holders).toHaveLength(1)
+  })
+})
+
+describe('a list', () => {
+  it('of which one member is taken is refused, pushed or sent', async () => {
+    const [mine, taken] = [number(), number()]
+    const { sid } = (await makeSubscriber(world, { imsi: [number(), taken] })).entity
+    const other = await makeSubscriber(world, { imsi: [mine] })
+    const query = { _id: idOf(other) }
+    const push = { push_fields: [{ field_name: 'imsi', field_values: [taken] }] }
+    const pushed = world.refused('subscribers', 'update', { query, update: {}, options: push })
+    await isTaken(pushed, 'imsi', taken, sid)
+    const sent = { query, update: { imsi: [mine, taken] } }
+    await isTaken(world.refused('subscribers', 'update', sent), 'imsi', taken, sid)
+    await world.ok('subscribers', 'update', { query, update: { imsi: [mine, number()] } })
+  })
+})
+
+describe('what is stored twice already', () => {
+  it('does not stop other changes', async () => {
+    const value = number()
+    const first = await makeSubscriber(world, { msisdn: value })
+    const second = await makeSubscriber(world)
+    const { subscribers } = world.stores().catalog
+    const same = { sid: second.entity['sid'] } as never
+    await subscribers.updateOne(same, { $set: { msisdn: value } } as never)
+    const query = { _id: idOf(first) }
+    await world.ok('subscribers', 'update', { query, update: { barred: true } })
+    await world.ok('subscribers', 'closeandnew', { query, update: { from: '2026-08-01' } })
+    const another = { query: { _id: idOf(second) }, update: { msisdn: number() } }
+    await world.ok('subscribers', 'update', another)
+  })
+})
+
+describe('further fields', () => {
+  const fields = (more: Fields[] = []) => ({
+    subscriber: {
+      fields: [
+        { field_name: 'device_id', type: 'text' },
+        { field_name: 'token', type: 'text' },
+        ...more,
+      ],
+    },
+  })
+
+  it('that identification reads are unique, too', async () => {
+    await world.configure('subscribers', fields())
+    const value = fresh('DEVICE')
+    const { sid } = (await makeSubscriber(world, { device_id: value })).entity
+    const again = await creation({ device_id: value })
+    await isTaken(world.refused('subscribers', 'create', again), 'device_id', value, sid)
+    const token = fresh('TOKEN')
+    await makeSubscriber(world, { token })
+    await makeSubscriber(world, { token })
+  })
+
+  it('an operator may say that one is not', async () => {
+    await world.configure('subscribers', fields([{ field_name: 'msisdn', unique: false }]))
+    const value = number()
+    await makeSubscriber(world, { msisdn: value })
+    await makeSubscriber(world, { msisdn: value })
+    await world.configure('subscribers', fields([{ field_name: 'msisdn', title: 'Number' }]))
+    await world.refused('subscribers', 'create', await creation({ msisdn: value }))
+  })
+})

@@ -1,0 +1,119 @@
+/** What others need does not end under them: `close`, `move` and `closeandnew` with an end. */
+import { describe, expect, it } from 'vitest'
+import { fresh, make, makeSubscriber } from './creators.ts'
+import { type Fields, idOf, useWorld } from './world.ts'
+
+const world = useWorld()
+
+async function planOf(subscribers: number): Promise<{ name: string; query: Fields }> {
+  const name = fresh('NEEDED')
+  const plan = await make(world, 'plans', { name })
+  for (let count = 0; count < subscribers; count += 1) await makeSubscriber(world, { plan: name })
+  return { name, query: { _id: idOf(plan) } }
+}
+
+function shownId(row: Fields | undefined): string {
+  return (row as { _id: { $id: string } })._id.$id
+}
+
+const AUGUST = { update: { to: '2026-08-01' } }
+
+describe('plans/close', () => {
+  it('is refused while subscribers hold the plan, and says how many', async () => {
+    const { name, query } = await planOf(3)
+    const { code, display, message } = await world.refused('plans', 'close', { query, ...AUGUST })
+    expect([code, display]).toMatchObject([17577, { code: 2 }])
+    expect(message).toContain(`close: plan ${name} would not hold from 2026-08-01 on`)
+    expect(message).toMatch(/needed by 3 subscribers \(the first: sid \d+\).*force/)
+  })
+
+  it.each([
+    { update: { to: '2026-08-01', force: true } },
+    { force: true },
+    { force: '1' },
+    { options: { force: true } },
+  ])('is done with %j, and the answer says how many are left without', async (force) => {
+    const { name, query } = await planOf(2)
+    const body = await world.ok('plans', 'close', { query, ...AUGUST, ...force })
+    expect(body.warnings).toHaveLength(1)
+    expect(body.warnings[0]).toContain(`plan ${name} does not hold from 2026-08-01 on`)
+    expect(body.warnings[0]).toContain('2 subscribers')
+  })
+
+  it('is not refused for those who have left by then, nor for a plan of nobody', async () => {
+    const { name, query } = await planOf(0)
+    await makeSubscriber(world, { plan: name, to: '2026-07-01' })
+    const body = await world.ok('plans', 'close', { query, ...AUGUST })
+    expect(body.warnings).toBeUndefined()
+  })
+
+  it('force is true or false', async () => {
+    const { query } = await planOf(0)
+    const body = await world.refused('plans', 'close', { query, ...AUGUST, force: 'perhaps' })
+    expect(body.message).toBe('force must be true or false')
+  })
+})
+
+describe('a plan that subscribers hold', () => {
+  it('goes on in a new revision, and may be prolonged', async () => {
+    const { query } = await planOf(1)
+    await world.ok('plans', 'closeandnew', { query, update: { from: '2026-07-01' } })
+    const [last] = await world.rows('plans', {
+      query: { ...(await keyOf(query)) },
+      sort: { from: -1 },
+    })
+    const id = { _id: shownId(last) }
+    await world.ok('plans', 'close', { query: id, ...AUGUST, force: true })
+    await world.ok('plans', 'close', { query: id, update: { to: '2027-01-01' } })
+  })
+
+  async function keyOf(query: Fields): Promise<Fields> {
+    const [row] = await world.rows('plans', { query })
+    return { name: row?.['name'] }
+  }
+
+  it('does not lose its end by move or closeandnew either', async () => {
+    const { query } = await planOf(1)
+    const moved = await world.refused('plans', 'move', { query, ...AUGUST })
+    expect(moved.message).toContain('1 subscriber ')
+    const update = { from: '2026-07-01', to: '2026-08-01' }
+    const ended = await world.refused('plans', 'closeandnew', { query, update })
+    expect(ended.message).toContain('1 subscriber ')
+    await world.ok('plans', 'closeandnew', { query, update, force: true })
+  })
+
+  it('is not deleted, whoever insists', async () => {
+    const { query } = await planOf(1)
+    await world.refused('plans', 'delete', { query, force: true })
+  })
+})
+
+describe('others', () => {
+  it('a service that is held is not closed', async () => {
+    const service = await make(world, 'services')
+    await makeSubscriber(world, { services: [{ name: service.entity['name'] }] })
+    const query = { _id: idOf(service) }
+    const { message } = await world.refused('services', 'close', { query, ...AUGUST })
+    expect(message).toContain('1 subscriber ')
+    await world.ok('services', 'close', { query, ...AUGUST, force: 1 })
+  })
+
+  it('a rate that a plan prices is not closed', async () => {
+    const rate = await make(world, 'rates')
+    const key = String(rate.entity['key'])
+    const usagets = Object.keys(rate.entity['rates'] as Fields)
+    const prices = Object.fromEntries(usagets.map((usaget) => [usaget, { percentage: 0.5 }]))
+    const plan = await make(world, 'plans', { rates: { [key]: prices } })
+    const query = { _id: idOf(rate) }
+    const { message } = await world.refused('rates', 'close', { query, ...AUGUST })
+    expect(message).toContain(`plan ${plan.entity['name']}`)
+  })
+
+  it('an account is closed, and the answer says who goes on', async () => {
+    const { entity } = await makeSubscriber(world)
+    const [account] = await world.rows('accounts', { query: { aid: entity['aid'] } })
+    const query = { _id: shownId(account) }
+    const body = await world.ok('accounts', 'close', { query, ...AUGUST })
+    expect(body.warnings[0]).toContain('1 subscriber ')
+  })
+})

@@ -1,0 +1,152 @@
+/** Reads end in the server when their time is over, when they are killed, and with their client. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BSON, type Document } from 'bson'
+import { type Collection, MongoClient, MongoServerError } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
+
+const DOCUMENTS = 40_000
+
+let folder: string
+let server: MongoServer
+let client: MongoClient
+let things: Collection<Document>
+/** Milliseconds that pass with each look at the clock. */
+let stepMs = 0
+let nowMs = 1_700_000_000_000
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tg-limits-'))
+  const clock = {
+    nowMs: () => {
+      nowMs += stepMs
+      return nowMs
+    },
+  }
+  const socketPath = join(folder, 's.sock')
+  server = await startMongoServer({ dataDir: join(folder, 'd'), socketPath, clock })
+  client = await new MongoClient(server.url).connect()
+  things = client.db('t').collection('things')
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ n, group: n % 7 }))
+  await things.insertMany(documents)
+})
+
+afterAll(async () => {
+  await client.close()
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function examined(): Promise<number> {
+  const status = await client.db('t').command({ serverStatus: 1 })
+  return status['metrics'].queryExecutor.scannedObjects
+}
+
+/** How many documents are examined while something is done, and after it. */
+async function examinedBy(act: () => Promise<unknown>): Promise<number> {
+  const before = await examined()
+  await act()
+  let last = await examined()
+  for (;;) {
+    const now = await examined()
+    if (now === last) return now - before
+    last = now
+  }
+}
+
+const NOTHING = { n: -1 }
+
+describe('maxTimeMS', () => {
+  const reads: Record<string, () => Promise<unknown>> = {
+    find: () => things.find(NOTHING, { maxTimeMS: 10 }).toArray(),
+    'find with a sort': () => things.find({}, { sort: { group: 1 }, maxTimeMS: 10 }).toArray(),
+    aggregate: () => things.aggregate([{ $group: { _id: '$group' } }], { maxTimeMS: 10 }).toArray(),
+    count: () => things.countDocuments({ group: 3 }, { maxTimeMS: 10 }),
+    distinct: () => things.distinct('group', {}, { maxTimeMS: 10 }),
+  }
+
+  it.each(Object.keys(reads))('%s: ends the work', async (name) => {
+    stepMs = 1
+    const act = async () => {
+      const error = await reads[name]?.().catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(MongoServerError)
+      expect(error).toMatchObject({ code: 50, codeName: 'MaxTimeMSExpired' })
+    }
+    expect(await examinedBy(act)).toBeLessThan(DOCUMENTS / 2)
+    stepMs = 0
+  })
+
+  it('is of all batches of a cursor together', async () => {
+    stepMs = 1
+    const cursor = things.find({}, { batchSize: 1000, maxTimeMS: 60 })
+    await expect(cursor.toArray()).rejects.toMatchObject({ code: 50 })
+    stepMs = 0
+    expect(await things.find({}, { batchSize: 10_000, maxTimeMS: 60 }).toArray()).toHaveLength(
+      DOCUMENTS,
+    )
+  })
+
+  it('0 is no limit', async () => {
+    stepMs = 1
+    expect(await things.countDocuments({ group: 3 }, { maxTimeMS: 0 })).toBeGreaterThan(0)
+    stepMs = 0
+  })
+})
+
+describe('a client that has gone', () => {
+  /** Sends a command, and hangs up when the server has begun with it. */
+  async function ask(command: Document): Promise<void> {
+    const body = BSON.serialize({ ...command, $db: 't' })
+    const head = Buffer.alloc(21)
+    head.writeInt32LE(head.length + body.length, 0)
+    head.writeInt32LE(2013, 12)
+    const begun = await examined()
+    const socket = connect(join(folder, 's.sock'))
+    socket.write(Buffer.concat([head, body]))
+    while ((await examined()) === begun);
+    await new Promise((resolve) => socket.once('close', resolve).destroy())
+  }
+
+  it.each([
+    { find: 'things', filter: NOTHING },
+    { aggregate: 'things', pipeline: [{ $match: NOTHING }], cursor: {} },
+    { count: 'things', query: { group: 99 } },
+    { distinct: 'things', key: 'group' },
+  ])('%o: nothing is read for it any more', async (command) => {
+    expect(await examinedBy(() => ask(command))).toBeLessThan(DOCUMENTS)
+  })
+
+  it('is what a driver becomes whose signal is aborted', async () => {
+    const act = async () => {
+      const controller = new AbortController()
+      const begun = await examined()
+      const { signal } = controller
+      const reading = things.find(NOTHING, { signal }).toArray()
+      const ended = expect(reading).rejects.toThrow()
+      while ((await examined()) === begun);
+      controller.abort()
+      await ended
+    }
+    expect(await examinedBy(act)).toBeLessThan(DOCUMENTS)
+    expect(await things.countDocuments({ n: 1 })).toBe(1)
+  })
+})
+
+it('killCursors ends a batch that is being read', async () => {
+  const database = client.db('t')
+  const first = await database.command({ find: 'things', filter: {}, batchSize: 1 })
+  const { id } = first['cursor']
+  const act = async () => {
+    const begun = await examined()
+    // Its documents do not fit one batch before all of them are looked at.
+    const more = database.command({ getMore: id, collection: 'things', batchSize: DOCUMENTS })
+    const killed = expect(more).rejects.toMatchObject({ codeName: 'CursorKilled' })
+    while ((await examined()) === begun);
+    await database.command({ killCursors: 'things', cursors: [id] })
+    await killed
+  }
+  expect(await examinedBy(act)).toBeLessThan(DOCUMENTS)
+})
