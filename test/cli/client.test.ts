@@ -1,4 +1,4 @@
-import { createHash, createHash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readStoredClients } from '../../src/catalog/clients/client-changes.ts'
 import { compileClients } from '../../src/catalog/clients/clients.ts'

@@ -1,10 +1,7 @@
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  childEnvironment,
-  nodeEnvironment,
-  systemEnvironment,
-} from '../../src/config/child-environment.ts'
+import { childEnvironment } from '../../src/config/child-environment.ts'
+import { nodeEnvironment, systemEnvironment } from '../../src/config/environment.ts'
 
 const system = {
   ...{ PATH: '/bin', HOME: '/root', TZ: 'UTC', LANG: 'C.UTF-8', LC_ALL: 'C', TMPDIR: '/var/tmp' },

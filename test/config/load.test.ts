@@ -1,32 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
-import { ConfigError, redactUrl } from '../../src/config/error.ts'
+import { childEnvironment } from '../../src/config/child-environment.ts'
+import { redactUrl } from '../../src/config/error.ts'
 import { DEFAULT_FILE, loadConfig } from '../../src/config/load.ts'
 import { ConfigSchema, leavesOf } from '../../src/config/schema.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-let files = 0
-function fileWith(text: string): string {
-  files += 1
-  const file = join(folder, `${files}.yaml`)
-  writeFileSync(file, text)
-  return file
-}
-
-function problemsOf(options: Parameters<typeof loadConfig>[0]): ConfigError {
-  try {
-    loadConfig({ env: {}, ...options })
-  } catch (error) {
-    if (error instanceof ConfigError) return error
-    throw error
-  }
-  throw new Error('the configuration was accepted')
-}
+import { fileWith, folder, problemsOf } from './files.ts'
 
 describe('default document', () => {
   const text = readFileSync(DEFAULT_FILE, 'utf8')
@@ -235,47 +215,6 @@ describe('what is wrong', () => {
     expect(loadConfig({ file, env: alone }).realtime.httpServer).toBe('javascript')
   })
 
-  it('the native server is refused for TLS that it cannot serve', () => {
-    const files = "certFile: c, keyFile: k, clientCaFile: ''"
-    const https = (more: string, realtime = '') =>
-      fileWith(`realtime: { tls: { enabled: true, ${files.replace("''", more)} }${realtime} }`)
-    const why = 'uWebSockets.js cannot serve realtime.tls as it is set: it does not tell whose'
-    const native = problemsOf({ file: https('ca', ', httpServer: native') }).problems
-    expect(native.map(({ key }) => key)).toEqual(['realtime.httpServer'])
-    expect(native[0]?.reason).toContain(why)
-    const several = problemsOf({ file: https('ca', ', listeners: 2') }).problems
-    expect(several.map(({ key }) => key)).toEqual(['realtime.listeners'])
-    expect(several[0]?.reason).toContain(why)
-    for (const more of ["'', minVersion: TLSv1.3", "'', ciphers: [ECDHE-RSA-AES128-SHA]"]) {
-      const { problems } = problemsOf({ file: https(more, ', httpServer: native') })
-      expect(problems.map(({ key }) => key)).toEqual(['realtime.httpServer'])
-    }
-    for (const more of ['', "'', ciphers: [ECDHE-RSA-AES128-GCM-SHA256]"]) {
-      const file = https(more === '' ? "''" : more, ', httpServer: native, listeners: 2')
-      expect(loadConfig({ file, env: {} }).realtime.tls.enabled).toBe(true)
-    }
-    expect(loadConfig({ file: https('ca'), env: {} }).realtime.tls.clientCaFile).toBe('ca')
-  })
-
-  it.each([
-    ['realtime', '[HIGH]'],
-    ['diameter', '[ECDHE-RSA-AES128-GCM-SHA265]'],
-    ['admin', "['!aNULL']"],
-    ['admin', '[PSK-AES128-GCM-SHA256]'],
-    ['admin', '[ecdhe-rsa-aes128-gcm-sha256]'],
-  ])('%s.tls.ciphers %s is refused by name', (section, list) => {
-    const { problems } = problemsOf({ file: fileWith(`${section}: { tls: { ciphers: ${list} } }`) })
-    expect(problems).toMatchObject([{ key: `${section}.tls.ciphers` }])
-    expect(problems[0]?.reason).toContain('cipher suites by their OpenSSL names')
-  })
-
-  it.each(['TLSv1', 'TLSv1.1', 'SSLv3', 'x'])('no version of TLS is %s', (version) => {
-    const file = fileWith(`admin: { tls: { minVersion: ${version} } }`)
-    expect(problemsOf({ file }).problems).toMatchObject([
-      { key: 'admin.tls.minVersion', reason: expect.stringContaining('one of TLSv1.2, TLSv1.3') },
-    ])
-  })
-
   it.each([
     ['url', '', 'must be a URL, as in https://shop.example.net/'],
     ['url', 'ftp://shop.example.net/', 'must be a URL, as in https://shop.example.net/'],
@@ -371,5 +310,53 @@ describe('secrets', () => {
   it('redactUrl keeps what is no secret', () => {
     expect(redactUrl('redis://cache:6379/1')).toBe('redis://cache:6379/1')
     expect(redactUrl('mongodb://u:p@a,b/db?replicaSet=r')).toBe('mongodb://***@a,b/db?***')
+  })
+})
+
+describe('a value in a file', () => {
+  it('is that of the variable whose name has _FILE behind it', () => {
+    const env = {
+      TOLLGATE_SECRETS_KEY_FILE: fileWith(' a key, with a comma\n'),
+      TOLLGATE_SECRETS_OLD_KEYS_FILE: fileWith('one, old\n\ntwo\r\n'),
+      TOLLGATE_REDIS_URL_FILE: fileWith('redis://:s3cret@cache\n'),
+      TOLLGATE_CATALOG_POLL_MS_FILE: fileWith('250\n'),
+      TOLLGATE_CATALOG_POLL_MS: '',
+      TOLLGATE_ADMIN_TLS_CERT_FILE: 'server.pem',
+    }
+    const { secrets, redis, catalog, admin } = loadConfig({ env })
+    expect(secrets).toEqual({ key: 'a key, with a comma', oldKeys: ['one, old', 'two'] })
+    expect([redis.url, catalog.pollMs]).toEqual(['redis://:s3cret@cache', 250])
+    expect(admin.tls.certFile).toBe('server.pem')
+  })
+
+  it('is refused by name where it cannot be read, is wrong, or is given twice', () => {
+    const missing = join(folder, 'missing')
+    const env = {
+      TOLLGATE_SECRETS_KEY_FILE: missing,
+      TOLLGATE_CATALOG_POLL_MS_FILE: fileWith('s3cret'),
+      TOLLGATE_REDIS_URL_FILE: fileWith('redis://cache'),
+      TOLLGATE_REDIS_URL: 'redis://other',
+      TOLLGATE_SECRETS_KEYS_FILE: missing,
+      TOLLGATE_MONGO_URL_FILE: fileWith('\n'),
+      TOLLGATE_SECRETS_OLD_KEYS: 's3cret,s3cret',
+    }
+    const { message } = problemsOf({ env })
+    expect(message).toContain('secrets.key names a file that cannot be read: ENOENT')
+    expect(message).toContain('mongo.url names a file that is empty')
+    expect(message).toContain('catalog.pollMs must be an integer from 10 to 60000 (what is in the')
+    expect(message).toContain('redis.url is given twice, also by TOLLGATE_REDIS_URL')
+    expect(message).toContain('TOLLGATE_SECRETS_KEYS_FILE is not a known setting')
+    expect(message).toContain('secrets.oldKeys must be a text of at most 1024 characters')
+    expect(message).not.toContain('s3cret')
+  })
+
+  it('is not handed on to a process that gets another value', () => {
+    vi.stubEnv('TOLLGATE_REDIS_URL_FILE', '/run/secrets/redis')
+    vi.stubEnv('TOLLGATE_SECRETS_KEY_FILE', '/run/secrets/key')
+    const env = childEnvironment({ 'redis.url': 'unix:///run/redis' })
+    vi.unstubAllEnvs()
+    expect(env['TOLLGATE_REDIS_URL']).toBe('unix:///run/redis')
+    expect(env).not.toHaveProperty('TOLLGATE_REDIS_URL_FILE')
+    expect(env['TOLLGATE_SECRETS_KEY_FILE']).toBe('/run/secrets/key')
   })
 })

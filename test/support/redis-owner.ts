@@ -48,11 +48,17 @@ export async function startRedisOwner(folder: string, dataDir: string): Promise<
   return { process: child, redisPid: pid, socketPath, exit }
 }
 
+/** What it uses of other rooms: nothing with a package behind it. */
+const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  '../runtime': ['clock.ts', 'file-modes.ts'],
+  '../config': ['environment.ts'],
+}
+
 function compile(folder: string): void {
-  for (const part of ['.', 'redis', '../runtime']) {
+  for (const part of ['.', 'redis', ...Object.keys(OTHERS)]) {
     mkdirSync(join(folder, part), { recursive: true })
-    for (const name of readdirSync(join(source, part))) {
-      if (!name.endsWith('.ts') || (part === '../runtime' && name !== 'clock.ts')) continue
+    for (const name of OTHERS[part] ?? readdirSync(join(source, part))) {
+      if (!name.endsWith('.ts')) continue
       const { outputText } = ts.transpileModule(readFileSync(join(source, part, name), 'utf8'), {
         compilerOptions: {
           target: ts.ScriptTarget.ES2023,

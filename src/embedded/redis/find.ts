@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { systemEnvironment } from '../../config/child-environment.ts'
+import { systemEnvironment } from '../../config/environment.ts'
 
 const run = promisify(execFile)
 
