@@ -1,7 +1,7 @@
 /**
- * Removes lines older than `retention.linesDays` and keeps their sums: one document per owner, which
- * takes in a batch and names its lines as pending in one write. Readers add these sums and skip
- * pending lines, so that a crash between the two writes changes nothing.
+ * Removes lines older than `retention.linesDays` and keeps their sums: one document per owner,
+ * which takes in a batch and names its lines as pending in one write. Readers add these sums and
+ * skip pending lines, so that a crash between the two writes changes nothing.
  */
 import type { LineDocument } from '../../catalog/documents.ts'
 import {

@@ -11,7 +11,7 @@ import { AccountBooks, type KeptSince } from './books.ts'
 const LINE_FIELDS = [
   ...['stamp', 'type', 'aid', 'sid', 'payments', 'debt_micros', 'account_debt_micros'],
   ...['operation', 'operation_id', 'charging_usaget', 'pp_includes_external_id', 'bucket_id'],
-  ...['balance_before', 'usagev', 'aprice_micros', 'repaid_micros'],
+  ...['balance_before', 'usagev', 'aprice_micros', 'repaid_micros', 'mended'],
   ...['owner_v', 'priority', 'from', 'to', 'urt'],
   ...['asked', 'balance_normalized', 'counter', 'limit', 'counted'],
   ...['source', 'charging_type', 'source_ref', 'parent_ref', 'additional'],

@@ -103,7 +103,13 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       status: FAILED,
       code: integer('The HTTP status, where that is not 200.'),
       desc: MESSAGE,
-      details: { type: 'boolean', const: false, description: 'Always false.' },
+      details: either(
+        'False; or what a login has to send besides.',
+        { type: 'boolean', const: false, description: 'Nothing more is told.' },
+        object('The password is right.', {
+          totp_required: { type: 'boolean', const: true, description: 'Send `totp` as well.' },
+        }),
+      ),
       input: ref('loginInput', 'What was sent, without the password.'),
     },
     ['status', 'desc', 'details'],
