@@ -1,0 +1,50 @@
+/** What a rebuild reads of the record: corrections by `tollgate audit --mend` among it. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
+import { watchRecording } from '../../src/ledger/recording.ts'
+import { type Drain, startDrain } from '../../src/recorder/drain.ts'
+import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
+
+let stores: TestStores
+let drain: Drain
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  drain = startDrain({
+    ledger: await stores.connect(),
+    catalog: stores.catalog,
+    log: silent,
+    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
+    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+  })
+  await topUp(stores.ledger, 1, 10, 1_000, 'first')
+  await watchRecording(stores.ledger).reached(1)
+})
+afterAll(async () => {
+  await drain.stop(100)
+  await stores.close()
+})
+
+async function creditOnRecord(): Promise<number[]> {
+  const since = { operationsMs: Number.POSITIVE_INFINITY, countersMs: 0 }
+  const credits: number[] = []
+  for await (const account of recordedAccounts(stores.catalog, () => true, since)) {
+    for (const { state } of account.restore()) {
+      credits.push(...(state?.buckets ?? []).map(({ credited }) => credited))
+    }
+  }
+  return credits
+}
+
+it('a correction counts by what it adds to the sums, not by its amount', async () => {
+  expect(await creditOnRecord()).toEqual([1_000])
+  const { lines } = stores.catalog
+  const line = await lines.findOne({ operation_id: 'first' })
+  if (line === null) throw new Error('the top-up is not recorded')
+  const { _id, ...rest } = line as typeof line & { owner_v: number }
+  const mended = { credited: 70, spent: 0, owed: 0, repaid: 0 }
+  const correction = { stamp: 'mend', operation: 'mend', operation_id: 'mend', mended }
+  await lines.insertOne({ ...rest, ...correction, owner_v: rest.owner_v + 1 } as never)
+  expect(await creditOnRecord()).toEqual([1_070])
+})
