@@ -150,3 +150,19 @@ it('killCursors ends a batch that is being read', async () => {
   }
   expect(await examinedBy(act)).toBeLessThan(DOCUMENTS)
 })
+
+it('a value that is too long for an index is found nowhere, and is no fault of the server', async () => {
+  const named = client.db('t').collection('named')
+  await named.createIndex({ name: 1 })
+  await named.createIndex({ key: 1 }, { unique: true })
+  await named.insertOne({ name: 'a', key: 'b' })
+  for (const long of ['x'.repeat(1_975), 'x'.repeat(5_000), 'x'.repeat(100_000)]) {
+    for (const filter of [{ name: long }, { key: long }, { name: { $in: [long, 'a'] } }]) {
+      const isThere = 'name' in filter && typeof filter.name === 'object'
+      expect(await named.find(filter).toArray()).toHaveLength(isThere ? 1 : 0)
+      expect(await named.countDocuments(filter)).toBe(isThere ? 1 : 0)
+    }
+    expect(await named.countDocuments({ name: { $lt: long } })).toBe(1)
+    expect(await named.countDocuments({ key: { $gt: long } })).toBe(0)
+  }
+})

@@ -98,7 +98,12 @@ export function recordOf(bytes: Buffer): number {
 /** All entries whose components begin with `components`. */
 export function entriesBelow(index: Index, components: Buffer): Range {
   const start = Buffer.concat([prefixOf(index), components])
-  return { start, end: Buffer.concat([start, AFTER_ALL]) }
+  return { start: bound(start), end: bound(Buffer.concat([start, AFTER_ALL])) }
+}
+
+/** The store takes no bounds longer than a key; beyond that length no entry can match. */
+function bound(key: Buffer): Buffer {
+  return key.subarray(0, KEY_BYTES_MAX)
 }
 
 /** Bounds of one component after a prefix of whole ones; an absent one is open. */
@@ -110,7 +115,7 @@ export type Bounds = {
 export function entriesBetween(index: Index, components: Buffer, { from, to }: Bounds): Range {
   const before = [prefixOf(index), components]
   const after = (key: Buffer, isBehind: boolean) =>
-    Buffer.concat([...before, key, ...(isBehind ? [AFTER_ALL] : [])])
+    bound(Buffer.concat([...before, key, ...(isBehind ? [AFTER_ALL] : [])]))
   return { start: after(from.key, !from.inclusive), end: after(to.key, to.inclusive) }
 }
 
