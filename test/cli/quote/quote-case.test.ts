@@ -161,7 +161,9 @@ describe('a case of the tariff bench', () => {
     expect(told(value, 'aprice', 'final_charge', 'before_rounding')).toEqual([
       [0.8547008547, 1, { aprice: 0.61, final_charge: 0.7137 }],
     ])
-    expect(told(story({ catalogue }), 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
+    expect(told(story({ catalogue }), 'returnCode', 'final_charge')).toEqual([[1, 1]])
+    const missing = story({ catalogue, config: { default_tax: 'GST' } })
+    expect(told(missing, 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
   })
 
   it.each([
