@@ -10,8 +10,8 @@ import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
 const LIFE = 'get uniqueget create update close closeandnew reopen delete move permanentchange'
 
 const TABLE: Record<string, string> = {
-  accounts: 'get uniqueget create update close closeandnew reopen delete permanentchange import',
-  subscribers: `${LIFE} import`,
+  accounts: 'get uniqueget create update close closeandnew reopen delete permanentchange import erase',
+  subscribers: `${LIFE} import erase`,
   plans: `${LIFE} import`,
   services: `${LIFE} import`,
   rates: `${LIFE} import export`,
@@ -28,6 +28,7 @@ const TABLE: Record<string, string> = {
   users: 'get create update delete',
   autorenew: 'get create update delete',
   audit: 'get',
+  jobs: 'get',
 }
 
 const all = [...DEFINITIONS.values()]
@@ -46,7 +47,7 @@ const definitionOf = (name: string) => {
 }
 
 describe('the collections', () => {
-  it('are those of the interface, with their actions', () => {
+  it('are those of the interface, and jobs, with their actions', () => {
     const actions = all.map((definition) => [definition.name, actionsOf(definition).join(' ')])
     expect(Object.fromEntries(actions)).toEqual(TABLE)
     expect([...DEFINITIONS.keys()]).toEqual(all.map(({ name }) => name))
@@ -71,8 +72,8 @@ describe('an action', () => {
   it.each(named)('$title has roles that fit what it does', ({ definition, name, action }) => {
     const roles = action.roles
     const isRead = READS.includes(name)
-    // Who did what is for those who may do everything.
-    const isOpen = isRead && definition.name !== 'audit'
+    // The audit and jobs of erasure are for those who may do everything.
+    const isOpen = isRead && !['audit', 'jobs'].includes(definition.name)
     expect(roles.includes('read')).toBe(isOpen)
     if (!isOpen) expect(roles.includes('write') || roles.includes('admin')).toBe(true)
   })
