@@ -10,7 +10,8 @@ import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
 const LIFE = 'get uniqueget create update close closeandnew reopen delete move permanentchange'
 
 const TABLE: Record<string, string> = {
-  accounts: 'get uniqueget create update close closeandnew reopen delete permanentchange import erase',
+  accounts:
+    'get uniqueget create update close closeandnew reopen delete permanentchange import erase',
   subscribers: `${LIFE} import erase`,
   plans: `${LIFE} import`,
   services: `${LIFE} import`,
