@@ -110,6 +110,7 @@ it('options change members of lists', () => {
     push: [{ field: 'services', values: [{ from: new Date('2026-01-01') }], byKey: null }],
     pull: [{ field: 'services', values: [17], byKey: 'service_id' }],
     headers: false,
+    force: false,
     delimiter: ';',
   })
 })
