@@ -41,12 +41,15 @@ export async function checkEntities(
       const isUsable = reportBroken(collection, document, isCharging ? names : null, problems)
       const isOver = document['to'] instanceof Date && document['to'].getTime() <= nowMs
       if (!isUsable || isOver || collection !== 'rates' || taxes === null) continue
-      if (isUntaxed(taxes, document, nowMs)) {
+      const missing = missingTaxes(taxes, document, nowMs)
+      if (missing.length === 0 && isUntaxed(taxes, document, nowMs)) {
         const text = `rate ${key} has no tax, and no default is named: it is not taxed`
         problems.add({ kind: 'rate_without_tax', collection, key, text })
       }
-      for (const tax of missingTaxes(taxes, document, nowMs)) {
-        const text = `rate ${key} names tax ${tax}, which does not hold: it is not charged (-5)`
+      // Without any tax in the catalogue, charging taxes nothing.
+      const effect = taxes.taxes.size === 0 ? 'it is not taxed' : 'it is not charged (-5)'
+      for (const tax of missing) {
+        const text = `rate ${key} names tax ${tax}, which does not hold: ${effect}`
         problems.add({ kind: 'missing_tax', collection, key, text })
       }
     }
