@@ -218,7 +218,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
       catalogue,
       cycleAt: createCycleFinder('UTC', 1),
       calendar: { zone: 'UTC', cycleDay: 1 },
-      ...{ defaultTax: 'DEFAULT_VAT', mapTax: () => null, isFreeNumber: () => false },
+      ...{ defaultTax: null, mapTax: () => null, isFreeNumber: () => false },
       finder,
       profile: null,
       settings: CHARGE_SETTINGS,
