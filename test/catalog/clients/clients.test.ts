@@ -31,7 +31,7 @@ describe('a new client', () => {
         name: 'crm',
         hash: createHash('sha256').update('ab'.repeat(16)).digest('hex'),
         key: expect.stringMatching(/^v2:/),
-        roles: ['admin'],
+        roles: [],
         created_at: '2026-06-15T12:00:00.000Z',
         created_by: 'ops',
       },
@@ -236,7 +236,7 @@ describe('clients in use', () => {
     expect(['off', 'old', 'none', ''].map((name) => clients.byName(name, NOW_MS))).toEqual(
       Array(4).fill(null),
     )
-    expect(clients.byName('other', NOW_MS)?.roles).toEqual(['admin'])
+    expect(clients.byName('other', NOW_MS)?.roles).toEqual([])
     expect(compiled('none').skipped).toMatchObject([{ reason: 'must be a list' }])
     expect(clientsSetting(sealer).read(undefined).skipped).toEqual([])
   })
