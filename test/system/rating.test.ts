@@ -106,7 +106,7 @@ describe('a family', () => {
     expect(await ask('event', 'messages', 0, event)).toMatchObject({ grantedVolume: 7 })
     expect(await linesOf('messages')).toMatchObject([
       {
-        ...{ arate_key: 'SMS', in_group: 6, over_group: 1, aprice: 0.04, final_charge: 0.0468 },
+        ...{ arate_key: 'SMS', in_group: 6, over_group: 1, aprice: 0.04, final_charge: 0.04 },
         arategroups: [{ name: 'MESSAGES', left: 0, total: 6 }],
       },
     ])
@@ -270,8 +270,8 @@ describe('a refund', () => {
     expect(await ask('event', 'refunded', 2, refund)).toMatchObject({ returnCode: -14 })
     expect(await moneyOf()).toBe(MONEY)
     expect(await linesOf('refunded', 2)).toMatchObject([
-      { usagev: 2, aprice: 0.08, final_charge: 0.0936, payments: [{ cost: 0.08 }] },
-      { usagev: -2, aprice: -0.08, final_charge: -0.0936, payments: [{ cost: -0.08 }] },
+      { usagev: 2, aprice: 0.08, final_charge: 0.08, payments: [{ cost: 0.08 }] },
+      { usagev: -2, aprice: -0.08, final_charge: -0.08, payments: [{ cost: -0.08 }] },
     ])
   })
 })
