@@ -1,6 +1,6 @@
 /**
- * Grants that may be used partly before and partly after the next boundary of time: what they may
- * cost at most, however their use is split there, so that all of it can be reserved.
+ * Grants whose use may fall on both sides of the next time boundary (end of cycle, edge of a time
+ * band). Computes the highest cost over all possible splits, so that all of it can be reserved.
  */
 import { type Allocation, allocate, moneyOffers } from './allocate.ts'
 import { type OwnerState, type Payer, withBuckets } from './bucket.ts'
@@ -11,22 +11,22 @@ import { type PricedSegment, peakOfOthers, peakPrice, priceOf } from './segment.
 import type { Segment, ServiceSession, Slice } from './session.ts'
 import { charge, mostThatFits, PriceRangeError, peakCharge, type Tariff } from './tariff.ts'
 
-/** What may be granted, and what else is held for its use after the boundary. */
+/** A grant, and what is additionally reserved for its use after the boundary. */
 export interface Cover {
   plan: Allocation
   granted: number
-  /** Units of prepaid buckets beyond those of the plan. */
+  /** Units of prepaid buckets in addition to those of the plan. */
   slices: Slice[]
-  /** Micros beyond what the segment costs so far, for both sides of the boundary. */
+  /** Micros in addition to the current cost of the segment, for both sides of the boundary. */
   micros: number
 }
 
-/** Units priced with money: before the boundary at most, after it at most, and of both together. */
+/** Bounds on units priced with money: before the boundary, after it, and in total. */
 interface PricedUnits {
   before: number
   after: number
   total: number
-  /** How many are used before it at least. */
+  /** Fewest units that are used before the boundary. */
   least: number
 }
 
@@ -41,10 +41,10 @@ export function allocateAcross(
   const possible = requested - allocate(work, segment, order, requested).left
   const strict = boundary.most(possible, (units) => boundary.cover(units))
   if (strict !== null) return strict
-  // Who has too little for the price to come may begin an interval at the present one.
+  // If the credit does not cover the later price, an interval may still begin at the current one.
   const begun = boundary.most(possible, (units) => boundary.coverBegun(units))
   if (begun !== null && begun.granted > 1) return begun
-  // Else the boundary bounds the grant by its validity alone.
+  // Otherwise the boundary limits the grant through its validity time only.
   const plan = allocate(work, segment, order, possible)
   const micros = peakPrice(segment, plan.priced, possible) - segment.charged
   return { plan, granted: possible, slices: [], micros }
@@ -58,7 +58,7 @@ class Boundary {
   private readonly later: SettleState
   private readonly hasGroups: boolean
   private readonly isSameRate: boolean
-  /** All that money could pay now. */
+  /** All the money that is available now. */
   private readonly budget: number
 
   constructor(work: SettleState, segment: Segment, after: AfterBoundary, order: readonly Payer[]) {
@@ -79,7 +79,7 @@ class Boundary {
     this.budget = offers.reduce((sum, { micros }) => sum + micros, 0)
   }
 
-  /** The largest grant that can be covered; null for none. */
+  /** The largest grant that can be covered; null if none can. */
   most(possible: number, cover: (units: number) => Cover | null): Cover | null {
     const whole = possible === 0 ? null : cover(possible)
     if (whole !== null || possible === 0) return whole
@@ -87,7 +87,7 @@ class Boundary {
     return units === 0 ? null : cover(units)
   }
 
-  /** Wherever the boundary falls in its use. Null: it cannot be paid then. */
+  /** Covers every position of the boundary within the use. Null if the credit is too low. */
   cover(granted: number): Cover | null {
     const { work, later, segment, next, order } = this
     const plan = allocate(work, segment, order, granted)
@@ -100,7 +100,7 @@ class Boundary {
     return micros > this.budget ? null : { plan, granted, slices, micros }
   }
 
-  /** If it is used before the boundary at first. */
+  /** Covers only uses that begin before the boundary. Null if the credit is too low. */
   coverBegun(granted: number): Cover | null {
     const plan = allocate(this.work, this.segment, this.order, granted)
     const { priced } = plan
@@ -144,7 +144,7 @@ class Boundary {
     return peak + (isKnown ? 0 : dearestInterval(next.tariff))
   }
 
-  /** Micros if so many priced units are used before the boundary, and so many after it. */
+  /** Micros for the given numbers of priced units before and after the boundary. */
   private splitAt(before: number, after: number): number {
     const { segment, next, isSameRate, work } = this
     const { tariff, access, carried } = segment
@@ -158,14 +158,14 @@ class Boundary {
   }
 }
 
-/** With the counters that were opened for what follows. */
+/** The owner with the counters that were opened for the segment after the boundary. */
 function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
   const known = new Set(owner.buckets.map(({ id }) => id))
   const more = opened.buckets.filter(({ id }) => !known.has(id))
   return more.length === 0 ? owner : withBuckets(owner, [...owner.buckets, ...more])
 }
 
-/** The segment after the boundary if all that follows is used there. */
+/** The segment after the boundary, before any use. */
 function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
   const othersBorne = service.othersBorne || (segment.used > 0 && segment.others.length > 0)
   const accessBorne = service.accessBorne || (segment.access && segment.priced > 0)
@@ -175,7 +175,7 @@ function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBound
   return { tariff, others, carried, access: !accessBorne, payers, isPrepaid, ...nothing }
 }
 
-/** What prepaid buckets of units would give after the boundary beyond what they give before it. */
+/** Units that prepaid buckets would pay after the boundary in excess of those paid before it. */
 function sliceBeyond(state: SettleState, plan: Allocation, then: Allocation): Slice[] {
   const found: Slice[] = []
   for (const { bucket, units, isCovered } of then.slices) {
@@ -190,8 +190,8 @@ function sliceBeyond(state: SettleState, plan: Allocation, then: Allocation): Sl
 }
 
 /**
- * Where the price of both sides may peak: it changes evenly from one interval to the next but for
- * where tiers end, and where an interval begins on either side.
+ * Candidates for the split with the highest price: the price changes evenly from interval to
+ * interval, except at the ends of tiers and at the start of an interval on either side.
  */
 function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
   const { tariff, priced, access, carried } = segment
@@ -222,7 +222,7 @@ function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<numbe
   return splits
 }
 
-/** So few splits are all looked at. */
+/** Up to this number of splits, each one is evaluated. */
 const SPLITS_MAX = 64
 
 function isFew({ before, least }: PricedUnits): boolean {
@@ -239,7 +239,7 @@ function within(end: number, total: number): number[] {
   return end > 0 && end < total ? [end] : []
 }
 
-/** In whole units, from the first one on. */
+/** Ends of the tiers in whole units, counted from the first unit. */
 function tierEnds({ tiers, terms }: Tariff): number[] {
   let end = 0
   return tiers.map(({ units }) => {
@@ -248,7 +248,7 @@ function tierEnds({ tiers, terms }: Tariff): number[] {
   })
 }
 
-/** The intervals of one tariff with those of another, in whole units. */
+/** All pairs of an interval of one tariff and an interval of the other, in whole units. */
 function pairsOf(one: Tariff, other: Tariff): [number, number][] {
   const thens = intervalsOf(other)
   return intervalsOf(one).flatMap((interval) =>
@@ -262,13 +262,13 @@ function intervalsOf({ tiers, terms }: Tariff): number[] {
   return [...new Set(sizes)]
 }
 
-/** Whether of each two intervals one is a multiple of the other: then the peaks are known. */
+/** Whether in each pair one interval is a multiple of the other, so that all peaks are known. */
 function hasSteps(one: Tariff, other: Tariff): boolean {
   if ((one.terms?.unitScale ?? 1) !== 1 || (other.terms?.unitScale ?? 1) !== 1) return false
   return pairsOf(one, other).every(([size, then]) => size % then === 0 || then % size === 0)
 }
 
-/** An upper bound of what a peak between known splits is higher. */
+/** An upper bound of the amount by which a peak between the candidates can exceed them. */
 function dearestInterval(tariff: Tariff): number {
   const { tiers, terms } = tariff
   const scale = terms?.unitScale ?? 1

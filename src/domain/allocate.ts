@@ -70,8 +70,8 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 /**
  * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
  * buys it together with the next one's, so that no remainder is stranded. What other categories
- * cost is not looked at: of units that were used it is for the caller to charge. `held`: what an
- * earlier segment reserved in prepaid buckets pays before these.
+ * cost is ignored: the caller charges it for used units. `held`: reservations of earlier segments
+ * in prepaid buckets, which pay first.
  */
 export function allocateUsed(
   work: SettleState,
@@ -150,7 +150,7 @@ function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): 
   return pool
 }
 
-/** All the money that may be drawn on for what no group covers. */
+/** All the money available for units that no group covers. */
 export function moneyOffers(
   work: SettleState,
   segment: PricedSegment,
@@ -166,7 +166,7 @@ export function moneyOffers(
   return offers
 }
 
-/** The rest of the interval that an earlier segment began is sold: nobody pays for it again. */
+/** The rest of an interval that an earlier segment began is already paid for. */
 function takeSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
   const covered = Math.min(plan.left, carried.coveredSold - segment.covered)
   if (covered > 0) {
@@ -216,7 +216,7 @@ class Pool {
   }
 }
 
-/** What money buys beyond the groups. */
+/** The pool of money for units that no group covers. */
 function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
   return new Pool(tariff, access, priced, carried?.priced)
 }

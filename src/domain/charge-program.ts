@@ -36,17 +36,17 @@ export interface ChargeProgram {
    * `expired`: its segment stays, and usage with it is late.
    */
   end: 'none' | 'ended' | 'closed' | 'expired'
-  /** A service that was never used ends, and has a line all the same: `next` begins for it. */
+  /** The service ends without use and still gets a line; `next` is started for it. */
   isUnused?: boolean
-  /** What the segments before the last boundary of time reserved, and usage after it may take. */
+  /** Reservations made before the last time boundary that usage after it may draw on. */
   held?: Reservation
-  /** Usage after the boundary follows: what prepaid buckets hold for it stays held (`kept`). */
+  /** Usage after the boundary follows: reservations in prepaid buckets stay held (`kept`). */
   keeps?: boolean
-  /** What holds after the next boundary, if the grant may be used past it. */
+  /** Terms after the next boundary, if the grant may be used past it. */
   after?: AfterBoundary | null
 }
 
-/** The segment that would follow, and the owners with its counters open. */
+/** The start of the following segment, and the owners with its counters opened. */
 export interface AfterBoundary {
   start: SegmentStart
   subscriber: OwnerState
@@ -69,6 +69,6 @@ export interface Settlement extends SettleState {
   changes: SegmentChange[]
   /** The last segment that has ended. */
   ended: Segment | null
-  /** What stays held where the program says so. */
+  /** Reservations that stay held if the program sets `keeps`. */
   kept: Reservation
 }

@@ -59,9 +59,8 @@ export interface ServiceRequest {
 }
 
 /**
- * The network element that sent a request, which may be behind a relay. A `stateId` that grows
- * tells
- * that it has lost its sessions (RFC 6733 section 8.16).
+ * The network element that sent a request, possibly through a relay. An increased `stateId`
+ * (Origin-State-Id) means that it has lost its sessions (RFC 6733 section 8.16).
  */
 export interface Client {
   name: string
@@ -100,7 +99,7 @@ export interface ChargeRequest {
   refund: boolean
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
-  /** Absent or null where it says nothing of its state. */
+  /** Absent or null if the network element does not report its state. */
   client?: Client | null
 }
 
@@ -161,7 +160,7 @@ export function withVolumes(
 /** Usage type of amounts of money, whose units are micros. */
 export const MONEY_USAGE = 'money'
 
-/** Whether it says how much is to be given back, so that no earlier event has to be known. */
+/** Whether the refund states an amount, so that it does not need an earlier event. */
 export function isAmountRefund({ refund, services }: ChargeRequest): boolean {
   return refund && services.some(({ requested }) => requested >= 0)
 }

@@ -1,12 +1,12 @@
 /**
- * What a segment goes on from where an earlier segment of its service has ended: at the end of a
- * cycle, at the edge of a time band, under another revision or plan. The interval that has begun is
- * sold, tiers count on, and access price and minimum charge are due once in the session.
+ * Price continuation between consecutive segments of a service: across the end of a cycle, the
+ * edge of a time band, or a change of revision or plan. An interval that has begun is already paid
+ * for, tiers keep counting, and access price and minimum charge are due once per session.
  */
 import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './session.ts'
 import { type Course, charge, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
 
-/** A run that nothing was priced before. */
+/** The course of a run without earlier priced units. */
 export const NEW_RUN: Course = Object.freeze({
   at: 0,
   ahead: 0,
@@ -15,7 +15,7 @@ export const NEW_RUN: Course = Object.freeze({
   credit: 0,
 })
 
-/** What is read of the segment that has ended. */
+/** The fields of an ended segment that its continuation depends on. */
 export type EndedSegment = Pick<
   Segment,
   | 'rateKey'
@@ -31,16 +31,15 @@ export type EndedSegment = Pick<
   | 'carried'
 >
 
-/** What a segment goes on from, and its other categories as they are priced then. */
+/** The state carried into a segment, and the prices of its other categories. */
 interface Continued {
   carried: Carried | null
   others: CategoryPrice[]
 }
 
 /**
- * What a new segment goes on from. Another rate begins anew. `othersBorne`: whether the access
- * price
- * of other categories was due before.
+ * The state that a new segment carries over. A different rate starts without any. `othersBorne`:
+ * whether the access price of other categories has already been charged.
  */
 export function continued(
   ended: EndedSegment | null,
@@ -68,7 +67,7 @@ export function continued(
   return { carried, others: kept.map(({ other }) => other) }
 }
 
-/** What units priced with money go on from at a tariff. */
+/** The course at a tariff for units priced with money. */
 export function coursePriced(
   {
     tariff,
@@ -81,12 +80,12 @@ export function coursePriced(
   return courseAfter(tariff, carried?.priced ?? NEW_RUN, priced, access, next)
 }
 
-/** The same of units that money of groups covers: these bear no access price. */
+/** The course for units covered by money of groups; these bear no access price. */
 function courseCovered({ tariff, covered, carried }: EndedSegment, next: Tariff): Course {
   return courseAfter(tariff, carried?.covered ?? NEW_RUN, covered, false, next)
 }
 
-/** Another category with what it goes on from: it prices every unit. */
+/** Another category with its course; it prices every used unit. */
 function otherAfter(
   { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
   start: CategoryPrice,
@@ -102,9 +101,7 @@ function otherAfter(
   return { other, course: courseAfter(last.tariff, course, used, access, other.tariff) }
 }
 
-/**
- * `units` of a segment were priced, and what comes next is priced at another tariff or the same.
- */
+/** The course at the tariff `next`, which may be the same one, after `units` priced units. */
 function courseAfter(
   tariff: Tariff,
   course: Course,
@@ -128,7 +125,7 @@ function courseAfter(
   }
 }
 
-/** Of a minimum charge, what a run of so many units has not come to. */
+/** The part of a paid minimum charge that usage of the run has not reached. */
 function creditAfter(tariff: Tariff, course: Course, units: number, access: boolean): number {
   const minimum = tariff.terms?.minimum ?? 0
   if (units === 0 || (course.credit === 0 && minimum === 0)) return course.credit
@@ -139,12 +136,12 @@ function creditAfter(tariff: Tariff, course: Course, units: number, access: bool
   return Math.max(0, course.credit - paid) + paid - used
 }
 
-/** Whole units after the run so far whose interval is sold. */
+/** Whole units that follow the run and lie in an interval already paid for. */
 export function soldUnits(tariff: Tariff, course: Course): number {
   return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
 }
 
-/** What is left of the interval that has begun, in the scale of tiers. */
+/** The remainder of the interval that has begun, in the scale of the tiers. */
 function soldParts(tariff: Tariff, { at, ahead, before }: Course): number {
   const scale = scaleOf(tariff)
   const start = at * scale + ahead
@@ -163,7 +160,7 @@ function soldParts(tariff: Tariff, { at, ahead, before }: Course): number {
   return 0
 }
 
-/** Each bucket once, with all that it has paid. */
+/** Payments of the segment and those carried into it, merged by bucket and kind. */
 export function paymentsOf({
   payments,
   carried,
@@ -181,7 +178,7 @@ export function isSamePayer(one: Payment, other: Payment): boolean {
   return one.owner === other.owner && one.bucketId === other.bucketId && one.kind === other.kind
 }
 
-/** Neither does it fall due again, nor the minimum that goes with it. */
+/** Removes the access price together with the minimum charge that goes with it. */
 function withoutAccess(other: CategoryPrice): CategoryPrice {
   const { category, rateKey, isAdded, tariff } = other
   const { tiers, extraDigits } = tariff
@@ -202,7 +199,7 @@ function scaleOf({ terms }: Tariff): number {
   return terms?.unitScale ?? 1
 }
 
-/** Whether two tariffs price alike, wherever they come from. */
+/** Compares by value: equal tariffs may come from different rates and revisions. */
 export function isSameTariff(one: Tariff, other: Tariff): boolean {
   if (one === other) return true
   return (

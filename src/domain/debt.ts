@@ -27,7 +27,7 @@ export function isMoney(owners: Owners, payer: Payer): boolean {
   return bucket !== undefined && bucket.kind !== 'units'
 }
 
-/** Debt of a segment, and of those that it goes on from, that one of the two owners incurred. */
+/** Debt that one of the two owners incurred in a segment, including debt carried into it. */
 export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot): number {
   const ofAccount = accountDebt + (carried?.accountDebt ?? 0)
   return slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount

@@ -40,10 +40,9 @@ export interface TierStep {
 }
 
 /**
- * What changes the sum of the tiers, in this order; `amount` is added, or the price from here.
- * `begun`: units of an interval that began before, at another price. `credited`: of a minimum
- * charge
- * that was paid before. `earlier`: the units before these in the session, and what they cost.
+ * A change of the sum of the tiers, in this order; `amount` is added. `begun`: units in an interval
+ * that was paid for at an earlier price. `credited`: the part of a minimum charge that was paid
+ * before. `earlier`: preceding units of the run, whose cost is subtracted.
  */
 export type ChangeStep =
   | { step: 'begun'; units: number; amount: string }
@@ -139,7 +138,7 @@ class Computation {
   /** Of the currency, exact until it is rounded. */
   sum: Exact = wholeOf(0)
   readonly #tariff: Tariff
-  /** Of this line, and with what it goes on from: these are priced together. */
+  /** Units of this line, and of the whole run; the run is priced as one. */
   readonly #units: number
   readonly #whole: number
   readonly #course: Course
@@ -180,7 +179,7 @@ class Computation {
     this.#subtractEarlier(isBorne)
   }
 
-  /** What of the whole was paid for before. */
+  /** Subtracts the part of the run's price that was paid before. */
   #subtractEarlier(access: boolean): void {
     const { before, credit } = this.#course
     if (credit > 0) {

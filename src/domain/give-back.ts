@@ -1,4 +1,4 @@
-/** Giving back what a segment has been charged too much, to those who paid. */
+/** Returns what a segment was overcharged to the buckets that paid. */
 import { assert } from './assert.ts'
 import type { BucketRef, OwnerSlot } from './bucket.ts'
 import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
@@ -9,8 +9,8 @@ import { appended, copyPayment, noteCounter, pay } from './segment.ts'
 import type { Payment, Segment } from './session.ts'
 
 /**
- * What is given back goes to those who paid, the last one first; what was owed comes before, the
- * account's debt first.
+ * Cancels debt first, that of the account before that of the subscriber, and then returns money to
+ * the buckets that paid, the last one first.
  */
 export function refund(work: Work, segment: Segment, micros: number): void {
   let returned = micros - forgive(work, segment, 1, micros)
@@ -22,7 +22,7 @@ export function refund(work: Work, segment: Segment, micros: number): void {
   returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
 }
 
-/** Debt of a segment that top-ups of its owner have paid, less what was given back of it. */
+/** Debt of a segment that top-ups of its owner have paid, less the amount already returned. */
 function repaidIn(segment: Segment, slot: OwnerSlot): number {
   let repaid = debtIn(segment, slot)
   for (const { owner, kind, amount } of paymentsOf(segment)) {
@@ -31,9 +31,7 @@ function repaidIn(segment: Segment, slot: OwnerSlot): number {
   return repaid
 }
 
-/**
- * Debt that top-ups have paid meanwhile goes back to money that was topped up. Returns how much.
- */
+/** Returns debt that top-ups have paid meanwhile to prepaid money. Gives the amount returned. */
 function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
   let left = micros
   for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
@@ -51,7 +49,7 @@ function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: num
   return micros - left
 }
 
-/** The same for money that groups include. */
+/** The same as `refund` for money of groups. */
 export function returnToGroups(work: Work, segment: Segment, micros: number): void {
   const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
   assert(left === 0, 'more is given back than was covered')
@@ -61,7 +59,10 @@ function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
   return kind === 'money' && isGroupCounter(counter) === ofGroup
 }
 
-/** To those who paid for the segment, then for the earlier ones. Returns what none had paid. */
+/**
+ * Returns money to the buckets that paid for the segment, then for the segments before it. Gives
+ * the amount that no bucket had paid.
+ */
 function returnPaid(
   work: Work,
   segment: Segment,
@@ -90,7 +91,7 @@ function ownPayment(segment: Segment, payment: Payment): Payment {
   return own
 }
 
-/** Those who paid may be gone by now, with the cycle that they counted. */
+/** The bucket may have been removed since, together with the cycle of its counter. */
 function returnTo(work: Work, payment: Payment, amount: number): void {
   payment.amount -= amount
   const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }

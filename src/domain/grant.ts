@@ -1,4 +1,4 @@
-/** The next grant: what may be used now, and what is reserved for it. */
+/** The next grant, and the reservation for it. */
 import { allocateAcross } from './across.ts'
 import { type Allocation, allocate, hasUnits, moneyOffers } from './allocate.ts'
 import { assert, present } from './assert.ts'
@@ -23,7 +23,7 @@ export function reserveNext(work: Work, segment: Segment, program: ChargeProgram
   reservePlan(work, segment, nextOrder, plan, requested - plan.left)
 }
 
-/** Reserves what may be needed on either side of the next boundary. */
+/** Reserves for use on either side of the next boundary. */
 function reserveAcross(work: Work, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder, after } = program
   const cover = allocateAcross(work, segment, present(after, 'boundary'), nextOrder, requested)
@@ -37,7 +37,7 @@ function reserveAcross(work: Work, segment: Segment, program: ChargeProgram): vo
   work.service.reservation = { units: granted, slices: [...plan.slices, ...slices], money }
 }
 
-/** Of a plan of which nothing is left. */
+/** Reserves the units of a plan and the money that they may cost. */
 function reservePlan(
   work: Work,
   segment: Segment,
@@ -61,7 +61,7 @@ function reservePlan(
   work.finalUnit = plan.left > 0 || isLast(work, segment, plan, order)
 }
 
-/** Whether nothing more can be had after this grant. */
+/** Whether no further grant is possible after this one. */
 function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly Payer[]): boolean {
   if (hasUnits(work, segment, order)) return false
   const { tariff, others, carried, access, payers, isPrepaid } = segment
@@ -74,7 +74,7 @@ function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly 
   return allocate(work, ahead, order, 1).left > 0
 }
 
-/** The money that is held with what this costs. */
+/** Holds `cost` in the offered buckets, and appends it to the holds that exist already. */
 function holdMoney(
   work: Work,
   offers: readonly MoneyHold[],

@@ -1,6 +1,6 @@
 /**
- * What is held over a boundary of time: prepaid buckets go on paying for what they were reserved
- * for, also where they have ended meanwhile.
+ * Reservations held across a time boundary: prepaid buckets pay for the usage that they were
+ * reserved for, even if they have expired since.
  */
 import type { Bucket, BucketRef, Payer } from './bucket.ts'
 import type { ChargeProgram } from './charge-program.ts'
@@ -8,7 +8,7 @@ import { ownBucket, type Work } from './copy-on-write.ts'
 import { appended } from './segment.ts'
 import type { Reservation, Segment, Slice } from './session.ts'
 
-/** Units of a slice that stay held. */
+/** Keeps units of a slice reserved. */
 export function keepSlice(work: Work, { bucket, isCovered }: Slice, units: number): void {
   if (units === 0) return
   const { kept } = work
@@ -16,13 +16,13 @@ export function keepSlice(work: Work, { bucket, isCovered }: Slice, units: numbe
   work.kept = { units: kept.units + units, slices, money: kept.money }
 }
 
-/** The same of money. */
+/** Keeps money reserved. */
 export function keepMoney(work: Work, payer: Payer, micros: number): void {
   const { kept } = work
   work.kept = { ...kept, money: appended(kept.money, { payer, micros }) }
 }
 
-/** What a bucket gets back; what has ended gets it for nothing, which the line shows. */
+/** Returns an amount to a bucket. In an expired bucket it lapses, which the line records. */
 export function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs: number): void {
   bucket.free += amount
   if (bucket.toMs > atMs || bucket.counter !== '') return
@@ -30,14 +30,14 @@ export function giveBack(bucket: Bucket, amount: number, segment: Segment, atMs:
   else segment.lapsedMicros += amount
 }
 
-/** What a bucket held before a boundary, and had spent then. */
+/** The amount that a bucket held before a boundary, and its total spent at that time. */
 export interface HeldBefore {
   ref: BucketRef
   amount: number
   spent: number
 }
 
-/** Frees all of it; what is taken of that shows in what the buckets have spent then. */
+/** Releases all holds; later debits are measured against `spent`. */
 export function releaseHeld(work: Work, { slices, money }: Reservation): HeldBefore[] {
   const found: HeldBefore[] = []
   const release = (ref: BucketRef, amount: number) => {
@@ -53,7 +53,7 @@ export function releaseHeld(work: Work, { slices, money }: Reservation): HeldBef
   return found
 }
 
-/** What was not taken goes back, or stays held for usage after the next boundary. */
+/** Returns the unused part, or keeps it reserved for usage after the next boundary. */
 export function returnHeld(
   work: Work,
   segment: Segment,

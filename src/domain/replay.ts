@@ -49,12 +49,12 @@ export function misfit(
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 
-/** The answer to a subscriber who asks for a refund of what another subscriber has paid. */
+/** The answer to a refund of an event that another subscriber has paid. */
 export const OTHERS_EVENT = { reason: 'unknownSession', detail: '' } as const
 
 /** Only a closed event that still has something to give back can be refunded. */
 function refundMisfit({ state, services }: Session): { reason: Reason; detail: string } | null {
-  // Of a session that was closed no services stay.
+  // A session that was closed keeps no services; an event keeps them for refunds.
   if (state !== 'closed' || services.length === 0) {
     return { reason: 'sessionClosed', detail: 'it was no event' }
   }

@@ -121,7 +121,7 @@ export function costOf({ endedMicros, segment }: ServiceSession): number {
   return segment === null ? endedMicros : endedMicros + segment.charged
 }
 
-/** Whether nothing was ever granted to it or used of it, and no line of it has ended. */
+/** Whether the service has neither usage nor a segment, current or ended. */
 export function isUntouched({ segment, usedTotal, segmentsEnded }: ServiceSession): boolean {
   return segment === null && usedTotal === 0 && segmentsEnded === 0
 }
@@ -134,7 +134,7 @@ export function reopened({ service, changes }: Settlement): ServiceSession {
   return opened
 }
 
-/** A copy of the service in which a segment has begun, after the one that has ended. */
+/** A copy of the service with a new segment, which continues from `ended`. */
 export function startedService(
   service: ServiceSession,
   start: SegmentStart,
@@ -218,7 +218,7 @@ export function endSegment(work: Work, segment: Segment, state: Line['state']): 
   reportEnd(work, segment, state)
 }
 
-/** A segment that nothing came of has no line, but for one of a service that was never used. */
+/** A segment without usage or lapse has a line only if its service closes without any usage. */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
   const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
   if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
@@ -274,7 +274,7 @@ export function peakPrice(segment: PricedSegment, priced: number, used: number):
   return countable(peak + peakOfOthers(segment, used), 'the price of a segment')
 }
 
-/** The same of what other categories add. */
+/** The highest amount that other categories add on the way to so many more units. */
 export function peakOfOthers(segment: PricedSegment, used: number): number {
   const { others, access, carried, used: from } = segment
   let sum = 0

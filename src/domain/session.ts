@@ -40,8 +40,8 @@ export interface Reservation {
 
 /**
  * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself. `creditedUnits`, `creditedMoney`: not paid, but credited to the bucket
- * by a refund of no earlier event, and so below 0.
+ * beside the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a refund
+ * without an earlier event, and therefore negative.
  */
 export interface Payment {
   owner: OwnerSlot
@@ -93,20 +93,20 @@ export interface SegmentStart {
   endMs: number
 }
 
-/** What a segment goes on from: what earlier segments of its service have sold and paid. */
+/** State carried over from earlier segments of the service: the course of prices, and payments. */
 export interface Carried {
-  /** Of units that are priced for the customer, and of those that money of groups covers. */
+  /** Courses of the units priced for the customer, and of those covered by money of groups. */
   priced: Course
   covered: Course
-  /** Of the other categories, in the order of the segment's. */
+  /** Courses of the other categories, in the order of the segment's. */
   others: Course[]
-  /** So many units of each come first in the segment, and are sold: their interval has begun. */
+  /** Units at the start of the segment that lie in an interval already paid for. */
   pricedSold: number
   coveredSold: number
-  /** Where the price may fall with volume: who has paid, and what is owed, to be given back. */
+  /** Payments and debt that a volume price may return; empty and 0 for other prices. */
   payments: Payment[]
   debt: number
-  /** Part of the debt. */
+  /** The part of `debt` that the account owes. */
   accountDebt: number
 }
 
@@ -116,7 +116,7 @@ export interface Segment extends SegmentStart {
   number: number
   /** Grows by one with each change that reaches the line. */
   version: number
-  /** Null: the price begins with it. */
+  /** Null if the price starts with this segment. */
   carried: Carried | null
   /** Whether this segment bears the access price. */
   access: boolean
@@ -183,7 +183,7 @@ export interface Session {
   sessionId: string
   state: SessionState
   openedMs: number
-  /** Of the last request that told of it; null if none has. */
+  /** From the latest request that identified it; null if no request has. */
   client: Client | null
   /** When an open session expires, or a tombstone is dropped; by the node's clock. */
   expiresMs: number

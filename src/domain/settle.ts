@@ -207,7 +207,7 @@ function release(
   pay(segment, ref, bucket, taken, kind)
 }
 
-/** What was held for it before a boundary pays first; what is left of that goes back, or stays. */
+/** Reservations held across a boundary pay first; the rest is returned or stays held. */
 function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, units: number): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
   const held = program.held ?? NOTHING_HELD

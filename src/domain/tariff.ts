@@ -54,19 +54,19 @@ export interface Tariff {
 }
 
 /**
- * Where the price of a segment goes on from earlier segments of its service. A run is the segments
- * that follow each other at one tariff: they are priced together, and rounded together.
+ * The position at which the price of a segment continues from earlier segments of its service. A
+ * run is a series of consecutive segments at one tariff, priced and rounded as one.
  */
 export interface Course {
-  /** Units that were priced before the run: its tiers count on from them. */
+  /** Units priced before the run; its tiers keep counting from there. */
   at: number
-  /** Of the units that follow, those of an interval that began before the run; scale of tiers. */
+  /** Units of the run in an interval that began before it, in the scale of the tiers. */
   ahead: number
-  /** Units of the run that earlier segments have. */
+  /** Units of the run in earlier segments. */
   before: number
-  /** Whether one of these segments bore the access price. */
+  /** Whether one of those segments bore the access price. */
   access: boolean
-  /** Micros of a minimum charge paid before the run that its usage has not come to. */
+  /** Micros of a minimum charge paid before the run that its usage did not reach. */
   credit: number
 }
 
@@ -78,9 +78,9 @@ export class PriceRangeError extends Error {
 const POWERS = Array.from({ length: 13 }, (_, digits) => 10 ** digits)
 
 /**
- * Price of the first `units` priced units of a segment, in micros: half to even, or as the terms
- * say. `access`: whether this segment bears the access price. `course`: what it goes on from; then
- * it is what the run costs with these units, less what it cost before. Throws `PriceRangeError`
+ * Price of the first `units` priced units of a segment, in micros, rounded half to even or as the
+ * terms require. `access`: whether this segment bears the access price. With a `course` the result
+ * is the price of the run with these units minus its price without them. Throws `PriceRangeError`
  * past 2^53 micros.
  */
 export function charge(
@@ -96,13 +96,13 @@ export function charge(
   return net(tariff, before + units, isBorne, course) - net(tariff, before, isBorne, course)
 }
 
-/** What a run costs beyond the minimum charge that was paid before it. */
+/** The price of a run in excess of the minimum charge that was paid before it. */
 function net(tariff: Tariff, units: number, access: boolean, course: Course): number {
   const { at, ahead, credit } = course
   return Math.max(0, priceOfRun(tariff, units, access, at, ahead) - credit)
 }
 
-/** Rounded once. `ahead`: so many parts of the units are sold already. */
+/** Rounded once. `ahead`: parts of the units that are already paid for. */
 function priceOfRun(
   tariff: Tariff,
   units: number,

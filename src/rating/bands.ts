@@ -8,9 +8,9 @@ export interface BandPrice {
   tariff: Tariff
   /** Empty for the plain price. */
   band: string
-  /** The first band of the set with this price, which is the same where only the name differs. */
+  /** The first band of the set with an equal price: a key of the price itself. */
   alike: string
-  /** When another band begins, and when another price does, epoch ms; Infinity if there is none. */
+  /** Start of the next band, and of the next different price, epoch ms; Infinity if none. */
   endMs: number
   changeMs: number
 }
@@ -54,7 +54,7 @@ function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
   return { ...told, endMs: others[0] ?? last, changeMs: changeMs ?? last }
 }
 
-/** Bands of one price follow each other as if they were one. */
+/** Adjacent bands with equal prices share one key, and so one segment. */
 function alike(price: PriceSet, tariff: Tariff): string {
   if (isSameTariff(price.tariff, tariff)) return ''
   return price.bands.find((band) => isSameTariff(band.tariff, tariff))?.name ?? ''

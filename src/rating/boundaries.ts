@@ -1,6 +1,4 @@
-/**
- * Boundaries of time: ends of billing cycles, and edges of time bands where another price begins.
- */
+/** Time boundaries: ends of billing cycles, and edges of time bands where the price changes. */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CountedOwners } from '../domain/counters.ts'
@@ -11,28 +9,28 @@ import { openPayers } from './payers.ts'
 import type { RatedService } from './program.ts'
 import { splitByTime } from './split.ts'
 
-/** What holds from a boundary on. */
+/** The terms that apply from a boundary onwards. */
 export interface Boundary {
   next: RatedService
   fromMs: number
 }
 
-/** Null where a service cannot be rated. */
+/** Returns null if the service cannot be rated. */
 type RateAt = (atMs: number) => RatedService | null
 
-/** Usage that was settled up to the last boundary: the rest, and what is held for it. */
+/** The state after usage was settled up to the last boundary: remaining usage and its holds. */
 export interface SettledUse {
   service: ServiceSession
   asked: ServiceRequest
   held: Reservation
 }
 
-/** Where there is no boundary. */
+/** The state if usage passes no boundary. */
 export function unsettled(service: ServiceSession, asked: ServiceRequest): SettledUse {
   return { service, asked, held: NOTHING_HELD }
 }
 
-/** Those that usage up to an instant passes, from one segment to another. */
+/** The boundaries between segments that usage up to an instant passes. */
 export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt): Boundary[] {
   const found: Boundary[] = []
   let { key, endMs } = segment
@@ -46,9 +44,7 @@ export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt):
   return found
 }
 
-/**
- * Usage by the boundaries: at the first one as the network element says, if it does, else by time.
- */
+/** Splits usage at the boundaries: as reported at the first one (`usedBefore`), else by time. */
 export function sharesOf(
   { used, usedBefore }: ServiceRequest,
   { reportedMs }: ServiceSession,
@@ -62,7 +58,7 @@ export function sharesOf(
   return [first, ...splitByTime(used - first, instants)]
 }
 
-/** What a grant may be used under after the next boundary; null if its session ends before. */
+/** Terms of a grant after the next boundary; null if the session expires before it. */
 export function afterBoundary(
   { profile, settings }: ChargeContext,
   owners: CountedOwners,

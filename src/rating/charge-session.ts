@@ -30,7 +30,7 @@ export function needsProfile(
   // Nothing is settled on another tombstone.
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
-  // A line without usage is not worth an outage.
+  // During an outage a missing line without usage is acceptable.
   const kind = isAway ? 'update' : request.kind
   if (kind === 'release' && !isLate && session.services.some(isUntouched)) return true
   for (const service of request.services) {

@@ -22,7 +22,7 @@ export interface ChargeSettings {
   graceMs: number
   /** How long a closed session keeps its answers, ms. */
   replayMs: number
-  /** Most that a refund of no earlier event gives back: in all, and of one service. */
+  /** Limits of a refund without an earlier event: in total, and per service. */
   refundMicrosMax: number
   refundUnitsMax: number
 }

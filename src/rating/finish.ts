@@ -1,4 +1,4 @@
-/** The end of a processed request: what its session remembers, and until when its grants hold. */
+/** Completes a request: updates its session, and computes the validity of its grants. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, Client } from '../domain/charge-request.ts'
 import { remember } from '../domain/replay.ts'
@@ -30,7 +30,7 @@ export function finishSession(
   if (!isNeeded || refused) session.services = []
 }
 
-/** One that came late does not take back what its client has said of its state since. */
+/** A late request does not replace a newer state of its client. */
 function latestClient(known: Client | null, client: Client | null | undefined): Client | null {
   if (client === null || client === undefined) return known
   const isOlder = known?.name === client.name && known.stateId > client.stateId
@@ -47,7 +47,7 @@ export function validityOf(
   return Math.max(1000, Math.floor(left / 1000) * 1000)
 }
 
-/** Epoch ms of the tariff change within the validity of a grant; 0 if there is none. */
+/** Epoch ms of a tariff change within the validity of a grant; 0 if none occurs. */
 export function tariffChangeOf(
   granting: SegmentStart | null,
   { eventTimeMs }: ChargeRequest,

@@ -90,7 +90,7 @@ export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | nul
 
 export interface TaxContext {
   taxes: ReadonlyMap<string, readonly TaxRevision[]>
-  /** Key of the tax that holds where nothing else is said; null: then there is none. */
+  /** Key of the tax for rates that name none. Null if no default is named. */
   defaultTax: string | null
   mapTax: TaxMapping
 }
@@ -99,12 +99,12 @@ const GLOBAL: TaxHint = {
   ...{ type: 'vat', taxation: 'global', customTax: '', customLogic: 'override' },
 }
 
-/** No tax is said for it. */
+/** The rate names no tax, and no default is named. */
 const UNTAXED = 'untaxed'
 
 /**
- * The taxes of a rate (spec/action-api.md 5.8). Null if one that is named, by the rate or as the
- * default, is missing. What has no tax, and no default is named, is not taxed.
+ * The taxes of a rate (spec/action-api.md 5.8). Null if a tax that the rate or the default names is
+ * missing. A rate without a tax is untaxed if no default is named.
  */
 export function chooseTaxes(
   context: TaxContext,
@@ -135,13 +135,13 @@ function taxOf(
   const byDefault = () => (defaultTax === null ? UNTAXED : byKey(defaultTax))
   if (hint.taxation === 'default') return byDefault()
   if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byDefault()
-  // Where there are no taxes at all no rate is without the one that it names.
+  // An installation without any taxes charges none, even if a rate names one.
   if (context.taxes.size === 0) return UNTAXED
   const isFallback = hint.customLogic === 'fallback'
   return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
 }
 
-/** Whether nothing says which tax a rate has: it is not taxed, and perhaps nobody meant that. */
+/** Whether a rate is untaxed only because neither it nor a default names a tax. */
 export function hasNoTax(context: TaxContext, rate: RateRevision, atMs: number): boolean {
   const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
   return hints.some(

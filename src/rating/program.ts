@@ -110,7 +110,7 @@ function remember(
   const chosen = choosePrice(holdings, rate, service.usaget)
   let { sinceMs, untilMs } = taxes
   if (chosen !== null && chosen.price.bands.length > 0) {
-    // Before this instant another time band may hold, and after its end, also of the same price.
+    // Another time band may apply before this instant and after the band ends, at any price.
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
@@ -275,7 +275,7 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
   return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
-/** Whether a service ends that nothing was used of or granted to: its line needs a rate. */
+/** Whether the request ends a service without usage or grant: its line needs a rate. */
 export function endsUnused(
   kind: RequestKind,
   requested: number,

@@ -1,6 +1,6 @@
 /**
- * A refund of no earlier event: what such usage would cost now is credited. Groups that have
- * counted usage count so much less, then a bucket of units or money is credited.
+ * A refund without an earlier event: credits the current price of such usage. Reduces the usage of
+ * groups that have counted any, then credits a bucket of units or money.
  */
 import {
   type Bucket,
@@ -28,13 +28,13 @@ import { moneyStart } from './refund-parts.ts'
 
 export interface Credited {
   owners: CountedOwners
-  /** As if it had been used: its line takes it back. */
+  /** The refunded usage; its line is recorded with reversed signs. */
   segment: Segment
-  /** The price of the units, whoever pays them. */
+  /** The price of all units, including those that groups or buckets of units pay. */
   micros: number
 }
 
-/** `microsMax`: what may still be given back by the request. A reason says why nothing is. */
+/** `microsMax`: the remaining limit of the request. Returns a reason if it is denied. */
 export function creditRefund(
   owners: CountedOwners,
   wanted: ServiceRequest,
@@ -49,7 +49,7 @@ export function creditRefund(
   if (units <= 0) return 'nothingToRefund'
   const isTooMany = !isMoney && units > refundUnitsMax
   if (isTooMany || refundMicrosMax === 0) return 'refundLimit'
-  // Who is barred uses nothing more, and is given back what he has paid.
+  // A barred subscriber may not use services, but is still refunded.
   const served = { ...profile, barred: false }
   const rated = rateService(context, served, { ...usage, service: wanted })
   const terms = isMoney ? moneyTerms(rated, usage, context, served) : rated
@@ -71,7 +71,7 @@ export function creditRefund(
   return { owners: work.owners, segment: work.segment, micros }
 }
 
-/** Infinity: more than can be counted. */
+/** Infinity if the price is out of range. */
 function priceOfAll({ tariff, others, payers, isPrepaid }: SegmentStart, units: number): number {
   const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
   try {
@@ -82,7 +82,7 @@ function priceOfAll({ tariff, others, payers, isPrepaid }: SegmentStart, units: 
   }
 }
 
-/** An amount of money is credited as it is: a rate only says how it is taxed. */
+/** An amount of money is credited unchanged; the rate only determines its taxes. */
 function moneyTerms(
   rated: RatedService | Reason,
   { atMs, nowMs }: Omit<Usage, 'service'>,
@@ -127,7 +127,7 @@ class CreditWork {
     this.segment = startedService(service, start, atMs).segment as Segment
   }
 
-  /** False if there is nobody to whom all of it could be given. Throws `BalanceRangeError`. */
+  /** False if no bucket can take all of it. Throws `BalanceRangeError`. */
   run(units: number, order: readonly Payer[]): boolean {
     const { segment } = this
     segment.used = units
@@ -136,12 +136,12 @@ class CreditWork {
       if (payer.isGroup) left -= this.uncount(payer, left)
     }
     if (left > 0 && segment.isPrepaid && !this.creditPrepaid(left, order)) return false
-    // The line of a postpaid subscriber is a credit on the invoice, whatever the counter says.
+    // For a postpaid subscriber the line is a credit on the invoice, even if the counter is lower.
     if (left > 0 && !segment.isPrepaid) this.creditPostpaid(left)
     return segment.payments.length > 0 || segment.charged > 0
   }
 
-  /** Gives units to a group that has counted as many; how many. */
+  /** Reduces the usage that a group has counted. Returns the number of units. */
   private uncount(payer: Payer, left: number): number {
     const bucket = this.bucketOf(payer)
     if (bucket === undefined || bucket.spent === 0) return 0
@@ -175,8 +175,8 @@ class CreditWork {
   }
 
   /**
-   * To the bucket that pays last, the subscriber's own before the account's; to one of units before
-   * any of money. Money pays the subscriber's debt first.
+   * Credits the bucket that pays last: buckets of units before money, those of the subscriber
+   * before those of the account. Money pays the subscriber's debt first.
    */
   private creditPrepaid(units: number, order: readonly Payer[]): boolean {
     const ofUnits = this.last(order, true)
@@ -184,7 +184,7 @@ class CreditWork {
     const micros = this.priced(ofUnits === undefined ? units : 0)
     const ofMoney = this.last(order, false)
     let left = micros - this.repay(0, micros)
-    // Money of the account pays what the account owes, as its top-ups do.
+    // Like a top-up, money of the account pays the debt of the account.
     if (ofMoney?.owner === 1) left -= this.repay(1, left)
     if (left === 0) return true
     if (ofMoney === undefined) return false
@@ -192,7 +192,7 @@ class CreditWork {
     return true
   }
 
-  /** Takes back debt of an owner; how much. */
+  /** Reduces the debt of an owner. Returns the amount. */
   private repay(slot: OwnerSlot, micros: number): number {
     const { segment } = this
     const owner = ownerAt(this.owners, slot)

@@ -1,29 +1,29 @@
-/** Taking a part of what an event used, or of what it cost, out of its segment. Pure. */
+/** Splits a part of the usage or the cost of an event off its segment. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
 import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
 import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
 
 export interface SplitSegment {
-  /** What is given back, as if it alone had been used. */
+  /** The refunded part, as a segment of its own. */
   back: Segment
-  /** What the event keeps. */
+  /** The part that stays charged. */
   rest: Segment
 }
 
-/** One micro for each unit. */
+/** One micro per unit. */
 export const PAR: Tariff = oneInterval(1, 1)
 
-/** So many micros for so many units: a line of this tariff explains its price exactly. */
+/** A tariff by which `units` cost exactly `micros`, so that a line can be recomputed. */
 function oneInterval(units: number, micros: number): Tariff {
   const tiers = [{ units: UNLIMITED, interval: units, price: micros, ceil: true }]
   return { tiers, access: 0, extraDigits: 0, terms: null }
 }
 
 /**
- * Some of the units, fewer than were used. The rest costs what it would have cost by itself, and
- * never more than before. What was used last comes back first: units that were priced, then those
- * that groups of money covered, then those of groups and buckets of units.
+ * Splits off `units`, fewer than were used. The rest costs its own price, but never more than
+ * before. Refunds priced units first, then units covered by money of groups, then those of groups
+ * and buckets of units.
  */
 export function splitUnits(segment: Segment, units: number): SplitSegment {
   const rest = copySegment(segment)
@@ -54,7 +54,7 @@ export function splitUnits(segment: Segment, units: number): SplitSegment {
   return { back, rest }
 }
 
-/** An amount of money, at most what was charged: the units stay used. */
+/** Splits off an amount of money, at most the charge. The units stay used. */
 export function splitMoney(segment: Segment, micros: number): SplitSegment {
   const rest = copySegment(segment)
   const back = emptyBack(segment)
@@ -70,14 +70,14 @@ export function splitMoney(segment: Segment, micros: number): SplitSegment {
   return { back, rest }
 }
 
-/** The segment of an amount of money that is not usage of any rate. */
+/** The start of a segment for an amount of money, which is not usage of a rate. */
 export function moneyStart(start: SegmentStart): SegmentStart {
   return { ...start, key: 'refund', tariff: PAR, others: [], hasGroups: false, payers: [] }
 }
 
 /**
- * What is left of an event, to be given back: its tariff does not explain its price any more once
- * an amount of money was given back.
+ * The remainder of an event, ready to be refunded. Replaces the tariff if it no longer yields the
+ * charge because an amount of money was refunded before.
  */
 export function explained(segment: Segment): Segment {
   const { priced, charged, used } = segment
@@ -118,7 +118,7 @@ function sumOf(payments: readonly Payment[]): number {
   return sum
 }
 
-/** Out of the payments of the rest, the last one first. */
+/** Takes an amount out of the payments of `rest`, the last one first. */
 function takeBack(
   rest: Segment,
   isMeant: (payment: Payment) => boolean,

@@ -1,6 +1,6 @@
 /**
- * Refunds: of an event, all that it took or a part of it, to the same buckets; or of no event that
- * is known, within a limit (refund-credit.ts). Each is a line of its own, with the signs turned.
+ * Refunds of an event, in full or in part, to the buckets that paid; and refunds without a known
+ * event, within limits (refund-credit.ts). Each has a line of its own with reversed signs.
  */
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
@@ -19,7 +19,7 @@ import { settleUnits, type UnitWork } from './service-units.ts'
 interface RefundState {
   subscriber: OwnerState
   account: OwnerState | null
-  /** A copy: its services are replaced. Open: it begins with the refund. */
+  /** A copy, whose services are replaced. An open one starts with the refund. */
   session: Session
 }
 
@@ -40,7 +40,7 @@ interface WorkState {
   microsLeft: number
 }
 
-/** Each service has its own outcome; what is denied has moved nothing. */
+/** Each service has its own outcome; a denied service changes nothing. */
 export function refundSession(
   state: RefundState,
   identified: IdentifiedRequest,
@@ -62,7 +62,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   private readonly request: ChargeRequest
   private readonly sessionKey: string
   private readonly context: ChargeContext
-  /** Micros that refunds of no event may still give back in this request. */
+  /** Micros that refunds without an event may still return in this request. */
   private microsLeft: number
 
   constructor(
@@ -115,13 +115,13 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.microsLeft = microsLeft
   }
 
-  /** Whether it says how much, or names a service of the event. */
+  /** Whether the request states an amount, or names a service of the event. */
   private isOfPart(wanted: ServiceRequest): boolean {
     const names = [wanted, ...(wanted.parts ?? []).map((part) => ({ ...wanted, ...part }))]
     return names.some((name) => name.requested >= 0 || this.indexOf(name) >= 0)
   }
 
-  /** Of no event. */
+  /** Refunds a service without an event. */
   private credit(wanted: ServiceRequest): ServiceOutcome {
     const { request, context, session, subscriber, account } = this
     const { eventTimeMs: atMs, fields } = request
@@ -141,7 +141,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return given(wanted, wanted.requested, service)
   }
 
-  /** What a request names of an event. */
+  /** Refunds one service of an event, or a part of it. */
   private part(wanted: ServiceRequest): ServiceOutcome {
     const index = this.indexOf(wanted)
     const segment = this.session.services[index]?.segment ?? null
@@ -161,7 +161,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return given(wanted, requested, service)
   }
 
-  /** An amount of what the event cost: of several services the last one first. */
+  /** Refunds an amount of money of an event, from the last of its services backwards. */
   private money(wanted: ServiceRequest): ServiceOutcome {
     const { services } = this.session
     const charged = services.map((service) =>
@@ -184,7 +184,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return outcome
   }
 
-  /** The line is one of money: the units of the service stay used. */
+  /** The line is of usage type money; the units of the service stay used. */
   private moneyOf(index: number, micros: number): ServiceSession {
     const { session } = this
     const { services } = session
@@ -209,7 +209,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return given(service, segment.used, service)
   }
 
-  /** Notes the line of what was given back, and leaves the rest to the service. */
+  /** Records the line of the refunded part, and leaves the rest to the service. */
   private ended(index: number, back: Segment, rest: Segment | null): ServiceSession {
     const { session, request, sessionKey } = this
     const left = withSegment(session.services[index] as ServiceSession, rest)
@@ -221,7 +221,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return left
   }
 
-  /** The service of the event that is meant, with something left to be given back; -1 for none. */
+  /** Index of the service of the event to refund; -1 if no refundable service matches. */
   private indexOf(wanted: ServiceName): number {
     const { services } = this.session
     const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
@@ -239,7 +239,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     for (const { owner, bucketId, amount } of payments) {
       const state = owner === 0 ? this.subscriber : this.account
       const bucket = state?.buckets.find(({ id }) => id === bucketId)
-      // A counter may be gone by now, with its cycle.
+      // A counter may have been removed since, together with its cycle.
       if (bucket === undefined) continue
       bucket.spent -= amount
       bucket.free += amount
@@ -247,7 +247,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 }
 
-/** Whether a refund that may leave out the rating group or the identifier means this service. */
+/** Whether the service matches a refund, which may omit rating group and service identifier. */
 function isNamed(service: ServiceName, wanted: ServiceName): boolean {
   const isOfGroup = wanted.ratingGroup < 0 || service.ratingGroup === wanted.ratingGroup
   const { serviceIdentifier: identifier } = wanted

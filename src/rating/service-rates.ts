@@ -15,12 +15,12 @@ export class ServiceRates {
     this.context = context
   }
 
-  /** The profile that services are rated with. Throws `InvariantError` if there is none. */
+  /** The profile for rating. Throws `InvariantError` if no profile is loaded. */
   get profile(): SubscriberProfile {
     return present(this.context.profile, 'profile that it was rated with')
   }
 
-  /** The service at an instant, or why it cannot be rated. */
+  /** Rates the service at an instant. Returns the reason if it cannot be rated. */
   at(service: ServiceRequest, atMs: number): RatedService | Reason {
     const { context, request } = this
     if (context.profile === null) return 'unknownSubscriber'
@@ -28,7 +28,7 @@ export class ServiceRates {
     return rateService(context, context.profile, usage)
   }
 
-  /** The same; null if it cannot be rated. */
+  /** As `at`, but returns null if the service cannot be rated. */
   find(service: ServiceRequest, atMs: number): RatedService | null {
     const rated = this.at(service, atMs)
     return typeof rated === 'string' ? null : rated

@@ -94,7 +94,7 @@ function partRequest(
   return service
 }
 
-/** What settling a service changes. */
+/** State that settling a service changes. */
 export interface WorkState {
   subscriber: OwnerState
   account: OwnerState | null

@@ -138,7 +138,7 @@ export class SessionWork implements UnitWork<WorkState> {
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
-    // What was refused at first is none of the session's.
+    // A service that was never granted or used does not become part of the session.
     if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
       this.session.services = services
     }
@@ -205,8 +205,8 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /**
-   * Usage that goes on past the end of its time band or cycle is split there. What belongs before
-   * the last boundary is settled, and the rest is left to do.
+   * Splits usage at the time boundaries that it passes, and settles the part before the last one.
+   * The rest remains to be settled.
    */
   private settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
     const { segment } = kept
@@ -274,7 +274,7 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** What a grant may be used under past the next boundary; an event is used at once. */
+  /** Terms of a grant past the next boundary; null for an event, which is used at once. */
   private after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
     const { kind, eventTimeMs } = this.request
     if (kind === 'event' || granting === null) return null
@@ -370,7 +370,7 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** What cannot be rated has no line. */
+  /** Closes a service without usage with a line; without one if it cannot be rated. */
   private closeUntouched(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }

@@ -1,8 +1,7 @@
 /**
- * Units of each part of a span that boundaries divide, if they were used evenly over it. Two parts:
- * the earlier one is rounded down. More: by largest remainder of the whole, the later part first
- * where remainders are equal. `instants`: begin, boundaries and end, epoch ms, ascending; what they
- * do not tell apart falls to the last part.
+ * Splits units evenly over the parts of a span that boundaries divide. Of two parts, the earlier
+ * one is rounded down; more parts are rounded by largest remainder, the later one first on a tie.
+ * `instants`: begin, boundaries and end, epoch ms, ascending. An empty span falls to the last part.
  */
 export function splitByTime(used: number, instants: readonly number[]): number[] {
   const parts = instants.length - 1
