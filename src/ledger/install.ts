@@ -7,8 +7,6 @@ import { randomBytes } from 'node:crypto'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { partitionsOf } from './epochs.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
-import { OWNER_FORMAT } from './owner-packing.ts'
-import { SESSION_FORMAT, SESSION_FORMATS } from './session-packing.ts'
 
 /** The ledger in this Redis was installed with other settings than this process has. */
 export class LedgerMismatchError extends Error {
@@ -137,8 +135,8 @@ export async function lostPartitions(
 }
 
 /**
- * Notes partitions and format if nobody has, or an older format that is read too.
- * `LedgerMismatchError` where others are noted.
+ * Stores partitions and format unless they are stored. Throws `LedgerMismatchError` if other values
+ * are.
  */
 export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
@@ -147,15 +145,12 @@ export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Pr
     // No write where nothing changes: a Redis with a full disk refuses it.
     if (before[field] === String(value)) continue
     if ((await guard(client.hsetnx(keys.meta, field, String(value)))) === 1) continue
-    const noted = await guard(client.hget(keys.meta, field))
-    compare(field, value, noted)
-    // From now on there are values in it that no older process can read.
-    if (noted !== String(value)) await guard(client.hset(keys.meta, field, String(value)))
+    compare(field, value, await guard(client.hget(keys.meta, field)))
   }
 }
 
-/** The newest of what is in a ledger; those of sessions are all that there ever were. */
-const LEDGER_FORMAT = Math.max(OWNER_FORMAT, SESSION_FORMAT)
+/** Of the packed values; a process refuses a ledger with another format. */
+const LEDGER_FORMAT = 1
 
 function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][] {
   return [
@@ -166,7 +161,6 @@ function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][
 
 function compare(field: string, value: number, noted: string | null): void {
   if (noted === null || noted === String(value)) return
-  if (field === 'format' && SESSION_FORMATS.includes(Number(noted))) return
   const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
   throw new LedgerMismatchError(
     `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,

@@ -5,20 +5,15 @@
  *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
  *   per bucket: u8 flags | from, to | priority | prepaid include | usage type | counter
  *
- * The last ones as `Writer` has numbers, times and texts; times are told from the begin of the
- * bucket before. Formats 1 and 2, which are still read, have the same amounts, and for the rest:
- *
- *   per bucket: f64 fromMs, toMs | i32 priority | u32 prepaidIncludeId | u8 kind | u8 length,
- *   usaget | u16 length, counter (format 2)
+ * The last row has numbers, times and texts as `Writer` writes them; times are relative to the
+ * begin of the previous bucket.
  */
 import { assert, present } from '../domain/assert.ts'
 import { assertConserved, type Bucket, type BucketKind, type OwnerState } from '../domain/bucket.ts'
 import { Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-export const OWNER_FORMAT = 3
-/** Formats that are read; owners are written in the newest. */
-const OWNER_FORMATS: readonly number[] = [1, 2, OWNER_FORMAT]
+const OWNER_FORMAT = 1
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
@@ -120,15 +115,14 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   // The total, which the scripts compare.
   amounts.f64()
   const count = amounts.f64()
-  if (!OWNER_FORMATS.includes(format) || !(count >= 0) || count > packed.length) {
+  if (format !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
     throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }
   const rest = new Reader(packed, HEADER_BYTES + count * AMOUNTS_BYTES)
   const buckets: Bucket[] = []
   let sinceMs = 0
   for (let index = 0; index < count; index += 1) {
-    const bucket =
-      format === OWNER_FORMAT ? readBucket(amounts, rest, sinceMs) : readOld(amounts, rest, format)
+    const bucket = readBucket(amounts, rest, sinceMs)
     buckets.push(bucket)
     sinceMs = bucket.fromMs
   }
@@ -158,26 +152,5 @@ function readBucket(amounts: Reader, rest: Reader, sinceMs: number): Bucket {
     free: amounts.f64(),
     limit: amounts.f64(),
     counter: flags & HAS_COUNTER ? rest.word() : '',
-  }
-}
-
-function readOld(amounts: Reader, rest: Reader, format: number): Bucket {
-  const fromMs = rest.f64()
-  const toMs = rest.f64()
-  const priority = rest.i32()
-  return {
-    id: amounts.f64(),
-    prepaidIncludeId: rest.u32(),
-    kind: present(KINDS[rest.u8()], 'bucket kind'),
-    usaget: rest.text(rest.u8()),
-    priority,
-    fromMs,
-    toMs,
-    credited: amounts.f64(),
-    spent: amounts.f64(),
-    reserved: amounts.f64(),
-    free: amounts.f64(),
-    limit: amounts.f64(),
-    counter: format === 1 ? '' : rest.text(rest.u16()),
   }
 }

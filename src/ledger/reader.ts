@@ -37,24 +37,6 @@ export class Reader {
     return value
   }
 
-  u16(): number {
-    const value = this.view.getUint16(this.at, true)
-    this.at += 2
-    return value
-  }
-
-  u32(): number {
-    const value = this.view.getUint32(this.at, true)
-    this.at += 4
-    return value
-  }
-
-  i32(): number {
-    const value = this.view.getInt32(this.at, true)
-    this.at += 4
-    return value
-  }
-
   number(): number {
     const first = this.u8()
     if (first < NUMBER.TWO_BYTES) return first

@@ -1,30 +1,22 @@
 /**
  * What a commit tells the recorder, and results of operations, as packed values.
  *
- *   record  u8 4 | lines | operations (MessagePack)
+ *   record  u8 1 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
  *           number | u8 state, with 80 added before a service identifier | what it has of its
  *           segment (segment-packing.ts)
- *
- * Format 3 has no debt of accounts, no service identifiers and no credit of refunds in lines; the
- * rest is the same.
- * Records of formats 1 and 2, and results, are MessagePack altogether: these begin with 92 or 93.
+ *   result  MessagePack: [1, operation]
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
-import { unpackOldLine } from './old-records.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
 import { Writer } from './writer.ts'
 
-const RECORD_FORMAT = 4
-/** Formats in this layout. */
-const LAYOUT_FORMATS: readonly number[] = [3, RECORD_FORMAT]
-/** Of results; and of the records before, in the first of which lines had names. */
-const PACKED_FORMATS: readonly unknown[] = [1, 2]
-const RESULT_FORMAT = 2
+const RECORD_FORMAT = 1
+const RESULT_FORMAT = 1
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
 /** Added to the state. */
@@ -63,7 +55,7 @@ function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void 
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  if (!LAYOUT_FORMATS.includes(packed[0] ?? 0)) return unpackOldRecord(packed)
+  if (packed[0] !== RECORD_FORMAT) throw new CorruptValueError('a record has an unknown format')
   try {
     const reader = new Reader(packed, 1)
     const lines: Line[] = []
@@ -111,21 +103,6 @@ function readLine(reader: Reader): Line {
   return readLineParts(reader, name)
 }
 
-function unpackOldRecord(packed: Buffer): StreamRecord {
-  const [format, lines, operations] = unpackVersioned(packed, 'record')
-  if (!Array.isArray(lines) || !Array.isArray(operations)) {
-    throw new CorruptValueError('a record has no lines')
-  }
-  try {
-    return {
-      lines: lines.map((line) => unpackOldLine(format as number, line)),
-      operations: operations as OperationLine[],
-    }
-  } catch (error) {
-    throw new CorruptValueError('a line of a record is damaged', { cause: error })
-  }
-}
-
 /** The stored result of an operation, for its repetition. */
 export function packResult(result: OperationLine): Buffer {
   return packr.pack([RESULT_FORMAT, result])
@@ -133,20 +110,14 @@ export function packResult(result: OperationLine): Buffer {
 
 /** Throws `CorruptValueError` if the value is not a packed result. */
 export function unpackResult(packed: Buffer): OperationLine {
-  const [, result] = unpackVersioned(packed, 'result')
-  if (typeof result !== 'object' || result === null) throw new CorruptValueError('no result')
-  return result as OperationLine
-}
-
-function unpackVersioned(packed: Buffer, what: string): unknown[] {
   let fields: unknown
   try {
     fields = packr.unpack(packed)
   } catch (error) {
-    throw new CorruptValueError(`a ${what} is damaged`, { cause: error })
+    throw new CorruptValueError('a result is damaged', { cause: error })
   }
-  if (!Array.isArray(fields) || !PACKED_FORMATS.includes(fields[0])) {
-    throw new CorruptValueError(`a ${what} has an unknown format`)
-  }
-  return fields
+  const [format, result] = Array.isArray(fields) ? fields : []
+  if (format !== RESULT_FORMAT) throw new CorruptValueError('a result has an unknown format')
+  if (typeof result !== 'object' || result === null) throw new CorruptValueError('no result')
+  return result as OperationLine
 }

@@ -1,16 +1,12 @@
 /**
  * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
  *
- *   session  u8 6 | u8 state, with 80 added before a client | name and state of the client |
+ *   session  u8 1 | u8 state, with 80 added before a client | name and state of the client |
  *            origin | session id | opened | expires | last number | processed | services |
  *            answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | service identifier | called number | last
  *            report | units of all reports, what the ended segments cost, their number | segment |
  *            reservation
- *
- * Format 5 has no clients, debt of accounts, service identifiers or parts of grants; the rest is
- * the same.
- * Formats 1 to 4, MessagePack (old-sessions.ts), begin with 9a.
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -21,17 +17,12 @@ import type {
   SessionState,
 } from '../domain/session.ts'
 import { type AnswerPlace, readAnswer, writeAnswer } from './answer-packing.ts'
-import { OLD_SESSION_FORMATS, OLD_SESSION_MARK, unpackOldSession } from './old-sessions.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
 import { Writer } from './writer.ts'
 
-export const SESSION_FORMAT = 6
-/** Formats in this layout. */
-const LAYOUT_FORMATS: readonly number[] = [5, SESSION_FORMAT]
-/** Formats that are read; the earlier ones have less in them. */
-export const SESSION_FORMATS: readonly number[] = [...OLD_SESSION_FORMATS, ...LAYOUT_FORMATS]
+const SESSION_FORMAT = 1
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -94,9 +85,7 @@ export function unpackSession(
   sessionKey: string,
   packed: Buffer,
 ): Session {
-  const format = packed[0]
-  if (format === OLD_SESSION_MARK) return unpackOldSession(aid, sid, packed)
-  if (!LAYOUT_FORMATS.includes(format ?? 0)) {
+  if (packed[0] !== SESSION_FORMAT) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {

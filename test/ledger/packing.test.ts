@@ -10,7 +10,6 @@ import { packRecord, packSession } from '../support/packing.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { bucket, likely, line, owner, segment, session } from './arbitrary.ts'
 import { type OpenLedger, openLedger, operationOf, sessionOf } from './fixture.ts'
-import { packOldOwner, packOldRecord, packOldSession } from './old-packing.ts'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 const RUNS = { seed: SEED, numRuns: 300 }
@@ -35,17 +34,6 @@ function damage(packed: Buffer): fc.Arbitrary<Buffer> {
   )
 }
 
-/** As it was before accounts could owe, and before answers told of debt. */
-function withoutDebt<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(withoutDebt) as T
-  if (typeof value !== 'object' || value === null) return value
-  const fields = Object.entries(value).map(([name, one]) => {
-    const isNew = name === 'accountDebt' || (name === 'debt' && 'prepaidIncludeId' in value)
-    return [name, isNew ? 0 : withoutDebt(one)]
-  })
-  return Object.fromEntries(fields) as T
-}
-
 /** Reading either works or says that the value is damaged: no other way to end. */
 function readable(read: () => unknown): boolean {
   try {
@@ -55,18 +43,6 @@ function readable(read: () => unknown): boolean {
     if (error instanceof CorruptValueError) return false
     throw error
   }
-}
-
-/** The formats before knew no price that goes on. */
-function withoutCarried(one: Session): Session {
-  const services = one.services.map((service) => {
-    return { ...service, segment: service.segment && fresh(service.segment) }
-  })
-  return { ...one, services }
-}
-
-function fresh<T extends object>(priced: T): T {
-  return { ...priced, carried: null }
 }
 
 describe(`packed values (seed ${SEED})`, () => {
@@ -104,41 +80,6 @@ describe(`packed values (seed ${SEED})`, () => {
     fc.assert(
       fc.property(likely, ({ session: one, sessionKey: key }) => {
         expect(repacked(one, key)).toEqual(one)
-      }),
-      RUNS,
-    )
-  })
-
-  it('of the format before, without service identifiers, are read as the newest', () => {
-    fc.assert(
-      fc.property(session, fc.array(line, { maxLength: 3 }), (one, lines) => {
-        const known = withoutIdentifiers(one)
-        const packed = packSession(known, KEY)
-        packed[0] = 5
-        expect(unpackSession(one.aid, one.sid, KEY, packed)).toEqual(known)
-        const record = {
-          lines: lines.map((each) => ({ ...each, serviceIdentifier: '' })),
-          operations: [],
-        }
-        const bytes = packRecord(record)
-        bytes[0] = 3
-        expect(unpackRecord(bytes)).toEqual(record)
-      }),
-      RUNS,
-    )
-  })
-
-  it('of the formats before are read as the newest', () => {
-    fc.assert(
-      fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, session, newest) => {
-        const [one, lines] = [withoutCarried(session), newest.map(fresh)]
-        expect(unpackOwner(state.aid, state.sid, packOldOwner(state))).toEqual(state)
-        const before = withoutDebt(one)
-        const unidentified = { ...withoutIdentifiers(before), client: null }
-        expect(unpackSession(one.aid, one.sid, KEY, packOldSession(before))).toEqual(unidentified)
-        const record = withoutDebt({ lines, operations: [operationOf('a', 5)] })
-        const known = record.lines.map((each) => ({ ...each, serviceIdentifier: '' }))
-        expect(unpackRecord(packOldRecord(record))).toEqual({ ...record, lines: known })
       }),
       RUNS,
     )
@@ -207,11 +148,9 @@ describe(`packed values (seed ${SEED})`, () => {
     }
     const [one] = fc.sample(session, { seed: 1, numRuns: 1 })
     const record = { lines: [], operations: [] }
-    const olds = [packOldSession(one as Session), packOldRecord(record)]
-    for (const pack of [packSession(one as Session, KEY), packRecord(record), ...olds]) {
-      const bytes = Buffer.from(pack)
-      // The format comes first; it used to be the first element of an array.
-      bytes.writeUInt8(99, olds.includes(pack) ? 1 : 0)
+    for (const packed of [packSession(one as Session, KEY), packRecord(record)]) {
+      const bytes = Buffer.from(packed)
+      bytes.writeUInt8(99, 0)
       expect(() => unpackSession(1, 1, KEY, bytes)).toThrow(CorruptValueError)
       expect(() => unpackRecord(bytes)).toThrow(CorruptValueError)
       expect(() => unpackResult(bytes)).toThrow(CorruptValueError)
@@ -226,18 +165,6 @@ const SERVICE = {
   ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false, othersBorne: false },
   ...{ reportedMs: 0, usedTotal: 0, endedMicros: 0, segmentsEnded: 0, segment: null },
   reservation: { units: 0, slices: [], money: [] },
-}
-
-/** What sessions had before services had identifiers and parts. */
-function withoutIdentifiers(one: Session): Session {
-  const services = one.services.map((each) => ({ ...each, serviceIdentifier: '' }))
-  const answered = one.answered.map((answer) => {
-    const known = answer.outcome.services.map((each) => {
-      return { ...each, serviceIdentifier: '', parts: null }
-    })
-    return { ...answer, outcome: { ...answer.outcome, services: known } }
-  })
-  return { ...one, services, answered }
 }
 
 function repacked(one: Session, key = KEY): Session {

@@ -1,4 +1,4 @@
-local OWNER_FORMAT_MAX = 3
+local OWNER_FORMAT = 1
 local OWNER_HEADER = '<Bdddddd'
 local OWNER_HEADER_BYTES = 49
 local OWNER_AMOUNTS = '<dddddd'
@@ -7,9 +7,8 @@ local OWNER_PAIR = '<dddddddddddd'
 local SAFE_INTEGER_MAX = 9007199254740991
 local unpack_owner = struct.unpack
 
--- All formats differ only behind the amounts.
 local function check_format(format)
-  if format < 1 or format > OWNER_FORMAT_MAX then error('owner: unknown format', 0) end
+  if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
 end
 
 -- The sum of what is credited to the buckets. Raises an error that says which is damaged.

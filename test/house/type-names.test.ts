@@ -1,0 +1,41 @@
+/** One concept, one type name: an exported type of src is found by its name alone. */
+import ts from 'typescript'
+import { expect, it } from 'vitest'
+import { HOUSE, isTypeScript, parse, readTree, type SourceFile } from './tree.ts'
+
+function exportedTypes(file: SourceFile): string[] {
+  return parse(file).statements.flatMap((statement) => {
+    const isType =
+      ts.isInterfaceDeclaration(statement) ||
+      ts.isTypeAliasDeclaration(statement) ||
+      ts.isClassDeclaration(statement)
+    if (!isType || statement.name === undefined) return []
+    const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+    return isExported === true ? [statement.name.text] : []
+  })
+}
+
+/** `Name: file, file` of every name that several files export. */
+function sharedNames(files: readonly SourceFile[]): string[] {
+  const paths = new Map<string, string[]>()
+  for (const file of files) {
+    for (const name of exportedTypes(file)) {
+      paths.set(name, [...(paths.get(name) ?? []), file.path])
+    }
+  }
+  return [...paths]
+    .filter(([, found]) => found.length > 1)
+    .map(([name, found]) => `${name}: ${found.join(', ')}`)
+}
+
+it('no two exported types of src have the same name', () => {
+  expect(sharedNames(readTree(HOUSE, ['src']).filter(isTypeScript))).toEqual([])
+})
+
+it('finds a name that two files export', () => {
+  const files = [
+    { path: 'a.ts', text: 'export interface Step {}\ntype Own = 1' },
+    { path: 'b.ts', text: 'export class Step {}\nexport type Own = 2' },
+  ]
+  expect(sharedNames(files)).toEqual(['Step: a.ts, b.ts'])
+})
